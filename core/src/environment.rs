@@ -1,0 +1,80 @@
+//! What the outside world lends to a [`crate::Manager`]: where things are, what time it is, and
+//! how it is configured. Nothing here is read from the process.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where the fixed points of the user's machine are.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The home directory, an absolute path.
+    pub home: PathBuf,
+    /// The directory that relative paths start from, an absolute path.
+    pub current_directory: PathBuf,
+    /// The checkpoint base, an absolute path; `$HERMES_HOME/checkpoints` as a rule.
+    pub base: PathBuf,
+}
+
+impl Environment {
+    /// The environment of a process, given how to look up a variable: the home from `HOME`, the
+    /// base below `HERMES_HOME`, or below `~/.hermes` where that is not set.
+    pub fn from_variables(
+        variable: impl Fn(&str) -> Option<PathBuf>,
+        current_directory: PathBuf,
+    ) -> Option<Self> {
+        let filled = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
+        let home = filled("HOME").filter(|home| home.is_absolute())?;
+        let hermes = filled("HERMES_HOME").map_or_else(
+            || home.join(".hermes"),
+            |hermes| current_directory.join(hermes),
+        );
+        Some(Environment {
+            home,
+            current_directory,
+            base: hermes.join("checkpoints"),
+        })
+    }
+}
+
+/// What time it is.
+pub trait Clock: Send + Sync {
+    /// Seconds since the epoch.
+    fn seconds(&self) -> i64;
+}
+
+/// The clock of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn seconds(&self) -> i64 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => since.as_secs() as i64,
+            Err(before) => -(before.duration().as_secs() as i64),
+        }
+    }
+}
+
+/// How a store is kept (behaviour: Base and configuration).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Whether automatic checkpoints are taken.
+    pub enabled: bool,
+    /// How many checkpoints of a project can be listed and restored, at least 1.
+    pub max_snapshots: usize,
+    /// Files larger than this many bytes are not captured; 0 is no bound.
+    pub max_file_bytes: u64,
+    /// Directories with more captured files than this are not checkpointed.
+    pub max_files: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            enabled: false,
+            max_snapshots: 20,
+            max_file_bytes: 10 * 1024 * 1024,
+            max_files: 50_000,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Everything this crate refuses, one variant per reason, each with a stable code.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of everything in this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The stable machine word for a refusal, as the command prints it and a protocol sends it.
+pub type Code = &'static str;
+
+/// Why a request was refused. Unless a message says otherwise, nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The directory is the file system's root.
+    #[error("the file system's root is never checkpointed; name a project directory")]
+    ScopeRoot,
+    /// The directory is the home directory.
+    #[error("{0:?} is the home directory, which is never checkpointed; name a project inside it")]
+    ScopeHome(PathBuf),
+    /// The directory lies inside the checkpoint base.
+    #[error("{0:?} lies inside the checkpoint store, which is never checkpointed into itself")]
+    ScopeBase(PathBuf),
+    /// The directory holds more files than the limit.
+    #[error(
+        "{dir:?} holds more than {limit} files that would be captured; no checkpoint was taken: \
+         exclude some in its .gitignore or checkpoint a smaller directory"
+    )]
+    TooManyFiles {
+        /// The project.
+        dir: PathBuf,
+        /// The limit, in files.
+        limit: usize,
+    },
+    /// There is no such directory.
+    #[error("{0:?} does not exist; no checkpoint was taken")]
+    MissingDirectory(PathBuf),
+    /// The path is there and is no directory.
+    #[error("{0:?} is not a directory; nothing was changed")]
+    NotADirectory(PathBuf),
+    /// The target is neither a number nor an id.
+    #[error(
+        "{0:?} names no checkpoint: give a number of the list or 4 to 64 digits of an id; nothing \
+         was changed"
+    )]
+    BadTarget(String),
+    /// The target is well formed and no checkpoint of this project.
+    #[error(
+        "this project has no checkpoint {0:?}; nothing was changed: see the list for those it has"
+    )]
+    UnknownCheckpoint(String),
+    /// The short id stands for more than one checkpoint.
+    #[error("{0:?} stands for more than one checkpoint; nothing was changed: give more digits")]
+    AmbiguousCheckpoint(String),
+    /// The path is empty, absolute or leaves the project.
+    #[error("{path:?} {why}; nothing was changed: give a path inside the project")]
+    BadPath {
+        /// The path as given.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The checkpoint has no such file.
+    #[error("the checkpoint holds no file {0:?}; nothing was changed")]
+    NotInCheckpoint(String),
+    /// Restoring the file would destroy something that no checkpoint holds.
+    #[error("restoring {path:?} would destroy {what}; nothing was changed: move it away first")]
+    WouldOverwrite {
+        /// The path as given.
+        path: String,
+        /// What would be lost.
+        what: &'static str,
+    },
+    /// The pre-rollback checkpoint could not be taken.
+    #[error(
+        "no pre-rollback checkpoint could be taken, so nothing was restored ({0}); force it to go on without"
+    )]
+    NoSafetyCheckpoint(#[source] Box<Error>),
+    /// The stored checkpoint cannot be read, or names paths that must not be written.
+    #[error("checkpoint {id} is damaged: {why}; nothing was changed")]
+    CorruptCheckpoint {
+        /// Its full id.
+        id: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The store is not a store.
+    #[error("{path:?} cannot serve as the checkpoint store: {why}; nothing was changed")]
+    StoreUnusable {
+        /// The path in question.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Another process holds the store.
+    #[error("another process is using {0:?}; nothing was changed: try again")]
+    Busy(PathBuf),
+    /// Input or output failed.
+    #[error("{action} {path:?}: {source}")]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// To which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// The stable machine word for this refusal.
+    pub fn code(&self) -> Code {
+        match self {
+            Error::ScopeRoot => "scope_root",
+            Error::ScopeHome(_) => "scope_home",
+            Error::ScopeBase(_) => "scope_base",
+            Error::TooManyFiles { .. } => "too_many_files",
+            Error::MissingDirectory(_) => "missing_directory",
+            Error::NotADirectory(_) => "not_a_directory",
+            Error::BadTarget(_) => "bad_target",
+            Error::UnknownCheckpoint(_) => "unknown_checkpoint",
+            Error::AmbiguousCheckpoint(_) => "ambiguous_checkpoint",
+            Error::BadPath { .. } => "bad_path",
+            Error::NotInCheckpoint(_) => "not_in_checkpoint",
+            Error::WouldOverwrite { .. } => "would_overwrite",
+            Error::NoSafetyCheckpoint(_) => "no_safety_checkpoint",
+            Error::CorruptCheckpoint { .. } => "corrupt_checkpoint",
+            Error::StoreUnusable { .. } => "store_unusable",
+            Error::Busy(_) => "busy",
+            Error::Io { source, .. } => io_code(source),
+        }
+    }
+}
+
+/// The stable machine word for an input or output error.
+fn io_code(error: &io::Error) -> Code {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "no_space",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "permission",
+        _ => "io",
+    }
+}
+
+/// Says what was being done to which path when input or output failed.
+pub(crate) trait Context<T> {
+    /// Turns an I/O error into one of ours.
+    fn context(self, action: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, action: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

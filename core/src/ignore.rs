@@ -1,0 +1,397 @@
+//! Which entries of a project git's ignore rules leave out: reading ignore files and matching them.
+//!
+//! It ends at the verdict on a single entry; walking, and not descending into what is excluded, is
+//! the caller's. No crate is behind it: `gix-ignore` reads some lines and brackets differently from
+//! git, gives up at 64 stars, and takes exponential time over repeated `**/`, which a project's own
+//! file could use to stall us.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+
+/// The default excludes, as hermes-agent ships them, without the secrets.
+#[rustfmt::skip]
+pub const DEFAULT_EXCLUDES: &[&str] = &[
+    "node_modules/", "dist/", "build/", "target/", "out/", ".next/", ".nuxt/", "__pycache__/",
+    "*.pyc", "*.pyo", ".cache/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "coverage/",
+    ".coverage", ".venv/", "venv/", "env/", ".git/", ".hg/", ".svn/", ".worktrees/", "*.so",
+    "*.dylib", "*.dll", "*.o", "*.a", "*.jar", "*.class", "*.exe", "*.obj", "*.mp4", "*.mov",
+    "*.mkv", "*.webm", "*.zip", "*.tar", "*.tar.gz", "*.tgz", "*.7z", "*.rar", "*.iso",
+    ".DS_Store", "Thumbs.db", "*.log",
+];
+
+/// The default excludes that no project file can re-include.
+pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
+
+/// The patterns that hold in every project: the default excludes and the secrets that no project
+/// file can re-include.
+#[derive(Clone, Debug)]
+pub struct Excludes {
+    defaults: IgnoreFile,
+    secrets: IgnoreFile,
+}
+
+/// The parsed text of one directory's `.gitignore`.
+#[derive(Clone, Debug, Default)]
+pub struct IgnoreFile {
+    rules: Vec<Rule>,
+    /// For each rule the byte that all it matches ends in. Kept apart and dense, because one pass
+    /// over it turns nearly every rule away.
+    endings: Vec<Option<u8>>,
+}
+
+/// One line of an ignore file.
+#[derive(Clone, Debug)]
+struct Rule {
+    /// The pattern without the `!` and the slashes at its ends.
+    pattern: Box<[u8]>,
+    /// How many bytes of the pattern come before its first wildcard or backslash.
+    literal: usize,
+    /// Whether the pattern is a star and literal text.
+    is_suffix: bool,
+    /// Whether the line began with `!`.
+    includes: bool,
+    /// Whether only directories are meant.
+    directories_only: bool,
+    /// Whether the whole path is held against the pattern, or the last component alone.
+    is_anchored: bool,
+}
+
+impl IgnoreFile {
+    /// Reads the text of an ignore file. Every text is legal.
+    pub fn parse(text: &[u8]) -> IgnoreFile {
+        let mut file = IgnoreFile::default();
+        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+        for rule in text.split(|byte| *byte == b'\n').filter_map(Rule::read) {
+            file.endings.push(rule.ending());
+            file.rules.push(rule);
+        }
+        file
+    }
+
+    /// Whether the file has no rule at all.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether the last rule that matches excludes the entry at `path`, relative to the directory
+    /// of this file; nothing if no rule matches.
+    fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
+        let (name, ending) = (name_of(path), path.last().copied());
+        let candidates = self.endings.iter().zip(&self.rules).rev();
+        candidates
+            .filter(|(wanted, _)| wanted.is_none() || **wanted == ending)
+            .find(|(_, rule)| rule.matches(path, name, is_directory))
+            .map(|(_, rule)| !rule.includes)
+    }
+}
+
+impl Excludes {
+    /// Reads the patterns that hold everywhere, each a line of an ignore file at the root.
+    pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
+        let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
+        Excludes {
+            defaults: read(defaults),
+            secrets: read(secrets),
+        }
+    }
+
+    /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)
+    /// is excluded by itself, given the ignore files of the directories above it, root first, each
+    /// with its project-relative directory (empty for the root).
+    ///
+    /// The caller does not descend into an excluded directory, so parents are not examined here. A
+    /// symlink to a directory is not a directory.
+    pub fn excludes(
+        &self,
+        ignore_files: &[(&[u8], &IgnoreFile)],
+        path: &[u8],
+        is_directory: bool,
+    ) -> bool {
+        let is_secret = self.secrets.verdict(path, is_directory) == Some(true);
+        if is_secret || name_of(path) == b".git" {
+            return true;
+        }
+        let deepest = ignore_files.iter().rev().find_map(|(directory, file)| {
+            let path = inside(directory, path)?;
+            file.verdict(path, is_directory)
+        });
+        let verdict = deepest.or_else(|| self.defaults.verdict(path, is_directory));
+        verdict.unwrap_or(false)
+    }
+}
+
+impl Rule {
+    /// The rule on one line, unless it is blank or a comment.
+    fn read(line: &[u8]) -> Option<Rule> {
+        if matches!(line, [] | [b'#', ..]) {
+            return None;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // To git a line is a C string: what follows a NUL does not exist.
+        let line = line.split(|byte| *byte == 0).next().unwrap_or(line);
+        let mut pattern = trim_end(line);
+        let includes = take_first(&mut pattern, b'!');
+        let directories_only = pattern.ends_with(b"/");
+        pattern = &pattern[..pattern.len() - usize::from(directories_only)];
+        let is_anchored = pattern.contains(&b'/');
+        take_first(&mut pattern, b'/');
+        if pattern.is_empty() {
+            return None;
+        }
+        let literal = literal_length(pattern);
+        let is_suffix = !is_anchored
+            && pattern[0] == b'*'
+            && literal_length(&pattern[1..]) + 1 == pattern.len();
+        let pattern = pattern.into();
+        Some(Rule {
+            pattern,
+            literal,
+            is_suffix,
+            includes,
+            directories_only,
+            is_anchored,
+        })
+    }
+
+    /// The byte that all this rule matches ends in, if the last of the pattern stands for itself
+    /// only. A slash may stand for nothing, as part of `**/`.
+    fn ending(&self) -> Option<u8> {
+        let last = self.pattern.last().copied();
+        last.filter(|byte| !matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'/'))
+    }
+
+    /// Whether the entry at `path`, whose last component is `name`, is what this rule is about.
+    fn matches(&self, path: &[u8], name: &[u8], is_directory: bool) -> bool {
+        if self.directories_only && !is_directory {
+            return false;
+        }
+        let subject = if self.is_anchored { path } else { name };
+        if self.is_suffix {
+            return subject.ends_with(&self.pattern[1..]);
+        }
+        let (literal, wild) = self.pattern.split_at(self.literal);
+        match subject.strip_prefix(literal) {
+            None => false,
+            Some(rest) if wild.is_empty() => rest.is_empty(),
+            // As in git up to 2.51, the end of the literal text counts as the end of a component.
+            Some(rest) => Matching::is_match(wild, rest),
+        }
+    }
+}
+
+/// The last component of a path.
+fn name_of(path: &[u8]) -> &[u8] {
+    let start = path.iter().rposition(|byte| *byte == b'/');
+    &path[start.map_or(0, |slash| slash + 1)..]
+}
+
+/// What is left of a path inside of a directory; nothing if it is elsewhere.
+fn inside<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
+    match path.strip_prefix(directory)? {
+        rest if directory.is_empty() => Some(rest),
+        rest => rest.strip_prefix(b"/"),
+    }
+}
+
+/// The line without its trailing spaces; a backslash protects the one it stands before.
+fn trim_end(line: &[u8]) -> &[u8] {
+    let trailing = |text: &[u8], byte| text.iter().rev().take_while(|end| **end == byte).count();
+    let spaces = trailing(line, b' ');
+    let text = line.len() - spaces;
+    let protected = spaces > 0 && trailing(&line[..text], b'\\') % 2 == 1;
+    &line[..text + usize::from(protected)]
+}
+
+/// Removes the first byte if it is `byte`, and says whether it did.
+fn take_first(text: &mut &[u8], byte: u8) -> bool {
+    let rest = text.strip_prefix(&[byte]);
+    *text = rest.unwrap_or(text);
+    rest.is_some()
+}
+
+/// How many bytes come before the first that is special in a pattern.
+fn literal_length(pattern: &[u8]) -> usize {
+    let special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
+    pattern.iter().position(special).unwrap_or(pattern.len())
+}
+
+/// A pattern being held against a text, from left to right, with what is needed to try again.
+///
+/// Only the last star and the last `**/` are ever worth extending: what came before them has been
+/// matched as early in the text as it can be, and so left them every choice. The time stays
+/// polynomial.
+struct Matching<'a> {
+    pattern: &'a [u8],
+    text: &'a [u8],
+    /// Whether the pattern stands where a component begins.
+    at_component: bool,
+    /// The pattern after the last star, and the text that is left when the star ends here.
+    star: Option<(&'a [u8], &'a [u8])>,
+    /// The pattern after the last `**/`, and the text that is left when the directories end here.
+    directories: Option<(&'a [u8], &'a [u8])>,
+}
+
+impl<'a> Matching<'a> {
+    fn is_match(pattern: &'a [u8], text: &'a [u8]) -> bool {
+        let mut matching = Matching {
+            pattern,
+            text,
+            at_component: true,
+            star: None,
+            directories: None,
+        };
+        loop {
+            match matching.step() {
+                Break(answer) => return answer,
+                Continue(true) => {}
+                Continue(false) if matching.extend_star() || matching.extend_directories() => {}
+                Continue(false) => return false,
+            }
+        }
+    }
+
+    /// Takes the next element of the pattern, and says whether the text fits so far. An invalid
+    /// element breaks off, as it can never be got past.
+    fn step(&mut self) -> ControlFlow<bool, bool> {
+        let Some((first, pattern)) = self.pattern.split_first() else {
+            return match self.text {
+                [] => Break(true),
+                _ => Continue(false),
+            };
+        };
+        if *first == b'*' {
+            return self.begin_star();
+        }
+        let Some((byte, text)) = self.text.split_first() else {
+            return Continue(false);
+        };
+        let taken = match first {
+            b'?' => Some((*byte != b'/', pattern)),
+            b'[' => bracket(pattern, *byte),
+            _ => unescaped(self.pattern).map(|(member, rest)| (member == *byte, rest)),
+        };
+        let Some((fits, pattern)) = taken else {
+            return Break(false);
+        };
+        (self.pattern, self.text, self.at_component) = (pattern, text, *byte == b'/');
+        Continue(fits)
+    }
+
+    /// Takes a run of stars. Two or more that fill a component may take slashes.
+    fn begin_star(&mut self) -> ControlFlow<bool, bool> {
+        let star = |byte: &&u8| **byte == b'*';
+        let stars = self.pattern.iter().take_while(star).count();
+        self.pattern = &self.pattern[stars..];
+        let may_fill = stars > 1 && self.at_component;
+        match self.pattern {
+            [] if may_fill => return Break(true),
+            [b'/', rest @ ..] | [b'\\', b'/', rest @ ..] if may_fill => {
+                // An escaped slash is no part of the element, so that a slash must be there.
+                let may_take_nothing = self.pattern[0] == b'/';
+                (self.directories, self.star) = (Some((rest, self.text)), None);
+                self.pattern = rest;
+                return Continue(may_take_nothing);
+            }
+            rest => {
+                self.star = Some((rest, self.text));
+                self.at_component = false;
+            }
+        }
+        Continue(true)
+    }
+
+    /// Lets the last star take one more byte, if it is one a star can take.
+    fn extend_star(&mut self) -> bool {
+        match self.star {
+            Some((pattern, [byte, text @ ..])) if *byte != b'/' => {
+                self.star = Some((pattern, text));
+                (self.pattern, self.text, self.at_component) = (pattern, text, false);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets the last `**/` take everything up to the next slash, and with it.
+    fn extend_directories(&mut self) -> bool {
+        let Some((pattern, text)) = self.directories else {
+            return false;
+        };
+        let Some(slash) = text.iter().position(|byte| *byte == b'/') else {
+            return false;
+        };
+        let text = &text[slash + 1..];
+        self.star = None;
+        self.directories = Some((pattern, text));
+        (self.pattern, self.text, self.at_component) = (pattern, text, true);
+        true
+    }
+}
+
+/// The first byte of a pattern, freed of a backslash before it, and the rest, if there is one.
+fn unescaped(pattern: &[u8]) -> Option<(u8, &[u8])> {
+    let pattern = pattern.strip_prefix(b"\\").unwrap_or(pattern);
+    pattern.split_first().map(|(byte, rest)| (*byte, rest))
+}
+
+/// Holds a byte against the bracket expression whose `[` stands before `pattern`: whether it is
+/// meant, and the pattern after the `]`. Nothing if the expression is invalid, which does not
+/// depend on the byte.
+fn bracket(pattern: &[u8], byte: u8) -> Option<(bool, &[u8])> {
+    let inverted = matches!(pattern, [b'!' | b'^', ..]);
+    let members = &pattern[usize::from(inverted)..];
+    let mut rest = members;
+    let mut found = false;
+    // What a range could begin with: the member just before, but no range and no class.
+    let mut start = None;
+    loop {
+        rest = match (rest, start) {
+            ([b']', after @ ..], _) if rest.len() < members.len() => {
+                return Some((found != inverted && byte != b'/', after));
+            }
+            ([b'-', end @ ..], Some(first)) if !matches!(end, [] | [b']', ..]) => {
+                let (last, after) = unescaped(end)?;
+                found |= (first..=last).contains(&byte);
+                start = None;
+                after
+            }
+            ([b'[', b':', class @ ..], _) => {
+                let (name, after) = class.split_at(class.iter().position(|byte| *byte == b']')?);
+                if let Some(name) = name.strip_suffix(b":") {
+                    found |= is_in_class(name, byte)?;
+                    start = None;
+                    &after[1..]
+                } else {
+                    found |= byte == b'[';
+                    start = Some(b'[');
+                    &rest[1..]
+                }
+            }
+            _ => {
+                let (member, after) = unescaped(rest)?;
+                found |= byte == member;
+                start = Some(member);
+                after
+            }
+        };
+    }
+}
+
+/// Whether a POSIX class holds the byte, in ASCII as git has it; nothing if there is no such class.
+fn is_in_class(name: &[u8], byte: u8) -> Option<bool> {
+    Some(match name {
+        b"alnum" => byte.is_ascii_alphanumeric(),
+        b"alpha" => byte.is_ascii_alphabetic(),
+        b"blank" => b" \t".contains(&byte),
+        b"cntrl" => byte.is_ascii_control(),
+        b"digit" => byte.is_ascii_digit(),
+        b"graph" => byte.is_ascii_graphic(),
+        b"lower" => byte.is_ascii_lowercase(),
+        b"print" => byte.is_ascii_graphic() || byte == b' ',
+        b"punct" => byte.is_ascii_punctuation(),
+        // Git's own table: no vertical tab, no form feed.
+        b"space" => b" \t\n\r".contains(&byte),
+        b"upper" => byte.is_ascii_uppercase(),
+        b"xdigit" => byte.is_ascii_hexdigit(),
+        _ => return None,
+    })
+}

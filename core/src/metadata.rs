@@ -1,0 +1,55 @@
+//! `projects/<hash>.json`: which directory a hash stands for, and when it was seen.
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::project::Project;
+use crate::store::{replace_file, write_fresh};
+use serde::{Deserialize, Serialize};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// More bytes than any metadata takes.
+const METADATA_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What is known of a project beside its history. The names are those other tools use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Its canonical directory. A path that is not UTF-8 is shown with replacement characters.
+    pub workdir: String,
+    /// The first checkpoint, in seconds since the epoch.
+    pub created_at: f64,
+    /// The last one, in seconds since the epoch.
+    pub last_touch: f64,
+}
+
+/// What is stored of the project of that hash; none where that is missing or unreadable.
+pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
+    let path = store.join("projects").join(format!("{hash}.json"));
+    let (content, _) = disk.read(&path, METADATA_BYTES_MAX).ok()?;
+    serde_json::from_slice(&content).ok()
+}
+
+/// Notes that the project was used now. Whatever stood there unreadable is replaced.
+pub fn touch(disk: &dyn Disk, store: &Path, project: &Project, seconds: i64) -> Result<()> {
+    let now = seconds as f64;
+    let before = read(disk, store, &project.hash);
+    let metadata = Metadata {
+        workdir: String::from_utf8_lossy(project.directory.as_os_str().as_bytes()).into_owned(),
+        created_at: before.map_or(now, |before| before.created_at),
+        last_touch: now,
+    };
+    let path = store
+        .join("projects")
+        .join(format!("{}.json", project.hash));
+    let text = serde_json::to_string(&metadata).map_err(|error| Error::StoreUnusable {
+        path: path.clone(),
+        why: error.to_string(),
+    })?;
+    let fresh = write_fresh(
+        disk,
+        store,
+        &format!("project-{}", project.hash),
+        text.as_bytes(),
+    )?;
+    replace_file(disk, &fresh, &path)
+}

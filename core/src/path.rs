@@ -1,0 +1,44 @@
+//! Project-relative paths as bytes, and their way to and from the disk.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The absolute path of `relative` below `root`.
+pub fn on_disk(root: &Path, relative: &[u8]) -> PathBuf {
+    if relative.is_empty() {
+        return root.to_owned();
+    }
+    root.join(OsStr::from_bytes(relative))
+}
+
+/// `directory/name`, or just `name` where the directory is the root (empty).
+pub fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
+    path.extend_from_slice(directory);
+    if !directory.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
+}
+
+/// The part of `path` before its last slash; empty where there is none.
+pub fn parent(path: &[u8]) -> &[u8] {
+    path.iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(&[], |slash| &path[..slash])
+}
+
+/// The proper ancestors of `path`, outermost first, without the empty root.
+pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .map(|(slash, _)| &path[..slash])
+}
+
+/// A path for people: everything but printable ASCII is escaped.
+pub fn shown(path: &[u8]) -> String {
+    path.escape_ascii().to_string()
+}

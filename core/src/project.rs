@@ -1,0 +1,157 @@
+//! Which directory is a project: its canonical path, its hash, and what is out of scope.
+
+use crate::disk::{Disk, Kind};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+/// What marks a directory as the root of a project.
+const MARKERS: &[&str] = &[
+    ".git",
+    ".hg",
+    "pyproject.toml",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "Makefile",
+    "pom.xml",
+    "Gemfile",
+];
+
+/// As many links as a kernel follows before it says there is a loop.
+const LINKS_MAX: usize = 40;
+
+/// A project, by the one name it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// Its canonical absolute directory, which need not exist.
+    pub directory: PathBuf,
+    /// The first 16 hex digits of the SHA-256 of that path.
+    pub hash: String,
+}
+
+impl Project {
+    /// The project that a typed path means.
+    pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
+        let directory = canonical(disk, &absolute(environment, typed));
+        let digest = Sha256::digest(directory.as_os_str().as_bytes());
+        let hash = digest
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Project { directory, hash }
+    }
+
+    /// Why no checkpoint may be taken of this directory, whatever it holds.
+    pub fn check_scope(&self, disk: &dyn Disk, environment: &Environment) -> Result<()> {
+        if self.directory == Path::new("/") {
+            return Err(Error::ScopeRoot);
+        }
+        if self.directory == canonical(disk, &environment.home) {
+            return Err(Error::ScopeHome(self.directory.clone()));
+        }
+        if self
+            .directory
+            .starts_with(canonical(disk, &environment.base))
+        {
+            return Err(Error::ScopeBase(self.directory.clone()));
+        }
+        self.check_directory(disk)
+    }
+
+    /// Whether the directory is there and is one.
+    pub fn check_directory(&self, disk: &dyn Disk) -> Result<()> {
+        match disk.stat(&self.directory) {
+            Ok(stat) if stat.kind == Kind::Directory => Ok(()),
+            Ok(_) => Err(Error::NotADirectory(self.directory.clone())),
+            Err(_) => Err(Error::MissingDirectory(self.directory.clone())),
+        }
+    }
+}
+
+/// The directory of the project that a file belongs to: the nearest ancestor with a marker, else
+/// its parent. None for a file that lies directly in the home directory or the root.
+pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) -> Option<PathBuf> {
+    let path = canonical(disk, &absolute(environment, file));
+    let home = canonical(disk, &environment.home);
+    let broad = |directory: &Path| directory == Path::new("/") || directory == home;
+    let is_directory = disk
+        .stat(&path)
+        .is_ok_and(|stat| stat.kind == Kind::Directory);
+    let start = if is_directory {
+        path.as_path()
+    } else {
+        path.parent()?
+    };
+    if broad(start) {
+        return None;
+    }
+    let marked = |directory: &Path| {
+        // A dangling link marks nothing, so the marker itself is resolved.
+        let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
+        MARKERS.iter().any(there)
+    };
+    let candidates = start.ancestors().take_while(|directory| !broad(directory));
+    Some(
+        candidates
+            .into_iter()
+            .find(|directory| marked(directory))
+            .unwrap_or(start)
+            .to_owned(),
+    )
+}
+
+/// Expands a leading tilde and makes a relative path absolute.
+fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
+    match typed.strip_prefix("~") {
+        Ok(rest) => environment.home.join(rest),
+        Err(_) => environment.current_directory.join(typed),
+    }
+}
+
+/// Resolves every link of an absolute path, also beyond the point where something is missing, so
+/// that a deleted project keeps its name.
+pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
+    let mut done = PathBuf::from("/");
+    let mut pending: VecDeque<OsString> = names(path).collect();
+    let mut links = 0;
+    while let Some(name) = pending.pop_front() {
+        if name == ".." {
+            done.pop();
+            continue;
+        }
+        let next = done.join(&name);
+        let is_link = disk.stat(&next).is_ok_and(|stat| stat.kind == Kind::Link);
+        let target = if is_link && links < LINKS_MAX {
+            disk.read_link(&next).ok()
+        } else {
+            None
+        };
+        let Some(target) = target else {
+            done = next;
+            continue;
+        };
+        links += 1;
+        let target = PathBuf::from(OsString::from_vec(target));
+        if target.is_absolute() {
+            done = PathBuf::from("/");
+        }
+        for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
+            pending.push_front(name);
+        }
+    }
+    done
+}
+
+fn names(path: &Path) -> impl Iterator<Item = OsString> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    })
+}

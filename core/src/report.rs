@@ -1,0 +1,183 @@
+//! What a [`crate::Manager`] answers, as plain data that serializes for programs.
+
+use crate::path::shown;
+use serde::{Serialize, Serializer};
+use std::path::PathBuf;
+
+/// Added and removed lines and how many files they are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Files that differ.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+}
+
+/// A path and what is to be said about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Relative to the project, as bytes; serialized with all but printable ASCII escaped.
+    #[serde(serialize_with = "escaped")]
+    pub path: Vec<u8>,
+    /// For people.
+    pub why: String,
+}
+
+impl Remark {
+    pub(crate) fn new(path: &[u8], why: String) -> Self {
+        Remark {
+            path: path.to_vec(),
+            why,
+        }
+    }
+}
+
+/// What a request for a checkpoint came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// A checkpoint was taken.
+    Created {
+        /// Its full id.
+        id: String,
+    },
+    /// This turn already has its checkpoint.
+    Deduped,
+    /// Nothing changed since the last one, or there is nothing to capture.
+    Unchanged,
+    /// Automatic checkpoints are off.
+    Disabled,
+}
+
+/// The answer to a request for a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Taken {
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What was left out though no ignore rule names it, and why.
+    pub skipped: Vec<Remark>,
+}
+
+/// One checkpoint of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Its number, from 1 for the newest.
+    pub number: usize,
+    /// Its full id.
+    pub id: String,
+    /// When it was taken, in seconds since the epoch.
+    pub time: i64,
+    /// Why it was taken, whole.
+    pub reason: String,
+    /// What changed against the one before it; none for the oldest.
+    pub stats: Option<Stats>,
+}
+
+/// How a path differs from the checkpoint in the working tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Only the working tree has it.
+    Added,
+    /// Only the checkpoint has it.
+    Deleted,
+    /// Both have it and it differs.
+    Modified,
+}
+
+/// One changed path of a diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiffEntry {
+    /// Relative to the project, as bytes; serialized with all but printable ASCII escaped.
+    #[serde(serialize_with = "escaped")]
+    pub path: Vec<u8>,
+    /// How it differs.
+    pub change: Change,
+    /// Its lines; none for a binary file.
+    pub lines: Option<(usize, usize)>,
+}
+
+/// What changed since a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diff {
+    /// The full id of the checkpoint.
+    pub id: String,
+    /// The changed paths, sorted.
+    pub entries: Vec<DiffEntry>,
+    /// Their lines together.
+    pub stats: Stats,
+    /// The change as a patch that git can apply; serialized with what is no UTF-8 replaced.
+    #[serde(serialize_with = "lossy")]
+    pub patch: Vec<u8>,
+}
+
+/// What a restore did. A restore that answers did all it says here and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The full id of the checkpoint that was restored.
+    pub id: String,
+    /// Paths that now stand as recorded and did not before.
+    #[serde(serialize_with = "all_escaped")]
+    pub restored: Vec<Vec<u8>>,
+    /// Paths that were taken away; the pre-rollback checkpoint holds them.
+    #[serde(serialize_with = "all_escaped")]
+    pub removed: Vec<Vec<u8>>,
+    /// Paths created since that were left.
+    #[serde(serialize_with = "all_escaped")]
+    pub left: Vec<Vec<u8>>,
+    /// Paths left as they are because something that no checkpoint holds would have been lost.
+    pub kept: Vec<Remark>,
+    /// Paths that could not be brought back.
+    pub failed: Vec<Remark>,
+    /// The full id of the pre-rollback checkpoint, if one was taken.
+    pub safety: Option<String>,
+    /// Why no pre-rollback checkpoint could be taken, where the restore was forced past that.
+    pub forced_past: Option<String>,
+    /// Whether the last conversation turn is to be undone along with it.
+    pub undoes_turn: bool,
+}
+
+/// One project of the store.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProjectStatus {
+    /// Its hash.
+    pub hash: String,
+    /// Its directory, as far as the metadata says.
+    pub workdir: Option<String>,
+    /// How many checkpoints it has.
+    pub checkpoints: usize,
+    /// When it was last used, in seconds since the epoch.
+    pub last_touch: Option<i64>,
+    /// Whether its directory is there.
+    pub live: bool,
+}
+
+/// The store as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The checkpoint base.
+    pub base: PathBuf,
+    /// Bytes of everything below the base.
+    pub total_bytes: u64,
+    /// Bytes of the store.
+    pub store_bytes: u64,
+    /// Archives of the first layout, each with its bytes.
+    pub legacy: Vec<(String, u64)>,
+    /// Every project, the one used last first.
+    pub projects: Vec<ProjectStatus>,
+}
+
+fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(path))
+}
+
+fn all_escaped<S: Serializer>(paths: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| shown(path)))
+}
+
+fn lossy<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&String::from_utf8_lossy(bytes))
+}

@@ -1,0 +1,407 @@
+//! Bringing a checkpoint back: first a plan of what is written, removed, left and kept, then
+//! carrying it out, then a look at the disk to see that the answer is true.
+//!
+//! Nothing is destroyed that the pre-rollback checkpoint does not hold, and no path is written
+//! through a symbolic link. A path is written beside its place and moved onto it, so that it is
+//! whole at every moment and other names of the same inode keep their bytes.
+
+use crate::disk::{Disk, Kind as FileKind, Stat};
+use crate::error::{Context, Error, Result};
+use crate::ignore::{Excludes, IgnoreFile};
+use crate::objects::{Kind, Objects, id_of};
+use crate::path::{ancestors, join, on_disk, parent, shown};
+use crate::report::{Remark, Restored};
+use crate::snapshot::{Item, Mode, Snapshot};
+use crate::walk::default_excludes;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+const KEPT: &str = "something that no checkpoint holds is in its place";
+/// How many names are tried for a file beside its place.
+const TEMPORARY_NAMES_MAX: usize = 1_000;
+
+/// The restore of one checkpoint into one project.
+pub struct Restore<'a> {
+    /// The disk the project is on.
+    pub disk: &'a dyn Disk,
+    /// The project's canonical directory.
+    pub root: &'a Path,
+    /// The canonical checkpoint base, where nothing is ever restored.
+    pub base: PathBuf,
+    /// Where the content is.
+    pub objects: &'a Objects<'a>,
+    /// What is in the project now, as far as a checkpoint holds it.
+    pub current: &'a Snapshot,
+    /// What is to be brought back.
+    pub target: &'a Snapshot,
+}
+
+/// The patterns of a snapshot's own ignore files.
+struct TargetIgnores {
+    excludes: Excludes,
+    files: BTreeMap<Vec<u8>, IgnoreFile>,
+}
+
+impl TargetIgnores {
+    fn excludes(&self, path: &[u8]) -> bool {
+        let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
+        for directory in std::iter::once(&b""[..]).chain(ancestors(path)) {
+            if !directory.is_empty() && self.excludes.excludes(&levels, directory, true) {
+                return true;
+            }
+            if let Some((directory, file)) = self.files.get_key_value(directory) {
+                levels.push((directory, file));
+            }
+        }
+        self.excludes.excludes(&levels, path, false)
+    }
+}
+
+impl Restore<'_> {
+    /// Restores everything; `exact` also removes what was created since.
+    ///
+    /// # Errors
+    /// Only before anything was changed. Afterwards what goes wrong is in the answer.
+    pub fn all(&self, exact: bool) -> Result<Restored> {
+        let ignores = self.target_ignores()?;
+        let mut report = Restored {
+            undoes_turn: true,
+            ..Restored::default()
+        };
+        for (path, item) in self.target {
+            if self.current.get(path) == Some(item) {
+                continue;
+            }
+            match self.in_the_way(path, &ignores) {
+                Some(obstacles) => self.replace(path, item, obstacles, &mut report),
+                None if self.is_in_place(path, item) => {}
+                None => report.kept.push(Remark::new(path, KEPT.into())),
+            }
+        }
+        for path in self.current.keys() {
+            if self.target.contains_key(path) || report.removed.contains(path) {
+                continue;
+            }
+            if !exact {
+                report.left.push(path.clone());
+            } else if ignores.excludes(path) {
+                let why = "an ignore rule of the checkpoint covers it";
+                report.kept.push(Remark::new(path, why.into()));
+            } else {
+                self.remove(path, &mut report);
+            }
+        }
+        self.verify(&mut report);
+        for list in [&mut report.restored, &mut report.removed, &mut report.left] {
+            list.sort_unstable();
+        }
+        Ok(report)
+    }
+
+    /// Restores one path and touches no other.
+    ///
+    /// # Errors
+    /// As [`Restore::check_one`].
+    pub fn one(&self, path: &[u8]) -> Result<Restored> {
+        let item = self.check_one(path)?;
+        let mut report = Restored::default();
+        if self.current.get(path) != Some(&item) {
+            self.replace(path, &item, Vec::new(), &mut report);
+            self.verify(&mut report);
+        }
+        Ok(report)
+    }
+
+    /// Whether one path can be restored without touching any other, and what it is to be.
+    ///
+    /// # Errors
+    /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::WouldOverwrite`].
+    pub fn check_one(&self, path: &[u8]) -> Result<Item> {
+        for ancestor in ancestors(path) {
+            match self.stat(ancestor).map(|stat| stat.kind) {
+                None => break,
+                Some(FileKind::Directory) => {}
+                Some(FileKind::Link) => {
+                    let why = "leads through a symbolic link";
+                    return Err(Error::BadPath {
+                        path: shown(path),
+                        why,
+                    });
+                }
+                Some(_) => {
+                    let what = "a file that stands where its directory was";
+                    return Err(Error::WouldOverwrite {
+                        path: shown(path),
+                        what,
+                    });
+                }
+            }
+        }
+        let item = self
+            .target
+            .get(path)
+            .ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
+        let overwrites = |what| {
+            Err(Error::WouldOverwrite {
+                path: shown(path),
+                what,
+            })
+        };
+        match self.stat(path).map(|stat| stat.kind) {
+            None => Ok(*item),
+            Some(FileKind::Directory) if self.content(path).is_some_and(|all| all.is_empty()) => {
+                Ok(*item)
+            }
+            Some(FileKind::Directory) => overwrites("a directory with files in it"),
+            Some(_) if self.current.contains_key(path) => Ok(*item),
+            Some(_) => overwrites("content that no checkpoint holds"),
+        }
+    }
+
+    fn stat(&self, path: &[u8]) -> Option<Stat> {
+        self.disk.stat(&on_disk(self.root, path)).ok()
+    }
+
+    fn target_ignores(&self) -> Result<TargetIgnores> {
+        let mut files = BTreeMap::new();
+        for (path, item) in self.target {
+            let is_ignore_file = path == b".gitignore" || path.ends_with(b"/.gitignore");
+            if is_ignore_file && item.mode != Mode::Link {
+                let text = self.objects.read(Kind::Blob, item.blob)?;
+                files.insert(parent(path).to_vec(), IgnoreFile::parse(&text));
+            }
+        }
+        Ok(TargetIgnores {
+            excludes: default_excludes(),
+            files,
+        })
+    }
+
+    /// Whether what stands at `path` can be taken away: the pre-rollback checkpoint holds it, and
+    /// the ignore files of the target do not cover it either.
+    fn expendable(&self, path: &[u8], ignores: &TargetIgnores) -> bool {
+        self.current.contains_key(path) && !ignores.excludes(path)
+    }
+
+    /// What must be removed before `path` can be written; none where that would lose something.
+    fn in_the_way(&self, path: &[u8], ignores: &TargetIgnores) -> Option<Vec<Vec<u8>>> {
+        if on_disk(self.root, path).starts_with(&self.base) {
+            return None;
+        }
+        for ancestor in ancestors(path) {
+            match self.stat(ancestor).map(|stat| stat.kind) {
+                None => return Some(Vec::new()),
+                Some(FileKind::Directory) => {}
+                Some(_) => {
+                    return self
+                        .expendable(ancestor, ignores)
+                        .then(|| vec![ancestor.to_vec()]);
+                }
+            }
+        }
+        match self.stat(path).map(|stat| stat.kind) {
+            None => Some(Vec::new()),
+            Some(FileKind::Directory) => {
+                let content = self.content(path)?;
+                content
+                    .iter()
+                    .all(|path| self.expendable(path, ignores))
+                    .then_some(content)
+            }
+            Some(_) => self.current.contains_key(path).then(Vec::new),
+        }
+    }
+
+    /// Everything below `path` that is no directory; none where that cannot be seen.
+    fn content(&self, path: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
+        let mut pending = vec![path.to_vec()];
+        while let Some(directory) = pending.pop() {
+            for name in self.disk.list(&on_disk(self.root, &directory)).ok()? {
+                let path = join(&directory, name.as_bytes());
+                match self.stat(&path)?.kind {
+                    FileKind::Directory => pending.push(path),
+                    _ => found.push(path),
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether the path already is what it should be, though no checkpoint holds it.
+    fn is_in_place(&self, path: &[u8], item: &Item) -> bool {
+        self.found(path).is_ok_and(|found| found == Some(*item))
+    }
+
+    /// What stands at `path` as a checkpoint would record it; none for nothing or no file.
+    fn found(&self, path: &[u8]) -> io::Result<Option<Item>> {
+        let full = on_disk(self.root, path);
+        let stat = match self.disk.stat(&full) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            stat => stat?,
+        };
+        let (mode, content) = match stat.kind {
+            FileKind::File => {
+                let mode = if stat.executable() {
+                    Mode::Executable
+                } else {
+                    Mode::Plain
+                };
+                (mode, self.disk.read(&full, u64::MAX)?.0)
+            }
+            FileKind::Link => (Mode::Link, self.disk.read_link(&full)?),
+            FileKind::Directory | FileKind::Special => return Ok(None),
+        };
+        Ok(id_of(Kind::Blob, &content)
+            .ok()
+            .map(|blob| Item { mode, blob }))
+    }
+
+    fn replace(&self, path: &[u8], item: &Item, obstacles: Vec<Vec<u8>>, report: &mut Restored) {
+        // The content is read first, so that nothing is removed for what cannot be written.
+        let content = match self.objects.read(Kind::Blob, item.blob) {
+            Ok(content) => content,
+            Err(error) => return report.failed.push(Remark::new(path, error.to_string())),
+        };
+        for obstacle in obstacles {
+            self.remove(&obstacle, report);
+        }
+        match self.write(path, item, &content) {
+            Ok(()) => report.restored.push(path.to_vec()),
+            Err(error) => report.failed.push(Remark::new(path, error.to_string())),
+        }
+    }
+
+    /// Removes a path and the directories that it leaves empty, but not the project.
+    fn remove(&self, path: &[u8], report: &mut Restored) {
+        let full = on_disk(self.root, path);
+        if let Err(error) = self.disk.remove_file(&full) {
+            return report.failed.push(Remark::new(path, error.to_string()));
+        }
+        report.removed.push(path.to_vec());
+        let mut directory = parent(path);
+        // One that is not empty refuses, and that is the end of it.
+        while !directory.is_empty()
+            && self
+                .disk
+                .remove_directory(&on_disk(self.root, directory))
+                .is_ok()
+        {
+            directory = parent(directory);
+        }
+    }
+
+    fn write(&self, path: &[u8], item: &Item, content: &[u8]) -> Result<()> {
+        let full = on_disk(self.root, path);
+        self.make_parents(path)?;
+        let before = self.disk.stat(&full).ok();
+        if before.is_some_and(|stat| stat.kind == FileKind::Directory) {
+            self.remove_empty_directories(&full)?;
+        }
+        let temporary = self.write_beside(&full, item, content)?;
+        let placed = self.place(&temporary, &full, item, before);
+        if placed.is_err() {
+            // The path is as it was; a leftover beside it would only be one more file.
+            let _ = self.disk.remove_file(&temporary);
+        }
+        placed
+    }
+
+    fn place(
+        &self,
+        temporary: &Path,
+        full: &Path,
+        item: &Item,
+        before: Option<Stat>,
+    ) -> Result<()> {
+        // A file that only its owner may read stays that way.
+        if let Some(stat) = before.filter(|stat| stat.kind == FileKind::File)
+            && item.mode != Mode::Link
+        {
+            let execute = (stat.mode & 0o444) >> 2;
+            let mode = match item.mode {
+                Mode::Executable => stat.mode | execute | 0o100,
+                _ => stat.mode & !0o111,
+            };
+            self.disk
+                .set_mode(temporary, mode & 0o777)
+                .context("setting the mode of", temporary)?;
+        }
+        self.disk.rename(temporary, full).context("replacing", full)
+    }
+
+    fn make_parents(&self, path: &[u8]) -> Result<()> {
+        let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
+        let inside: Vec<PathBuf> = ancestors(path)
+            .map(|path| on_disk(self.root, path))
+            .collect();
+        for directory in on_the_way.map(Path::to_owned).chain(inside) {
+            if self.disk.stat(&directory).is_err() {
+                self.disk
+                    .make_directory(&directory, 0o777)
+                    .context("making", &directory)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_empty_directories(&self, full: &Path) -> Result<()> {
+        for name in self
+            .disk
+            .list(full)
+            .context("reading the directory", full)?
+        {
+            self.remove_empty_directories(&full.join(name))?;
+        }
+        self.disk
+            .remove_directory(full)
+            .context("removing the directory", full)
+    }
+
+    fn write_beside(&self, full: &Path, item: &Item, content: &[u8]) -> Result<PathBuf> {
+        let folder = full.parent().unwrap_or(self.root);
+        for attempt in 0..TEMPORARY_NAMES_MAX {
+            // Short, since the name itself may be as long as names can be.
+            let temporary = folder.join(format!(".herma-restore-{attempt}"));
+            let written = match item.mode {
+                Mode::Link => self.disk.make_link(content, &temporary),
+                Mode::Plain => self.disk.write_new(&temporary, content, 0o666),
+                Mode::Executable => self.disk.write_new(&temporary, content, 0o777),
+            };
+            match written {
+                Ok(()) => return Ok(temporary),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let _ = self.disk.remove_file(&temporary);
+                    return Err(error).context("writing", &temporary);
+                }
+            }
+        }
+        Err(Error::Busy(folder.to_owned()))
+    }
+
+    /// Looks at every path the answer speaks of, so that it never says more than is so.
+    fn verify(&self, report: &mut Restored) {
+        let mut wrong = Vec::new();
+        report.restored.retain(|path| {
+            let right = self.is_in_place(path, &self.target[path]);
+            if !right {
+                wrong.push(Remark::new(path, "it does not stand as recorded".into()));
+            }
+            right
+        });
+        report.removed.retain(|path| {
+            // A directory may rightly stand where a removed file was.
+            let gone = self
+                .stat(path)
+                .is_none_or(|stat| stat.kind == FileKind::Directory);
+            if !gone {
+                wrong.push(Remark::new(path, "it is still there".into()));
+            }
+            gone
+        });
+        report.failed.append(&mut wrong);
+    }
+}

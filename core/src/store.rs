@@ -1,0 +1,178 @@
+//! The store on disk: one bare git repository below the base, made on first use, healed where
+//! parts of it are missing, and locked while it is used.
+
+use crate::disk::{Disk, Kind, Sharing};
+use crate::error::{Context, Error, Result};
+use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
+use crate::lock::{self, Lock};
+use crate::objects::Objects;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Folders of the store; parents first.
+const FOLDERS: &[&str] = &[
+    "objects",
+    "objects/info",
+    "objects/pack",
+    "refs",
+    "refs/heads",
+    "refs/hermes",
+    "indexes",
+    "projects",
+    "info",
+    "locks",
+    "fresh",
+];
+
+/// Plain git must neither sign, nor collect behind our back, nor take the store for a checkout.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
+                      [commit]\n\tgpgsign = false\n[tag]\n\tgpgSign = false\n[gc]\n\tauto = 0\n";
+
+/// Keeps plain git, and other tools that use it on this store, from changing bytes.
+const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+
+/// How many names are tried for a fresh file: more than processes that died over the same one.
+const FRESH_NAMES_MAX: usize = 1_000;
+
+/// A store that is there, held against being reclaimed while this lives.
+pub struct Store<'a> {
+    /// The disk it is on.
+    pub disk: &'a dyn Disk,
+    /// The bare repository.
+    pub path: PathBuf,
+    _lock: Lock,
+}
+
+impl<'a> Store<'a> {
+    /// Opens the store below `base` to look at it; none where there is none.
+    pub fn open(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
+        let path = base.join("store");
+        if !is_directory(disk, &path)? || !is_directory(disk, &path.join("locks"))? {
+            return Ok(None);
+        }
+        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
+        Ok(Some(Store {
+            disk,
+            path,
+            _lock: lock,
+        }))
+    }
+
+    /// Opens the store below `base`, making whatever of it is missing.
+    pub fn open_or_create(disk: &'a dyn Disk, base: &Path) -> Result<Self> {
+        let path = base.join("store");
+        make_directories(disk, base)?;
+        for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
+            make_private(disk, &path.join(folder))?;
+        }
+        let excludes: Vec<&str> = DEFAULT_EXCLUDES.iter().chain(SECRETS).copied().collect();
+        let excludes = excludes.join("\n") + "\n";
+        let files: [(&str, &str); 4] = [
+            ("config", CONFIG),
+            ("info/exclude", &excludes),
+            ("info/attributes", ATTRIBUTES),
+            // Last, since git takes a folder with a HEAD for a repository.
+            ("HEAD", "ref: refs/heads/main\n"),
+        ];
+        for (name, content) in files {
+            let file = path.join(name);
+            if disk.stat(&file).is_err() {
+                let fresh = write_fresh(disk, &path, "layout", content.as_bytes())?;
+                replace_file(disk, &fresh, &file)?;
+            }
+        }
+        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
+        Ok(Store {
+            disk,
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// Holds the history of one project against every other process.
+    pub fn lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take(
+            self.disk,
+            &self.path.join("locks").join(hash),
+            Sharing::Exclusive,
+        )
+    }
+
+    /// The objects of the store as they are now.
+    pub fn objects(&self) -> Result<Objects<'a>> {
+        Objects::open(self.disk, self.path.join("objects"))
+    }
+}
+
+/// Writes a new durable file beside the store's own, to be moved into place by [`replace_file`].
+pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
+    for attempt in 0..FRESH_NAMES_MAX {
+        let path = store.join("fresh").join(format!("{name}-{attempt}"));
+        match disk.write_new(&path, content, 0o600) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                // The half of a file is of no use to anyone; failing to remove it is no news.
+                let _ = disk.remove_file(&path);
+                return Err(error).context("writing", &path);
+            }
+            Ok(()) => return Ok(path),
+        }
+    }
+    Err(Error::Busy(store.join("fresh")))
+}
+
+/// Moves a fresh file to its place in one step and waits until that is durable.
+pub fn replace_file(disk: &dyn Disk, fresh: &Path, place: &Path) -> Result<()> {
+    let moved = disk
+        .rename(fresh, place)
+        .context("replacing", place)
+        .and_then(|()| {
+            let folder = place.parent().unwrap_or(place);
+            disk.sync_directory(folder)
+                .context("replacing a file in", folder)
+        });
+    if moved.is_err() {
+        // A leftover only costs a name; the error itself is what matters.
+        let _ = disk.remove_file(fresh);
+    }
+    moved
+}
+
+fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    match disk.stat(path) {
+        Ok(stat) if stat.kind == Kind::Directory => Ok(true),
+        Ok(_) => Err(unusable(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(unusable(path)),
+        Err(error) => Err(error).context("looking at", path),
+    }
+}
+
+fn unusable(path: &Path) -> Error {
+    Error::StoreUnusable {
+        path: path.to_owned(),
+        why: "something else stands there".into(),
+    }
+}
+
+/// Makes a folder of the store, readable by its owner only.
+fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
+    if is_directory(disk, path)? {
+        return Ok(());
+    }
+    match disk.make_directory(path, 0o700) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made.context("making", path),
+    }
+}
+
+fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let ancestors: Vec<&Path> = path.ancestors().collect();
+    for ancestor in ancestors.into_iter().rev() {
+        // A link on the way to the base is the user's choice; only what is missing is made.
+        if disk.stat(ancestor).is_err() {
+            make_private(disk, ancestor)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! What a subject answers, and the closed list of codes it refuses with.
+
+use crate::bytes::ByteString;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a request was refused: stable, shared by model, protocol and command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// The directory is the file system's root.
+    ScopeRoot,
+    /// The directory is the home directory.
+    ScopeHome,
+    /// The directory lies inside the checkpoint base.
+    ScopeBase,
+    /// The directory holds more files than the limit.
+    TooManyFiles,
+    /// There is no such directory.
+    MissingDirectory,
+    /// The path is there and is no directory.
+    NotADirectory,
+    /// The target is neither a number nor an id.
+    BadTarget,
+    /// The target is well formed and no checkpoint of this project.
+    UnknownCheckpoint,
+    /// The short id stands for more than one checkpoint.
+    AmbiguousCheckpoint,
+    /// The path is empty, absolute or leaves the project.
+    BadPath,
+    /// The checkpoint has no such file.
+    NotInCheckpoint,
+    /// Restoring the file would destroy something that no checkpoint holds.
+    WouldOverwrite,
+    /// The pre-rollback checkpoint could not be taken.
+    NoSafetyCheckpoint,
+    /// The stored checkpoint cannot be read, or names paths that must not be written.
+    CorruptCheckpoint,
+    /// The store is not a store.
+    StoreUnusable,
+    /// Another process holds the store.
+    Busy,
+    /// The disk is full.
+    NoSpace,
+    /// The system does not permit it.
+    Permission,
+    /// Any other input or output error.
+    Io,
+    /// The subject failed in a way it has no word for; never a right answer.
+    Internal,
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The serialized form is the stable name; there is no second list of names.
+        self.serialize(formatter)
+    }
+}
+
+/// What a request for a checkpoint came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum TakeOutcome {
+    /// A checkpoint was taken.
+    Created {
+        /// Its full id.
+        id: String,
+    },
+    /// This turn already has its checkpoint.
+    Deduped,
+    /// Nothing changed since the last one, or there is nothing to capture.
+    Unchanged,
+    /// Automatic checkpoints are off.
+    Disabled,
+}
+
+/// Added and removed lines and how many files they are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Files that differ.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its full id.
+    pub id: String,
+    /// When it was taken, in seconds since the epoch.
+    pub time: i64,
+    /// Why it was taken.
+    pub reason: String,
+    /// What changed against the one before it.
+    pub stats: Option<Stats>,
+}
+
+/// How a path differs from the checkpoint in the working tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The working tree has it, the checkpoint does not.
+    Added,
+    /// The checkpoint has it, the working tree does not.
+    Deleted,
+    /// Both have it and it differs.
+    Modified,
+}
+
+/// One changed path of a diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffEntry {
+    /// Relative to the project.
+    pub path: ByteString,
+    /// How it differs.
+    pub change: Change,
+}
+
+/// A path and what was said about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// Relative to the project.
+    pub path: ByteString,
+    /// Free text.
+    pub why: String,
+}
+
+/// What a restore did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    /// Paths that now stand as recorded and did not before.
+    pub restored: Vec<ByteString>,
+    /// Paths that were taken away.
+    pub removed: Vec<ByteString>,
+    /// Paths created since that were left.
+    pub left: Vec<ByteString>,
+    /// Paths left as they are because something uncaptured would have been lost.
+    pub kept: Vec<Remark>,
+    /// Paths that could not be brought back.
+    pub failed: Vec<Remark>,
+    /// The pre-rollback checkpoint, if one was taken.
+    pub safety: Option<String>,
+    /// Whether the last conversation turn is to be undone.
+    pub undoes_turn: bool,
+}
+
+/// What a subject answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Nothing to say.
+    Done,
+    /// The project of a file, as an absolute path; none where there is none.
+    Project(Option<ByteString>),
+    /// What a request for a checkpoint came to.
+    Taken {
+        /// What it came to.
+        #[serde(flatten)]
+        outcome: TakeOutcome,
+        /// Paths that were left out, and why.
+        skipped: Vec<Remark>,
+    },
+    /// The checkpoints, in the order given.
+    Listed(Vec<Listed>),
+    /// What changed.
+    Diffed {
+        /// The changed paths.
+        entries: Vec<DiffEntry>,
+        /// Their lines.
+        stats: Stats,
+    },
+    /// What a restore did.
+    Restored(Restored),
+    /// Nothing was done.
+    Refused {
+        /// Why, for programs.
+        code: Code,
+        /// Why, for people.
+        message: String,
+    },
+    /// The subject died or panicked.
+    Crashed(String),
+}

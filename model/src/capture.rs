@@ -1,0 +1,285 @@
+//! What a checkpoint of a directory holds, given the files of the world.
+//!
+//! One pass over the files below the project, parents before children. Along the way it notes
+//! which rules the files put to the test, so that a comparison can be counted for them.
+
+use crate::bytes::{self, ByteString};
+use crate::files::{Content, Files, Node};
+use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
+use crate::rules::{self, RuleRef};
+use crate::tree::{Entry, Tree};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What bounds a capture.
+#[derive(Clone, Debug)]
+pub struct Bounds<'a> {
+    /// Files larger than this many bytes are left out; 0 is no bound.
+    pub file_bytes_max: u64,
+    /// The checkpoint base, relative to the world's root; never captured.
+    pub base: &'a [u8],
+}
+
+/// What a capture found.
+#[derive(Clone, Debug, Default)]
+pub struct Captured {
+    /// Everything that a checkpoint holds.
+    pub tree: Tree,
+    /// What was left out, and the rule that says so.
+    pub left_out: BTreeMap<ByteString, RuleRef>,
+    /// Rules that the captured files put to the test, once for each file that does.
+    pub tested: BTreeMap<&'static str, (RuleRef, usize)>,
+}
+
+impl Captured {
+    /// Files that must be reported as left out.
+    pub fn unreadable(&self) -> impl Iterator<Item = &ByteString> {
+        self.left_out
+            .iter()
+            .filter(|(_, rule)| **rule == &rules::CAPTURE_UNREADABLE)
+            .map(|(path, _)| path)
+    }
+
+    fn tests(&mut self, rule: RuleRef) {
+        self.tested.entry(rule.id).or_insert((rule, 0)).1 += 1;
+    }
+}
+
+/// The ignore files from the project's root down to one directory, innermost first.
+struct Chain {
+    directory: ByteString,
+    file: IgnoreFile,
+    above: Option<Rc<Chain>>,
+}
+
+/// What is known of a directory while its content is examined.
+#[derive(Clone)]
+struct Within {
+    ignores: Option<Rc<Chain>>,
+    nested_repository: bool,
+}
+
+/// Decides which paths are captured; holds the parsed default excludes.
+#[derive(Clone)]
+pub struct Capturer {
+    excludes: Rc<Excludes>,
+    secrets: Rc<Excludes>,
+}
+
+impl Default for Capturer {
+    fn default() -> Self {
+        Capturer {
+            excludes: Rc::new(Excludes::new(DEFAULT_EXCLUDES, SECRETS)),
+            secrets: Rc::new(Excludes::new(&[], SECRETS)),
+        }
+    }
+}
+
+impl Capturer {
+    /// Captures `project`, a directory of `files`.
+    pub fn capture(&self, files: &Files, project: &[u8], bounds: &Bounds<'_>) -> Captured {
+        let mut captured = Captured::default();
+        let mut directories: BTreeMap<&[u8], Within> = BTreeMap::new();
+        let root = self.enter(files, project, project, None);
+        directories.insert(b"", root);
+        for (full, node) in files.below(project) {
+            let Some(path) = bytes::below(project, full) else {
+                continue;
+            };
+            let Some(within) = directories.get(bytes::parent(path)) else {
+                continue;
+            };
+            if **full == *bounds.base {
+                continue;
+            }
+            let ignored = self.ignored(&within.ignores, path, *node == Node::Directory);
+            match node {
+                Node::Directory if !ignored => {
+                    let inner = self.enter(files, project, full, Some(within));
+                    directories.insert(path, inner);
+                }
+                Node::Directory => captured.tests(self.exclusion_rule(path)),
+                node => {
+                    let within = within.clone();
+                    self.add(&mut captured, path, node, ignored, &within, bounds);
+                }
+            }
+        }
+        captured
+    }
+
+    fn enter(&self, files: &Files, project: &[u8], full: &[u8], outer: Option<&Within>) -> Within {
+        let above = outer.and_then(|outer| outer.ignores.clone());
+        let ignores = match files.get(&bytes::join(full, b".gitignore")) {
+            Some(Node::File {
+                content,
+                readable: true,
+                ..
+            }) => {
+                let directory = ByteString::from(bytes::below(project, full).unwrap_or_default());
+                Some(Rc::new(Chain {
+                    directory,
+                    file: IgnoreFile::parse(content),
+                    above,
+                }))
+            }
+            _ => above,
+        };
+        let repository = outer.is_some() && files.get(&bytes::join(full, b".git")).is_some();
+        let nested_repository = repository || outer.is_some_and(|outer| outer.nested_repository);
+        Within {
+            ignores,
+            nested_repository,
+        }
+    }
+
+    fn ignored(&self, chain: &Option<Rc<Chain>>, path: &[u8], is_directory: bool) -> bool {
+        let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
+        let mut next = chain.as_deref();
+        while let Some(chain) = next {
+            levels.push((&chain.directory, &chain.file));
+            next = chain.above.as_deref();
+        }
+        levels.reverse();
+        self.excludes.excludes(&levels, path, is_directory)
+    }
+
+    fn add(
+        &self,
+        captured: &mut Captured,
+        path: &[u8],
+        node: &Node,
+        ignored: bool,
+        within: &Within,
+        bounds: &Bounds<'_>,
+    ) {
+        let too_large = |content: &Content| {
+            bounds.file_bytes_max > 0 && content.len() as u64 > bounds.file_bytes_max
+        };
+        let entry = match node {
+            _ if ignored => Err(self.exclusion_rule(path)),
+            Node::Directory => return,
+            Node::Special => Err(&rules::CAPTURE_SPECIAL),
+            Node::File { content, .. } if too_large(content) => Err(&rules::CAPTURE_SIZE_CAP),
+            Node::File {
+                readable: false, ..
+            } => Err(&rules::CAPTURE_UNREADABLE),
+            Node::File {
+                content,
+                executable,
+                ..
+            } => Ok(Entry::File {
+                content: content.clone(),
+                executable: *executable,
+            }),
+            Node::Link { target } => Ok(Entry::Link {
+                target: target.clone(),
+            }),
+        };
+        let name = ByteString::from(path);
+        match entry {
+            Err(rule) => {
+                captured.tests(rule);
+                captured.left_out.insert(name, rule);
+            }
+            Ok(entry) => {
+                note_tests(captured, path, &entry, within, bounds);
+                captured.tree.insert(name, entry);
+            }
+        }
+    }
+
+    /// Which rule excludes a path that ignore patterns exclude, as far as its name tells.
+    fn exclusion_rule(&self, path: &[u8]) -> RuleRef {
+        if bytes::file_name(path) == b".git" {
+            &rules::CAPTURE_NESTED_REPOSITORY
+        } else if self.secrets.excludes(&[], path, false) {
+            &rules::CAPTURE_SECRETS
+        } else if self.excludes.excludes(&[], path, true) {
+            &rules::CAPTURE_DEFAULT_EXCLUDES
+        } else {
+            &rules::CAPTURE_GITIGNORE
+        }
+    }
+
+    /// Whether the ignore files that `tree` itself holds exclude `path`, a file.
+    pub fn ignored_by(&self, tree: &Tree, path: &[u8]) -> bool {
+        let mut levels: Vec<(&[u8], IgnoreFile)> = Vec::new();
+        let directories = std::iter::once(&b""[..]).chain(bytes::ancestors(path));
+        for directory in directories {
+            let excluded = |levels: &[(&[u8], IgnoreFile)], path: &[u8], is_directory: bool| {
+                let levels: Vec<_> = levels.iter().map(|(place, file)| (*place, file)).collect();
+                self.excludes.excludes(&levels, path, is_directory)
+            };
+            if !directory.is_empty() && excluded(&levels, directory, true) {
+                return true;
+            }
+            let ignore_path = ByteString(bytes::join(directory, b".gitignore"));
+            if let Some(Entry::File { content, .. }) = tree.get(&ignore_path) {
+                levels.push((directory, IgnoreFile::parse(content)));
+            }
+        }
+        let levels: Vec<_> = levels.iter().map(|(place, file)| (*place, file)).collect();
+        self.excludes.excludes(&levels, path, false)
+    }
+}
+
+fn note_tests(
+    captured: &mut Captured,
+    path: &[u8],
+    entry: &Entry,
+    within: &Within,
+    bounds: &Bounds<'_>,
+) {
+    captured.tests(&rules::CAPTURE_INDEPENDENT);
+    match entry {
+        Entry::Link { .. } => captured.tests(&rules::CAPTURE_SYMLINK),
+        Entry::File {
+            content,
+            executable,
+        } => {
+            captured.tests(&rules::CAPTURE_BYTES);
+            if *executable {
+                captured.tests(&rules::CAPTURE_EXECUTABLE);
+            }
+            if content
+                .windows(2)
+                .any(|pair| pair == b"\r\n" || pair == b"$I")
+            {
+                captured.tests(&rules::CAPTURE_NO_CONVERSION);
+            }
+            if bounds.file_bytes_max > 0 && content.len() as u64 == bounds.file_bytes_max {
+                captured.tests(&rules::CAPTURE_SIZE_CAP);
+            }
+        }
+    }
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
+    if !path.iter().all(plain) {
+        captured.tests(&rules::CAPTURE_ANY_NAME);
+    }
+    if within.ignores.is_some() {
+        captured.tests(&rules::CAPTURE_GITIGNORE);
+    }
+    if within.nested_repository {
+        captured.tests(&rules::CAPTURE_NESTED_REPOSITORY);
+    }
+}
+
+/// The rule to blame when a path that belongs into a checkpoint is not in it as it should be.
+pub fn rule_for(path: &[u8], entry: &Entry, found: Option<&Entry>) -> RuleRef {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
+    match (entry, found) {
+        (Entry::Link { .. }, _) => &rules::CAPTURE_SYMLINK,
+        (_, None) if !path.iter().all(plain) => &rules::CAPTURE_ANY_NAME,
+        (_, None) => &rules::CAPTURE_INDEPENDENT,
+        (Entry::File { content, .. }, Some(Entry::File { content: other, .. }))
+            if content == other =>
+        {
+            &rules::CAPTURE_EXECUTABLE
+        }
+        (Entry::File { content, .. }, _) if content.windows(2).any(|pair| pair == b"\r\n") => {
+            &rules::CAPTURE_NO_CONVERSION
+        }
+        _ => &rules::CAPTURE_BYTES,
+    }
+}

@@ -1,0 +1,140 @@
+//! What the model allows a subject to answer, each part with the rule it follows from.
+//!
+//! Data only: the harness compares an answer with it and counts the checks.
+
+use crate::answer::Code;
+use crate::bytes::ByteString;
+use crate::capture::Captured;
+use crate::lines::LineBounds;
+use crate::rules::RuleRef;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A refusal that is right: any of these codes, for this reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    /// Codes that say so.
+    pub codes: &'static [Code],
+    /// Why it must be refused.
+    pub rule: RuleRef,
+}
+
+/// The answers that are right for one request.
+#[derive(Debug)]
+pub enum Expected {
+    /// There is nothing to answer.
+    Done,
+    /// A file's project.
+    Project {
+        /// Absolute; none where a file has no project.
+        path: Option<ByteString>,
+        /// The rule that decides it.
+        rule: RuleRef,
+    },
+    /// A request for a checkpoint.
+    Take(Box<ExpectedTake>),
+    /// A list.
+    List(ExpectedList),
+    /// A preview.
+    Diff(ExpectedDiff),
+    /// A restore.
+    Restore(Box<ExpectedRestore>),
+    /// The request must be refused, for any of these reasons.
+    Refused(Vec<Refusal>),
+}
+
+/// What a request for a checkpoint should come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeKind {
+    /// A new checkpoint.
+    Created,
+    /// None, since this turn has one.
+    Deduped,
+    /// None, since nothing changed.
+    Unchanged,
+    /// None, since automatic checkpoints are off.
+    Disabled,
+}
+
+/// The answers that are right for a request for a checkpoint.
+#[derive(Debug)]
+pub struct ExpectedTake {
+    /// The canonical project, relative to the world's root.
+    pub project: ByteString,
+    /// What it comes to.
+    pub kind: TakeKind,
+    /// The rule that decides it.
+    pub rule: RuleRef,
+    /// The rule that is broken where the subject says the turn has its checkpoint and it has not.
+    pub if_deduped: RuleRef,
+    /// Refusals that are as good an answer.
+    pub may_refuse: Vec<Refusal>,
+    /// What was captured to decide it, where that was needed.
+    pub captured: Option<Arc<Captured>>,
+}
+
+/// One checkpoint as it must be listed.
+#[derive(Debug)]
+pub struct ExpectedListed {
+    /// Its id, where it is known.
+    pub id: Option<String>,
+    /// When it was taken, in seconds since the epoch.
+    pub time: i64,
+    /// Why it was taken; none where no rule says how that is worded.
+    pub reason: Option<String>,
+    /// What changed against the one before it; none for the oldest.
+    pub stats: Option<LineBounds>,
+}
+
+/// The list that is right.
+#[derive(Debug)]
+pub struct ExpectedList {
+    /// Newest first.
+    pub entries: Vec<ExpectedListed>,
+    /// Whether checkpoints are hidden because there are more than the limit.
+    pub limited: bool,
+    /// Ids that belong to other projects and to none of these.
+    pub foreign: BTreeSet<String>,
+    /// Whether the project's directory is gone.
+    pub deleted: bool,
+}
+
+/// The preview that is right.
+#[derive(Debug)]
+pub struct ExpectedDiff {
+    /// Every path that differs, and how.
+    pub entries: BTreeMap<ByteString, crate::answer::Change>,
+    /// Their lines.
+    pub stats: LineBounds,
+}
+
+/// The restore that is right; the world's files already are as it must leave them.
+#[derive(Debug)]
+pub struct ExpectedRestore {
+    /// The canonical project, relative to the world's root.
+    pub project: ByteString,
+    /// The only path to restore, or none for all.
+    pub only: Option<ByteString>,
+    /// The checkpoint's content.
+    pub target: Arc<Captured>,
+    /// Paths that must change to the recorded entry.
+    pub restored: BTreeSet<ByteString>,
+    /// Paths that must be taken away.
+    pub removed: BTreeSet<ByteString>,
+    /// Paths created since, that must be left.
+    pub left: BTreeSet<ByteString>,
+    /// Paths that must be reported as kept.
+    pub kept: BTreeSet<ByteString>,
+    /// Paths that may be reported as kept, though nothing is lost either way.
+    pub may_keep: BTreeSet<ByteString>,
+    /// Whether a pre-rollback checkpoint is taken, and the rule that says so.
+    pub safety: (bool, RuleRef),
+    /// Whether the target itself is a pre-rollback checkpoint.
+    pub undo: bool,
+    /// Whether the project's directory was gone.
+    pub deleted: bool,
+    /// Whether the pre-rollback checkpoint moved the target beyond the limit.
+    pub evicting: bool,
+    /// What the pre-rollback checkpoint holds.
+    pub captured: Arc<Captured>,
+}

@@ -1,0 +1,144 @@
+//! The files of the model's world: a map from path to what is there.
+//!
+//! Paths are bytes below one root, `/`-separated, without a leading slash. Every directory below
+//! the root has a node of its own. The map is plain data; what an edit or a restore means to it
+//! is decided elsewhere.
+
+use crate::bytes::{self, ByteString};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// What a file holds; shared, since the same content stands in many trees.
+pub type Content = Arc<[u8]>;
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File {
+        /// Its bytes.
+        content: Content,
+        /// Whether its owner may execute it.
+        executable: bool,
+        /// Whether its owner may read it.
+        readable: bool,
+    },
+    /// A symbolic link.
+    Link {
+        /// The bytes it points at.
+        target: Content,
+    },
+    /// A fifo, socket or device.
+    Special,
+}
+
+/// All files of the world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    nodes: BTreeMap<ByteString, Node>,
+}
+
+impl Files {
+    /// What stands at `path`, without following links. The root is a directory.
+    pub fn get(&self, path: &[u8]) -> Option<&Node> {
+        if path.is_empty() {
+            return Some(&Node::Directory);
+        }
+        self.nodes.get(&ByteString::from(path))
+    }
+
+    /// Whether a directory, and not a link to one, stands at `path`.
+    pub fn is_directory(&self, path: &[u8]) -> bool {
+        matches!(self.get(path), Some(Node::Directory))
+    }
+
+    /// Everything below `directory`, in the order of path bytes: a directory before its content.
+    pub fn below<'a>(
+        &'a self,
+        directory: &[u8],
+    ) -> impl Iterator<Item = (&'a ByteString, &'a Node)> + use<'a> {
+        let (first, last) = if directory.is_empty() {
+            (Bound::Unbounded, Bound::Unbounded)
+        } else {
+            let before = ByteString([directory, b"/"].concat());
+            // '0' is the byte after '/', so this bound ends exactly behind the directory.
+            let behind = ByteString([directory, b"0"].concat());
+            (Bound::Excluded(before), Bound::Excluded(behind))
+        };
+        self.nodes.range((first, last))
+    }
+
+    /// Every path and what stands there.
+    pub fn iter(&self) -> impl Iterator<Item = (&ByteString, &Node)> {
+        self.nodes.iter()
+    }
+
+    /// Puts `node` at `path`. The caller has seen to it that the parent is a directory.
+    pub fn insert(&mut self, path: &[u8], node: Node) {
+        debug_assert!(
+            self.is_directory(bytes::parent(path)),
+            "{}",
+            path.escape_ascii()
+        );
+        self.nodes.insert(ByteString::from(path), node);
+    }
+
+    /// Takes away what stands at `path` and everything below it.
+    pub fn remove(&mut self, path: &[u8]) {
+        let doomed: Vec<ByteString> = self.below(path).map(|(path, _)| path.clone()).collect();
+        for path in doomed {
+            self.nodes.remove(&path);
+        }
+        self.nodes.remove(&ByteString::from(path));
+    }
+
+    /// The outermost ancestor of `path` that exists and is no directory.
+    pub fn obstacle<'a>(&self, path: &'a [u8]) -> Option<(&'a [u8], &Node)> {
+        bytes::ancestors(path)
+            .filter_map(|ancestor| self.get(ancestor).map(|node| (ancestor, node)))
+            .find(|(_, node)| **node != Node::Directory)
+    }
+
+    /// Makes every ancestor of `path` a directory where none stands yet.
+    pub fn make_parents(&mut self, path: &[u8]) {
+        for ancestor in bytes::ancestors(path) {
+            if self.get(ancestor).is_none() {
+                self.insert(ancestor, Node::Directory);
+            }
+        }
+    }
+
+    /// Takes over from `seen` which empty directories there are: no rule says what becomes of
+    /// those, so the world follows the disk.
+    pub fn adopt_empty_directories(&mut self, seen: &Files) {
+        let gone = |(path, node): (&ByteString, &Node)| {
+            (*node == Node::Directory && seen.get(path).is_none()).then(|| path.clone())
+        };
+        let doomed: Vec<ByteString> = self.nodes.iter().filter_map(gone).collect();
+        for path in doomed {
+            if self
+                .below(&path)
+                .next()
+                .is_none_or(|(_, node)| *node == Node::Directory)
+            {
+                self.nodes.remove(&path);
+            }
+        }
+        for (path, node) in seen.iter() {
+            if *node == Node::Directory && self.obstacle(path).is_none() {
+                self.nodes.entry(path.clone()).or_insert(Node::Directory);
+            }
+        }
+    }
+}
+
+impl FromIterator<(ByteString, Node)> for Files {
+    fn from_iter<I: IntoIterator<Item = (ByteString, Node)>>(nodes: I) -> Self {
+        Files {
+            nodes: nodes.into_iter().collect(),
+        }
+    }
+}

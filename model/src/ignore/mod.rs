@@ -1,0 +1,114 @@
+//! What git's ignore rules say about one entry, in pure code and bytes: the rules behind "not
+//! captured".
+//!
+//! It ends at the verdict on a single entry. It reads no file and walks no tree: the caller hands
+//! in the text of each `.gitignore` above the entry, and does not descend into what is excluded.
+
+mod parse;
+mod wildmatch;
+
+use parse::Pattern;
+
+/// The default excludes, as hermes-agent ships them, without the secrets.
+#[rustfmt::skip]
+pub const DEFAULT_EXCLUDES: &[&str] = &[
+    "node_modules/", "dist/", "build/", "target/", "out/", ".next/", ".nuxt/", "__pycache__/",
+    "*.pyc", "*.pyo", ".cache/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "coverage/",
+    ".coverage", ".venv/", "venv/", "env/", ".git/", ".hg/", ".svn/", ".worktrees/", "*.so",
+    "*.dylib", "*.dll", "*.o", "*.a", "*.jar", "*.class", "*.exe", "*.obj", "*.mp4", "*.mov",
+    "*.mkv", "*.webm", "*.zip", "*.tar", "*.tar.gz", "*.tgz", "*.7z", "*.rar", "*.iso",
+    ".DS_Store", "Thumbs.db", "*.log",
+];
+
+/// The default excludes that no project file can re-include.
+pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
+
+/// The patterns that hold in every project: the default excludes and the secrets that no project
+/// file can re-include.
+#[derive(Clone, Debug)]
+pub struct Excludes {
+    defaults: IgnoreFile,
+    secrets: IgnoreFile,
+}
+
+/// The parsed text of one directory's `.gitignore`.
+#[derive(Clone, Debug)]
+pub struct IgnoreFile {
+    patterns: Vec<Pattern>,
+}
+
+impl IgnoreFile {
+    /// Reads the text of an ignore file. Every text is legal: a line that can match nothing is
+    /// dropped.
+    pub fn parse(text: &[u8]) -> IgnoreFile {
+        IgnoreFile {
+            patterns: parse::patterns(text),
+        }
+    }
+
+    /// Whether nothing in the file can match anything.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// What the last matching line says about the entry at `path`, relative to the directory of
+    /// this file: excluded, re-included, or nothing at all.
+    fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
+        let last = self
+            .patterns
+            .iter()
+            .rev()
+            .find(|pattern| pattern.matches(path, is_directory));
+        last.map(|pattern| !pattern.negated)
+    }
+}
+
+impl Excludes {
+    /// Reads the patterns that hold everywhere; each string is one line of an ignore file at the
+    /// root.
+    pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
+        let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
+        Excludes {
+            defaults: read(defaults),
+            secrets: read(secrets),
+        }
+    }
+
+    /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)
+    /// is excluded by itself, given the ignore files of the directories above it, root first, each
+    /// with its project-relative directory (empty for the root).
+    ///
+    /// The caller does not descend into an excluded directory, so parents are not examined here. A
+    /// symlink to a directory is not a directory.
+    pub fn excludes(
+        &self,
+        ignore_files: &[(&[u8], &IgnoreFile)],
+        path: &[u8],
+        is_directory: bool,
+    ) -> bool {
+        if name_of(path) == b".git" || self.secrets.verdict(path, is_directory) == Some(true) {
+            return true;
+        }
+        // The deepest file that has an opinion decides, and the defaults speak last, as git's
+        // info/exclude does.
+        ignore_files
+            .iter()
+            .rev()
+            .find_map(|(directory, file)| file.verdict(below(directory, path)?, is_directory))
+            .or_else(|| self.defaults.verdict(path, is_directory))
+            .unwrap_or(false)
+    }
+}
+
+/// The last component of a path.
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// The path relative to `directory`, or nothing when it is not inside of it.
+fn below<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
+    if directory.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(directory)?.strip_prefix(b"/")
+}

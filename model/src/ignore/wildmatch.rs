@@ -1,0 +1,239 @@
+//! Wildcards as git's `wildmatch` means them in path mode: compiled once, then matched in one pass
+//! per element over the set of places reached in the text, so that no pattern takes exponential
+//! time.
+//!
+//! It ends at the wildcards: slashes that anchor, negation and the like are [`super::parse`].
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub(super) struct Glob {
+    elements: Vec<Element>,
+}
+
+/// What one place of a pattern asks of the text.
+#[derive(Clone, Debug)]
+enum Element {
+    /// This byte.
+    Byte(u8),
+    /// Any one byte but a slash.
+    AnyByte,
+    /// One byte of the set.
+    OneOf(Box<ByteSet>),
+    /// Any bytes but slashes, also none.
+    Star,
+    /// `**/` where a component begins: nothing, or anything up to a slash and with it.
+    AnyDirectories,
+    /// `**` where a component begins, at the end or before `\/`: any bytes at all.
+    Anything,
+}
+
+/// Which of the 256 bytes are in.
+#[derive(Clone, Debug)]
+struct ByteSet([bool; 256]);
+
+impl Glob {
+    /// Compiles a pattern, or gives nothing if it is invalid, which for git means that nothing
+    /// matches it.
+    pub(super) fn compile(pattern: &[u8]) -> Option<Glob> {
+        let mut reader = Reader {
+            pattern,
+            position: 0,
+        };
+        let mut elements = Vec::new();
+        let mut at_component = true;
+        while let Some(byte) = reader.next() {
+            let element = match byte {
+                b'\\' => Element::Byte(reader.next()?),
+                b'?' => Element::AnyByte,
+                b'[' => Element::OneOf(Box::new(reader.class()?)),
+                b'*' => reader.stars(at_component),
+                literal => Element::Byte(literal),
+            };
+            at_component = matches!(element, Element::Byte(b'/') | Element::AnyDirectories);
+            elements.push(element);
+        }
+        Some(Glob { elements })
+    }
+
+    /// The text of a pattern that is only text.
+    pub(super) fn as_literals(&self) -> Option<Vec<u8>> {
+        self.elements.iter().map(Element::as_byte).collect()
+    }
+
+    /// The text after the star of a pattern that is a star and text.
+    pub(super) fn as_suffix(&self) -> Option<Vec<u8>> {
+        match self.elements.as_slice() {
+            [Element::Star | Element::Anything, rest @ ..] => {
+                rest.iter().map(Element::as_byte).collect()
+            }
+            _ => None,
+        }
+    }
+
+    /// The byte that every matching text ends in.
+    pub(super) fn last_byte(&self) -> Option<u8> {
+        self.elements.last().and_then(Element::as_byte)
+    }
+
+    /// Whether the whole text matches.
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        // `reached[n]` says that the elements so far can match exactly the first `n` bytes.
+        let mut reached = vec![false; text.len() + 1];
+        reached[0] = true;
+        for element in &self.elements {
+            if !element.advance(text, &mut reached) {
+                return false;
+            }
+        }
+        reached[text.len()]
+    }
+}
+
+impl Element {
+    fn as_byte(&self) -> Option<u8> {
+        match self {
+            Element::Byte(byte) => Some(*byte),
+            _ => None,
+        }
+    }
+
+    /// Moves the places reached in the text past this element, and says whether any is left.
+    fn advance(&self, text: &[u8], reached: &mut [bool]) -> bool {
+        match self {
+            Element::Byte(wanted) => step(text, reached, |byte| byte == *wanted),
+            Element::AnyByte => step(text, reached, |byte| byte != b'/'),
+            Element::OneOf(set) => step(text, reached, |byte| set.0[usize::from(byte)]),
+            Element::Star => spread(text, reached, |before, byte| before && byte != b'/'),
+            Element::Anything => spread(text, reached, |before, _| before),
+            Element::AnyDirectories => {
+                let mut begun = false;
+                spread(text, reached, |before, byte| {
+                    begun |= before;
+                    begun && byte == b'/'
+                })
+            }
+        }
+        reached.contains(&true)
+    }
+}
+
+/// Takes exactly one byte from every place reached. Back to front, as each place takes over from
+/// its left.
+fn step(text: &[u8], reached: &mut [bool], fits: impl Fn(u8) -> bool) {
+    for (index, byte) in text.iter().enumerate().rev() {
+        reached[index + 1] = reached[index] && fits(*byte);
+    }
+    reached[0] = false;
+}
+
+/// Keeps every place reached and adds those after a byte that the element can take as well.
+fn spread(text: &[u8], reached: &mut [bool], mut takes: impl FnMut(bool, u8) -> bool) {
+    for (index, byte) in text.iter().enumerate() {
+        let before = reached[index];
+        reached[index + 1] |= takes(before, *byte);
+    }
+}
+
+/// A place in the text of a pattern.
+struct Reader<'a> {
+    pattern: &'a [u8],
+    position: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.pattern.get(self.position).copied()
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.position += 1;
+        Some(byte)
+    }
+
+    /// Reads the rest of a run of stars. Two or more mean more than one only as a whole component.
+    fn stars(&mut self, at_component: bool) -> Element {
+        let rest = &self.pattern[self.position..];
+        let more = rest.iter().take_while(|byte| **byte == b'*').count();
+        self.position += more;
+        match &rest[more..] {
+            _ if more == 0 || !at_component => Element::Star,
+            [] | [b'\\', b'/', ..] => Element::Anything,
+            [b'/', ..] => {
+                self.position += 1;
+                Element::AnyDirectories
+            }
+            _ => Element::Star,
+        }
+    }
+
+    /// Reads a bracket expression after its `[`. Nothing means that it is invalid.
+    fn class(&mut self) -> Option<ByteSet> {
+        let inverted = matches!(self.peek(), Some(b'!' | b'^'));
+        self.position += usize::from(inverted);
+        let mut set = [false; 256];
+        // The member a range could begin with. A range and a named class cannot begin another.
+        let mut previous = None;
+        let first = self.position;
+        loop {
+            let is_first = self.position == first;
+            previous = match self.next()? {
+                b']' if !is_first => break,
+                b'\\' => self.next(),
+                b'-' if previous.is_some() && !matches!(self.peek(), None | Some(b']')) => {
+                    let end = match self.next()? {
+                        b'\\' => self.next()?,
+                        end => end,
+                    };
+                    let start = previous?;
+                    (start..=end).for_each(|byte| set[usize::from(byte)] = true);
+                    None
+                }
+                b'[' if self.peek() == Some(b':') => self.named_class(&mut set)?,
+                member => Some(member),
+            };
+            if let Some(member) = previous {
+                set[usize::from(member)] = true;
+            }
+        }
+        set.iter_mut().for_each(|member| *member ^= inverted);
+        // No bracket expression matches a slash, whatever it lists.
+        set[usize::from(b'/')] = false;
+        Some(ByteSet(set))
+    }
+
+    /// Reads `[:name:]` after its `[` into the set; what only looks like one is an ordinary `[`.
+    fn named_class(&mut self, set: &mut [bool; 256]) -> Option<Option<u8>> {
+        let rest = &self.pattern[self.position + 1..];
+        let length = rest.iter().position(|byte| *byte == b']')?;
+        let Some(name) = rest[..length].strip_suffix(b":") else {
+            return Some(Some(b'['));
+        };
+        let holds = named_predicate(name)?;
+        self.position += length + 2;
+        for byte in 0..=u8::MAX {
+            set[usize::from(byte)] |= holds(&byte);
+        }
+        Some(None)
+    }
+}
+
+/// The bytes a POSIX class names; git knows ASCII only, and its idea of a space lacks `\v` and
+/// `\f`.
+fn named_predicate(name: &[u8]) -> Option<fn(&u8) -> bool> {
+    Some(match name {
+        b"alnum" => u8::is_ascii_alphanumeric,
+        b"alpha" => u8::is_ascii_alphabetic,
+        b"blank" => |byte| matches!(byte, b' ' | b'\t'),
+        b"cntrl" => u8::is_ascii_control,
+        b"digit" => u8::is_ascii_digit,
+        b"graph" => u8::is_ascii_graphic,
+        b"lower" => u8::is_ascii_lowercase,
+        b"print" => |byte| matches!(byte, b' '..=b'~'),
+        b"punct" => u8::is_ascii_punctuation,
+        b"space" => |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'),
+        b"upper" => u8::is_ascii_uppercase,
+        b"xdigit" => u8::is_ascii_hexdigit,
+        _ => return None,
+    })
+}

@@ -1,0 +1,34 @@
+//! What must be true of agent checkpoints, as a pure state machine.
+//!
+//! A [`World`] holds everything a checkpoint system can see: files, settings, a clock, the turn
+//! and the checkpoints of every project. It is *total*: every [`Request`] is legal in every state,
+//! and [`World::step`] answers what a correct system may do, refusals included. Where a system is
+//! free to choose, such as the id of a checkpoint, the world learns the choice and holds the
+//! system to it from then on. Every expectation cites the [`rules`] it follows from.
+//!
+//! Nothing here touches a disk, a clock, git, a thread or a random number.
+#![forbid(unsafe_code)]
+
+pub mod answer;
+pub mod bytes;
+pub mod capture;
+pub mod edit;
+pub mod expected;
+pub mod files;
+pub mod ignore;
+pub mod lines;
+pub mod place;
+pub mod request;
+pub mod rules;
+pub mod target;
+pub mod tree;
+pub mod world;
+
+pub use answer::{Answer, Code};
+pub use bytes::ByteString;
+pub use edit::Edit;
+pub use expected::Expected;
+pub use files::{Files, Node};
+pub use request::Request;
+pub use tree::{Entry, Tree};
+pub use world::{Settings, World};

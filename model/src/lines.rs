@@ -1,0 +1,152 @@
+//! How many lines a correct line diff may report.
+//!
+//! Diff algorithms differ, and heuristics may miss the shortest script. The difference of added
+//! and removed lines is the same for all of them; only a lower and an upper bound are held
+//! beside it.
+
+use crate::tree::{Difference, Entry};
+
+/// The counts of added and removed lines that are right for a set of differences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineBounds {
+    /// Files that differ.
+    pub files: usize,
+    /// Added minus removed lines.
+    pub balance: i64,
+    /// The fewest added lines of any correct diff.
+    pub added_min: usize,
+    /// The most added lines of any correct diff.
+    pub added_max: usize,
+}
+
+impl LineBounds {
+    /// The bounds for all of `differences` together.
+    pub fn of<'a>(differences: impl Iterator<Item = &'a Difference<'a>>) -> Self {
+        let mut total = LineBounds::default();
+        for difference in differences {
+            let one = LineBounds::of_one(difference);
+            total.files += 1;
+            total.balance += one.balance;
+            total.added_min += one.added_min;
+            total.added_max += one.added_max;
+        }
+        total
+    }
+
+    fn of_one(difference: &Difference<'_>) -> Self {
+        let (old, new): (&[u8], &[u8]) = match difference {
+            Difference::Added(new) => (&[], new.bytes()),
+            Difference::Deleted(old) => (old.bytes(), &[]),
+            Difference::Modified(old, new) => (old.bytes(), new.bytes()),
+        };
+        // A change of the executable bit alone has no lines.
+        let same_kind = |old: &Entry, new: &Entry| {
+            std::mem::discriminant(old) == std::mem::discriminant(new) && old.bytes() == new.bytes()
+        };
+        let only_mode = matches!(difference, Difference::Modified(old, new) if same_kind(old, new));
+        if only_mode || is_binary(old) || is_binary(new) {
+            return LineBounds {
+                files: 1,
+                ..LineBounds::default()
+            };
+        }
+        let (old, new) = (split(old), split(new));
+        let balance = new.len() as i64 - old.len() as i64;
+        LineBounds {
+            files: 1,
+            balance,
+            added_min: new.len() - common(&old, &new),
+            added_max: new.len(),
+        }
+    }
+
+    /// Whether these counts are within the bounds.
+    pub fn allow(&self, added: usize, removed: usize) -> bool {
+        added as i64 - removed as i64 == self.balance
+            && (self.added_min..=self.added_max).contains(&added)
+    }
+}
+
+/// Git takes a file for binary when a NUL stands among its first 8000 bytes.
+fn is_binary(content: &[u8]) -> bool {
+    content.iter().take(8000).any(|byte| *byte == 0)
+}
+
+fn split(content: &[u8]) -> Vec<&[u8]> {
+    content.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+/// Above this many comparisons the table is not worth its time: the bound then is just looser.
+const COMPARISONS_MAX: usize = 1_000_000;
+
+/// The length of the longest common subsequence, or an upper bound of it for long files.
+fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
+    let head = old
+        .iter()
+        .zip(new)
+        .take_while(|(old, new)| old == new)
+        .count();
+    let (old, new) = (&old[head..], &new[head..]);
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take_while(|(old, new)| old == new)
+        .count();
+    let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+    if old.len() * new.len() > COMPARISONS_MAX {
+        return head + tail + old.len().min(new.len());
+    }
+    let mut row = vec![0usize; new.len() + 1];
+    for old_line in old {
+        let mut diagonal = 0;
+        for (column, new_line) in new.iter().enumerate() {
+            let above = row[column + 1];
+            row[column + 1] = if old_line == new_line {
+                diagonal + 1
+            } else {
+                above.max(row[column])
+            };
+            diagonal = above;
+        }
+    }
+    head + tail + row[new.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Content;
+
+    fn file(content: &str) -> Entry {
+        Entry::File {
+            content: Content::from(content.as_bytes()),
+            executable: false,
+        }
+    }
+
+    #[test]
+    fn a_changed_line_is_one_added_and_one_removed() {
+        let (old, new) = (file("a\nb\nc\n"), file("a\nx\nc\n"));
+        let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
+        assert!(bounds.allow(1, 1));
+        assert!(bounds.allow(3, 3), "a clumsy diff is still correct");
+        assert!(!bounds.allow(0, 0));
+        assert!(!bounds.allow(2, 1));
+        assert!(!bounds.allow(4, 4));
+    }
+
+    #[test]
+    fn a_binary_file_and_a_mode_have_no_lines() {
+        let (old, new) = (file("a\n"), file("a\0\nb\n"));
+        let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
+        assert!(bounds.allow(0, 0));
+        let executable = Entry::File {
+            content: Content::from(&b"a\n"[..]),
+            executable: true,
+        };
+        let bounds = LineBounds::of([Difference::Modified(&old, &executable)].iter());
+        assert!(bounds.allow(0, 0));
+        assert!(!bounds.allow(1, 1));
+    }
+}

@@ -1,0 +1,83 @@
+//! What a subject can be asked: concrete paths and texts, as a user or an agent would give them.
+
+use crate::bytes::ByteString;
+use serde::{Deserialize, Serialize};
+
+/// One request to a checkpoint system.
+///
+/// `dir` and `file` are paths as typed: absolute, relative to the working directory, or opening
+/// with a tilde.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Request {
+    /// A conversation turn begins.
+    NewTurn,
+    /// The process ends and another one opens the same store.
+    Reopen,
+    /// From now on the clock says this.
+    SetClock {
+        /// Seconds since the epoch.
+        seconds: i64,
+    },
+    /// Which project does this file belong to?
+    ProjectOf {
+        /// The file; it need not exist.
+        file: ByteString,
+    },
+    /// An automatic checkpoint, once per turn.
+    EnsureCheckpoint {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    },
+    /// A checkpoint that a person asks for.
+    Checkpoint {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    },
+    /// The checkpoints of a project.
+    List {
+        /// The project.
+        dir: ByteString,
+    },
+    /// What changed since a checkpoint.
+    Diff {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number or an id, as typed.
+        target: ByteString,
+    },
+    /// Bring a checkpoint back.
+    Restore {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number or an id, as typed.
+        target: ByteString,
+        /// Also remove files created since.
+        exact: bool,
+        /// Go on when no pre-rollback checkpoint can be taken.
+        force: bool,
+    },
+    /// Bring one file of a checkpoint back.
+    RestoreFile {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number or an id, as typed.
+        target: ByteString,
+        /// The file, relative to the project, as typed.
+        path: ByteString,
+    },
+}
+
+impl Request {
+    /// Whether the request only looks: it may change no file and nothing in the store.
+    pub fn only_looks(&self) -> bool {
+        matches!(
+            self,
+            Request::ProjectOf { .. } | Request::List { .. } | Request::Diff { .. }
+        )
+    }
+}

@@ -1,0 +1,263 @@
+//! The state of the world and how a request changes it.
+//!
+//! This file holds the state and the way from a request to the transition that decides it; the
+//! transitions have a file each.
+
+mod listing;
+mod restore;
+mod take;
+
+use crate::bytes::{self, ByteString};
+use crate::capture::{Bounds, Captured, Capturer};
+use crate::edit::{Change, Edit};
+use crate::expected::{Expected, Refusal};
+use crate::files::Files;
+use crate::place::{self, Place, Standing};
+use crate::request::Request;
+use crate::rules::{self, RuleRef};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a subject is configured with for one history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Whether automatic checkpoints are taken.
+    pub enabled: bool,
+    /// How many checkpoints of a project are listed, at least 1.
+    pub max_snapshots: usize,
+    /// Files larger than this many bytes are not captured; 0 is no bound.
+    pub max_file_bytes: u64,
+    /// Directories with more captured files than this are not checkpointed.
+    pub max_files: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            enabled: true,
+            max_snapshots: 20,
+            max_file_bytes: 10 * 1024 * 1024,
+            max_files: 50_000,
+        }
+    }
+}
+
+/// Where the fixed points of the world are; paths are relative to its root.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The world's root as an absolute path.
+    pub root: ByteString,
+    /// The home directory.
+    pub home: ByteString,
+    /// The directory that relative paths start from.
+    pub current: ByteString,
+    /// The checkpoint base.
+    pub base: ByteString,
+}
+
+/// One checkpoint of a project.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Its full id, once the subject has said it.
+    pub id: Option<String>,
+    /// What it holds, and what was left out.
+    pub captured: Arc<Captured>,
+    /// Why it was taken, as it must be listed; none while no rule says how it is worded.
+    pub reason: Option<String>,
+    /// When, in seconds since the epoch.
+    pub time: i64,
+    /// Whether it was taken to undo a restore.
+    pub safety: bool,
+}
+
+/// Whether a project's slot of the turn is free, and what happened to it last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    /// Free again since a new turn or process began.
+    Renewed,
+    /// Free although an attempt was made.
+    AttemptFailed,
+    /// Used by a checkpoint.
+    Taken,
+    /// Used by an attempt that found nothing to save.
+    NothingToSave,
+}
+
+/// Everything a checkpoint system can see, and all it should have stored.
+#[derive(Clone)]
+pub struct World {
+    /// The files.
+    pub files: Files,
+    /// The settings of this history.
+    pub settings: Settings,
+    layout: Layout,
+    seconds: i64,
+    slots: BTreeMap<ByteString, Slot>,
+    histories: BTreeMap<ByteString, Vec<Checkpoint>>,
+    capturer: Capturer,
+}
+
+impl World {
+    /// A world with these files and nothing stored.
+    pub fn new(files: Files, layout: Layout, settings: Settings, seconds: i64) -> Self {
+        World {
+            files,
+            settings,
+            layout,
+            seconds,
+            slots: BTreeMap::new(),
+            histories: BTreeMap::new(),
+            capturer: Capturer::default(),
+        }
+    }
+
+    /// Applies an edit and answers what it takes on a disk.
+    pub fn edit(&mut self, edit: &Edit) -> Vec<Change> {
+        edit.apply(&mut self.files)
+    }
+
+    /// What a correct subject may answer to `request`; afterwards the world is as such a subject
+    /// leaves it, but for the ids it chooses.
+    pub fn step(&mut self, request: &Request) -> Expected {
+        match request {
+            Request::NewTurn | Request::Reopen => {
+                self.slots
+                    .values_mut()
+                    .for_each(|slot| *slot = Slot::Renewed);
+                Expected::Done
+            }
+            Request::SetClock { seconds } => {
+                self.seconds = *seconds;
+                Expected::Done
+            }
+            Request::ProjectOf { file } => self.project_of(file),
+            Request::EnsureCheckpoint { dir, reason } => self.ensure(dir, reason),
+            Request::Checkpoint { dir, reason } => self.take_by_hand(dir, reason),
+            Request::List { dir } => self.list(dir),
+            Request::Diff { dir, target } => self.diff(dir, target),
+            Request::Restore {
+                dir,
+                target,
+                exact,
+                force,
+            } => self.restore(dir, target, *exact, *force),
+            Request::RestoreFile { dir, target, path } => self.restore_file(dir, target, path),
+        }
+    }
+
+    /// Takes in the id that the subject gave to the newest checkpoint of `project`.
+    pub fn learn_id(&mut self, project: &ByteString, id: &str) {
+        if let Some(newest) = self
+            .histories
+            .get_mut(project)
+            .and_then(|all| all.last_mut())
+        {
+            newest.id = Some(id.to_owned());
+        }
+    }
+
+    /// The current time in seconds since the epoch.
+    pub fn seconds(&self) -> i64 {
+        self.seconds
+    }
+
+    /// All checkpoints ever taken of `project`, oldest first.
+    pub fn history(&self, project: &[u8]) -> &[Checkpoint] {
+        self.histories
+            .get(&ByteString::from(project))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Every project that has checkpoints, with all of them, oldest first.
+    pub fn histories(&self) -> impl Iterator<Item = (&ByteString, &[Checkpoint])> {
+        self.histories
+            .iter()
+            .map(|(project, all)| (project, all.as_slice()))
+    }
+
+    /// The canonical path a typed one means, relative to the world's root, if it is inside.
+    pub fn canonical(&self, typed: &[u8]) -> Option<ByteString> {
+        match self.locate(typed) {
+            Place::Inside(path, _) => Some(path),
+            Place::FileSystemRoot | Place::Elsewhere => None,
+        }
+    }
+
+    /// The absolute form of a path that is relative to the world's root.
+    pub fn absolute(&self, path: &[u8]) -> ByteString {
+        if path.is_empty() {
+            return self.layout.root.clone();
+        }
+        ByteString(bytes::join(&self.layout.root, path))
+    }
+
+    /// Implements [`rules::SCOPE_IDENTITY`].
+    fn locate(&self, typed: &[u8]) -> Place {
+        if typed == b"~" || typed.starts_with(b"~/") {
+            return place::resolve(&self.files, &[&self.layout.home[..], &typed[1..]].concat());
+        }
+        if !typed.starts_with(b"/") {
+            return place::resolve(&self.files, &bytes::join(&self.layout.current, typed));
+        }
+        if typed.iter().all(|byte| *byte == b'/') {
+            return Place::FileSystemRoot;
+        }
+        let inside = typed
+            .strip_prefix(&self.layout.root[..])
+            .filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        inside.map_or(Place::Elsewhere, |path| place::resolve(&self.files, path))
+    }
+
+    /// Why no checkpoint may be taken of this place, whatever it holds.
+    ///
+    /// Implements [`rules::SCOPE_NEVER_ROOT`], [`rules::SCOPE_NEVER_HOME`],
+    /// [`rules::SCOPE_NO_DIRECTORY`] and the half of [`rules::SCOPE_BASE_NOT_CAPTURED`] that is
+    /// about the base itself.
+    fn out_of_scope(&self, place: &Place) -> Option<Refusal> {
+        use crate::answer::Code;
+        let (codes, rule): (&'static [Code], RuleRef) = match place {
+            Place::FileSystemRoot => (&[Code::ScopeRoot], &rules::SCOPE_NEVER_ROOT),
+            Place::Inside(path, _) if *path == self.layout.home => {
+                (&[Code::ScopeHome], &rules::SCOPE_NEVER_HOME)
+            }
+            Place::Inside(path, _) if self.in_base(path) => (
+                &[Code::ScopeBase, Code::MissingDirectory, Code::NotADirectory],
+                &rules::SCOPE_BASE_NOT_CAPTURED,
+            ),
+            Place::Elsewhere => (
+                &[Code::MissingDirectory, Code::NotADirectory],
+                &rules::SCOPE_NO_DIRECTORY,
+            ),
+            Place::Inside(_, Standing::Nothing) => {
+                (&[Code::MissingDirectory], &rules::SCOPE_NO_DIRECTORY)
+            }
+            Place::Inside(_, Standing::NoDirectory) => {
+                (&[Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
+            }
+            Place::Inside(_, Standing::Directory) => return None,
+        };
+        Some(Refusal { codes, rule })
+    }
+
+    fn in_base(&self, path: &[u8]) -> bool {
+        *path == *self.layout.base || bytes::below(&self.layout.base, path).is_some()
+    }
+
+    fn capture(&self, project: &[u8]) -> Captured {
+        let bounds = Bounds {
+            file_bytes_max: self.settings.max_file_bytes,
+            base: &self.layout.base,
+        };
+        self.capturer.capture(&self.files, project, &bounds)
+    }
+
+    /// The checkpoints of `project` that can be listed and restored, oldest first.
+    ///
+    /// Implements [`rules::LIST_AT_MOST`].
+    fn listed(&self, project: &[u8]) -> &[Checkpoint] {
+        let all = self.history(project);
+        &all[all.len().saturating_sub(self.settings.max_snapshots)..]
+    }
+}

@@ -1,0 +1,216 @@
+//! Taking a checkpoint, by itself or by hand, and which project a file belongs to.
+
+use super::{Checkpoint, Slot, World};
+use crate::answer::Code;
+use crate::bytes::{self, ByteString};
+use crate::capture::Captured;
+use crate::expected::{Expected, ExpectedTake, Refusal, TakeKind};
+use crate::place::{self, Place, Standing};
+use crate::rules::{self, RuleRef};
+use std::sync::Arc;
+
+/// What marks a directory as the root of a project (behaviour: Scope and identity).
+const MARKERS: &[&str] = &[
+    ".git",
+    ".hg",
+    "pyproject.toml",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "Makefile",
+    "pom.xml",
+    "Gemfile",
+];
+
+/// The refusal of a project with more files than the limit.
+pub(super) const TOO_MANY_FILES: Refusal = Refusal {
+    codes: &[Code::TooManyFiles],
+    rule: &rules::SCOPE_TOO_MANY_FILES,
+};
+
+impl World {
+    /// Implements [`rules::SCOPE_ROOT_OF_FILE`] and [`rules::SCOPE_ROOT_NEVER_BROAD`].
+    pub(super) fn project_of(&self, file: &[u8]) -> Expected {
+        let no_project = Expected::Project {
+            path: None,
+            rule: &rules::SCOPE_ROOT_NEVER_BROAD,
+        };
+        let Place::Inside(path, standing) = self.locate(file) else {
+            return no_project;
+        };
+        let start = match standing {
+            Standing::Directory => &path[..],
+            Standing::NoDirectory | Standing::Nothing => bytes::parent(&path),
+        };
+        let home = &self.layout.home[..];
+        if start == home {
+            return no_project;
+        }
+        let mut candidate = start;
+        loop {
+            if candidate == home {
+                break;
+            }
+            if MARKERS
+                .iter()
+                .any(|marker| self.has(candidate, marker.as_bytes()))
+            {
+                let path = Some(self.absolute(candidate));
+                return Expected::Project {
+                    path,
+                    rule: &rules::SCOPE_ROOT_OF_FILE,
+                };
+            }
+            if candidate.is_empty() {
+                break;
+            }
+            candidate = bytes::parent(candidate);
+        }
+        Expected::Project {
+            path: Some(self.absolute(start)),
+            rule: &rules::SCOPE_ROOT_OF_FILE,
+        }
+    }
+
+    /// Whether the directory has an entry of that name that leads somewhere.
+    fn has(&self, directory: &[u8], name: &[u8]) -> bool {
+        match place::resolve(&self.files, &bytes::join(directory, name)) {
+            Place::Inside(_, standing) => standing != Standing::Nothing,
+            Place::FileSystemRoot => true,
+            Place::Elsewhere => false,
+        }
+    }
+
+    /// Implements [`rules::TURN_ONCE`], [`rules::TURN_RESET`], [`rules::TURN_PER_PROJECT`],
+    /// [`rules::TURN_FAILURE_KEEPS_SLOT`], [`rules::TURN_NOTHING_USES_SLOT`] and
+    /// [`rules::TURN_DISABLED`].
+    pub(super) fn ensure(&mut self, dir: &[u8], reason: &str) -> Expected {
+        let place = self.locate(dir);
+        let project = match &place {
+            Place::Inside(path, _) => path.clone(),
+            Place::FileSystemRoot | Place::Elsewhere => ByteString::default(),
+        };
+        let refusal = self.out_of_scope(&place);
+        if !self.settings.enabled {
+            return self.settled(project, TakeKind::Disabled, &rules::TURN_DISABLED, None);
+        }
+        let rule: RuleRef = match self.slots.get(&project) {
+            Some(Slot::Taken) => &rules::TURN_ONCE,
+            Some(Slot::NothingToSave) => &rules::TURN_NOTHING_USES_SLOT,
+            _ => {
+                let if_deduped = self.blame_for_dedup(&project);
+                let slot_key = project.clone();
+                let expected = self.take(project, refusal, reason, if_deduped);
+                let slot = match &expected {
+                    Expected::Take(take) if take.kind == TakeKind::Created => Slot::Taken,
+                    Expected::Take(_) => Slot::NothingToSave,
+                    _ => Slot::AttemptFailed,
+                };
+                self.slots.insert(slot_key, slot);
+                return expected;
+            }
+        };
+        self.settled(project, TakeKind::Deduped, rule, refusal)
+    }
+
+    /// The rule broken by a subject that takes a free slot for a used one.
+    fn blame_for_dedup(&self, project: &ByteString) -> RuleRef {
+        let used = |slot: &Slot| matches!(slot, Slot::Taken | Slot::NothingToSave);
+        match self.slots.get(project) {
+            Some(Slot::AttemptFailed) => &rules::TURN_FAILURE_KEEPS_SLOT,
+            Some(Slot::Renewed) => &rules::TURN_RESET,
+            _ if self.slots.values().any(used) => &rules::TURN_PER_PROJECT,
+            _ => &rules::CAPTURE_CREATED,
+        }
+    }
+
+    /// An answer that needs no look at the files. Where the place is out of scope as well, saying
+    /// that instead is as good.
+    fn settled(
+        &self,
+        project: ByteString,
+        kind: TakeKind,
+        rule: RuleRef,
+        refusal: Option<Refusal>,
+    ) -> Expected {
+        Expected::Take(Box::new(ExpectedTake {
+            project,
+            kind,
+            rule,
+            if_deduped: rule,
+            may_refuse: refusal.into_iter().collect(),
+            captured: None,
+        }))
+    }
+
+    /// Implements [`rules::TURN_MANUAL`]: neither `enabled` nor the turn is asked.
+    pub(super) fn take_by_hand(&mut self, dir: &[u8], reason: &str) -> Expected {
+        let place = self.locate(dir);
+        let project = self.canonical(dir).unwrap_or_default();
+        let refusal = self.out_of_scope(&place);
+        self.take(project, refusal, reason, &rules::TURN_MANUAL)
+    }
+
+    fn take(
+        &mut self,
+        project: ByteString,
+        refusal: Option<Refusal>,
+        reason: &str,
+        if_deduped: RuleRef,
+    ) -> Expected {
+        if let Some(refusal) = refusal {
+            return Expected::Refused(vec![refusal]);
+        }
+        let captured = Arc::new(self.capture(&project));
+        if captured.tree.len() > self.settings.max_files {
+            return Expected::Refused(vec![TOO_MANY_FILES]);
+        }
+        let (kind, rule) = self.record(&project, &captured, Some(reason.to_owned()), false);
+        let crowded = captured.tree.len() + captured.left_out.len() > self.settings.max_files;
+        let rule: RuleRef = match kind {
+            TakeKind::Created if crowded => &rules::SCOPE_COUNTS_CAPTURED,
+            _ => rule,
+        };
+        Expected::Take(Box::new(ExpectedTake {
+            project,
+            kind,
+            rule,
+            if_deduped,
+            may_refuse: Vec::new(),
+            captured: Some(captured),
+        }))
+    }
+
+    /// Adds a checkpoint of what was captured, unless there is nothing to add.
+    ///
+    /// Implements [`rules::CAPTURE_UNCHANGED`] and [`rules::CAPTURE_EMPTY_FIRST`].
+    pub(super) fn record(
+        &mut self,
+        project: &ByteString,
+        captured: &Arc<Captured>,
+        reason: Option<String>,
+        safety: bool,
+    ) -> (TakeKind, RuleRef) {
+        match self.history(project).last() {
+            Some(newest) if newest.captured.tree == captured.tree => {
+                return (TakeKind::Unchanged, &rules::CAPTURE_UNCHANGED);
+            }
+            None if captured.tree.is_empty() => {
+                return (TakeKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST);
+            }
+            _ => {}
+        }
+        let checkpoint = Checkpoint {
+            id: None,
+            captured: Arc::clone(captured),
+            reason,
+            time: self.seconds,
+            safety,
+        };
+        self.histories
+            .entry(project.clone())
+            .or_default()
+            .push(checkpoint);
+        (TakeKind::Created, &rules::CAPTURE_CREATED)
+    }
+}
