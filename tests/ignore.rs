@@ -16,7 +16,7 @@ use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 
 /// A project as far as ignore rules see it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 struct Project {
     /// What git reads from `info/exclude`.
     defaults: String,
@@ -24,6 +24,21 @@ struct Project {
     ignore_files: Vec<(Vec<u8>, Vec<u8>)>,
     /// Paths, and whether they are directories.
     entries: BTreeMap<Vec<u8>, bool>,
+}
+
+impl std::fmt::Debug for Project {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(formatter, "defaults {:?}", self.defaults)?;
+        for (directory, text) in &self.ignore_files {
+            let (directory, text) = (directory.escape_ascii(), text.escape_ascii());
+            writeln!(formatter, "file in '{directory}': \"{text}\"")?;
+        }
+        for (path, is_directory) in &self.entries {
+            let slash = if *is_directory { "/" } else { "" };
+            writeln!(formatter, "entry '{}{slash}'", path.escape_ascii())?;
+        }
+        Ok(())
+    }
 }
 
 /// Defines a function that gives the entries of a project that an implementation leaves out,
@@ -39,13 +54,9 @@ macro_rules! implementation {
             let files: Vec<_> = project.ignore_files.iter().map(parse).collect();
             let mut excluded = BTreeSet::new();
             for (path, is_directory) in &project.entries {
-                let above = files
-                    .iter()
-                    .filter(|(directory, _)| is_inside(directory, path));
+                let above = files.iter().filter(|(directory, _)| is_inside(directory, path));
                 let above: Vec<_> = above.map(|(path, file)| (path.as_slice(), file)).collect();
-                if excluded
-                    .iter()
-                    .any(|directory: &Vec<u8>| is_inside(directory, path))
+                if excluded.iter().any(|directory: &Vec<u8>| is_inside(directory, path))
                     || excludes.excludes(&above, path, *is_directory)
                 {
                     excluded.insert(path.clone());
@@ -75,10 +86,7 @@ struct Repository {
 impl Repository {
     fn new() -> Repository {
         let home = tempfile::tempdir().unwrap();
-        let mut repository = Repository {
-            home,
-            cuts_literal_text_off: false,
-        };
+        let mut repository = Repository { home, cuts_literal_text_off: false };
         std::fs::create_dir(repository.root()).unwrap();
         assert!(repository.git(&["init", "-q"]).status().unwrap().success());
         let probe = project(&Case("probe", b"a**/b", "ab", true));
@@ -95,8 +103,7 @@ impl Repository {
         git.args(arguments).current_dir(self.root()).env_clear();
         git.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         git.env("HOME", self.home.path());
-        git.env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
         git
     }
 
@@ -112,11 +119,7 @@ impl Repository {
             }
         }
         let under_root = |path: &[u8]| root.join(Path::new(OsStr::from_bytes(path)));
-        for (path, _) in project
-            .entries
-            .iter()
-            .filter(|(_, is_directory)| **is_directory)
-        {
+        for (path, _) in project.entries.iter().filter(|(_, is_directory)| **is_directory) {
             std::fs::create_dir_all(under_root(path)).unwrap();
         }
         std::fs::write(root.join(".git/info/exclude"), &project.defaults).unwrap();
@@ -124,40 +127,20 @@ impl Repository {
             std::fs::write(under_root(directory).join(".gitignore"), text).unwrap();
         }
         // The `./` keeps git from seeing pathspec magic in a name.
-        let question = project
-            .entries
-            .keys()
-            .flat_map(|path| [b"./", path.as_slice(), b"\0"]);
+        let question = project.entries.keys().flat_map(|path| [b"./", path.as_slice(), b"\0"]);
         let mut git = self.git(&["check-ignore", "--no-index", "--stdin", "-z"]);
-        let mut git = git
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        git.stdin
-            .take()
-            .unwrap()
-            .write_all(&question.collect::<Vec<_>>().concat())
-            .unwrap();
+        let mut git = git.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        git.stdin.take().unwrap().write_all(&question.collect::<Vec<_>>().concat()).unwrap();
         let output = git.wait_with_output().unwrap();
-        assert!(
-            matches!(output.status.code(), Some(0 | 1)),
-            "git check-ignore: {output:?}"
-        );
-        let paths = output
-            .stdout
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty());
-        paths
-            .map(|path| path.strip_prefix(b"./").unwrap().to_vec())
-            .collect()
+        assert!(matches!(output.status.code(), Some(0 | 1)), "git check-ignore: {output:?}");
+        let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        paths.map(|path| path.strip_prefix(b"./").unwrap().to_vec()).collect()
     }
 
     /// Whether git itself reads the project in the way we have settled on.
     fn is_reference_for(&self, project: &Project) -> bool {
         let glued = |text: &[u8]| {
-            text.windows(3)
-                .any(|part| part[1..] == *b"**" && !b"/*\n".contains(&part[0]))
+            text.windows(3).any(|part| part[1..] == *b"**" && !b"/*\n".contains(&part[0]))
         };
         let mut texts = project.ignore_files.iter().map(|(_, text)| text.as_slice());
         self.cuts_literal_text_off || !(glued(project.defaults.as_bytes()) || texts.any(glued))
@@ -275,14 +258,7 @@ const CASES: &[Case] = &[
 ];
 
 /// As a [`Case`], with the defaults and the ignore file of the directory `d` as well.
-struct Layered(
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    bool,
-);
+struct Layered(&'static str, &'static str, &'static str, &'static str, &'static str, bool);
 
 #[rustfmt::skip]
 const LAYERED: &[Layered] = &[
@@ -299,3 +275,32 @@ const LAYERED: &[Layered] = &[
     Layered("the root names the whole path", "", "d/a", "", "d/a", YES),
     Layered("an excluded directory closes the file in it", "", "d", "!a", "d/a", YES),
 ];
+
+/// Holds every implementation to the same answer about the last entry of a project.
+fn check(repository: &Repository, name: &str, project: &Project, expected: bool) {
+    let (path, _) = project.entries.last_key_value().unwrap();
+    let model = excluded_by_model(project).contains(path);
+    let core = excluded_by_core(project).contains(path);
+    assert_eq!((model, core), (expected, expected), "model and core on {name}: {project:?}");
+    if repository.is_reference_for(project) {
+        assert_eq!(repository.excluded(project).contains(path), expected, "git on {name}");
+    }
+}
+
+#[test]
+fn model_core_and_git_agree_on_written_cases() {
+    let repository = Repository::new();
+    for case in CASES {
+        check(&repository, case.0, &project(case), case.3);
+    }
+    for Layered(name, defaults, root, deeper, path, expected) in LAYERED {
+        let texts = [("", root), ("d", deeper)];
+        let files = texts.map(|(directory, text)| (directory.into(), text.as_bytes().to_vec()));
+        let (defaults, ignore_files) = (defaults.to_string(), files.to_vec());
+        let mut entries = entries([*path]);
+        entries.insert(b"d".to_vec(), true);
+        let project = Project { defaults, ignore_files, entries };
+        let asked = Project { entries: entries_up_to(&project, path), ..project };
+        check(&repository, name, &asked, *expected);
+    }
+}

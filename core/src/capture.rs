@@ -51,16 +51,10 @@ impl Capture<'_> {
     /// and what storing refuses. A file that cannot be read is left out instead.
     pub fn run(&self, mut keep: Option<&mut Objects<'_>>) -> Result<Captured> {
         let before = self.root_identity()?;
-        let bounds = Bounds {
-            max_file_bytes: self.config.max_file_bytes,
-            base: &self.base,
-        };
+        let bounds = Bounds { max_file_bytes: self.config.max_file_bytes, base: &self.base };
         let walked = walk(self.disk, self.root, &bounds)?;
         self.check_count(&walked)?;
-        let mut captured = Captured {
-            skipped: walked.skipped,
-            ..Captured::default()
-        };
+        let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
         for candidate in walked.candidates {
             match self.read(&candidate, keep.as_deref_mut())? {
                 Read::Item(item, known) => {
@@ -73,9 +67,7 @@ impl Capture<'_> {
                 Read::Skip(why) => captured.skipped.push(Remark::new(&candidate.path, why)),
             }
         }
-        captured
-            .skipped
-            .sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // All files gone and the project gone are different answers.
         if self.root_identity()? != before {
             return Err(Error::MissingDirectory(self.root.to_owned()));
@@ -104,18 +96,8 @@ impl Capture<'_> {
             let path = on_disk(self.root, &candidate.path);
             candidate.stat.kind == FileKind::Link || self.disk.read(&path, 0).is_ok()
         };
-        if walked
-            .candidates
-            .iter()
-            .filter(readable)
-            .take(limit + 1)
-            .count()
-            > limit
-        {
-            return Err(Error::TooManyFiles {
-                dir: self.root.to_owned(),
-                limit,
-            });
+        if walked.candidates.iter().filter(readable).take(limit + 1).count() > limit {
+            return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
         }
         Ok(())
     }
@@ -130,8 +112,7 @@ impl Capture<'_> {
                     let known = Known::new(&candidate.stat, item, true);
                     return Ok(Read::Item(item, Some(known)));
                 }
-                self.read_steady(&path)
-                    .map(|(content, stat)| (content, Some(stat)))
+                self.read_steady(&path).map(|(content, stat)| (content, Some(stat)))
             }
         };
         let (content, stat) = match content {
@@ -167,19 +148,12 @@ impl Capture<'_> {
                 return Ok((content, before));
             }
         }
-        Err(io::Error::new(
-            ErrorKind::ResourceBusy,
-            "it keeps changing while it is read",
-        ))
+        Err(io::Error::new(ErrorKind::ResourceBusy, "it keeps changing while it is read"))
     }
 }
 
 fn mode_of(stat: &Stat) -> Mode {
-    if stat.executable() {
-        Mode::Executable
-    } else {
-        Mode::Plain
-    }
+    if stat.executable() { Mode::Executable } else { Mode::Plain }
 }
 
 enum Read {

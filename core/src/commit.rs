@@ -30,9 +30,7 @@ pub fn write(
     seconds: i64,
     reason: &str,
 ) -> Result<Oid> {
-    let parent = parent
-        .map(|parent| format!("parent {parent}\n"))
-        .unwrap_or_default();
+    let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
     // Git knows no time before the epoch; a clock that is that wrong reads as the epoch.
     let seconds = seconds.max(0);
     let text = format!(

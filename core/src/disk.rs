@@ -145,21 +145,13 @@ impl Disk for SystemDisk {
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
         // Without blocking, since the file may have become a fifo since it was looked at.
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags)
-            .open(path)?;
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let stat = Stat::from(&file.metadata()?);
         if stat.kind != Kind::File {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         let mut content = Vec::with_capacity(stat.size.min(limit) as usize);
-        Read::by_ref(&mut file)
-            .take(limit)
-            .read_to_end(&mut content)?;
+        Read::by_ref(&mut file).take(limit).read_to_end(&mut content)?;
         Ok((content, stat))
     }
 
@@ -168,11 +160,7 @@ impl Disk for SystemDisk {
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
         file.write_all(content)?;
         file.sync_all()
     }

@@ -24,15 +24,9 @@ impl Environment {
     ) -> Option<Self> {
         let filled = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
         let home = filled("HOME").filter(|home| home.is_absolute())?;
-        let hermes = filled("HERMES_HOME").map_or_else(
-            || home.join(".hermes"),
-            |hermes| current_directory.join(hermes),
-        );
-        Some(Environment {
-            home,
-            current_directory,
-            base: hermes.join("checkpoints"),
-        })
+        let hermes = filled("HERMES_HOME")
+            .map_or_else(|| home.join(".hermes"), |hermes| current_directory.join(hermes));
+        Some(Environment { home, current_directory, base: hermes.join("checkpoints") })
     }
 }
 

@@ -149,10 +149,6 @@ pub(crate) trait Context<T> {
 
 impl<T> Context<T> for io::Result<T> {
     fn context(self, action: &'static str, path: &Path) -> Result<T> {
-        self.map_err(|source| Error::Io {
-            action,
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| Error::Io { action, path: path.to_owned(), source })
     }
 }

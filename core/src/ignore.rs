@@ -88,10 +88,7 @@ impl Excludes {
     /// Reads the patterns that hold everywhere, each a line of an ignore file at the root.
     pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
         let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
-        Excludes {
-            defaults: read(defaults),
-            secrets: read(secrets),
-        }
+        Excludes { defaults: read(defaults), secrets: read(secrets) }
     }
 
     /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)
@@ -142,14 +139,7 @@ impl Rule {
             && pattern[0] == b'*'
             && literal_length(&pattern[1..]) + 1 == pattern.len();
         let pattern = pattern.into();
-        Some(Rule {
-            pattern,
-            literal,
-            is_suffix,
-            includes,
-            directories_only,
-            is_anchored,
-        })
+        Some(Rule { pattern, literal, is_suffix, includes, directories_only, is_anchored })
     }
 
     /// The byte that all this rule matches ends in, if the last of the pattern stands for itself
@@ -232,13 +222,8 @@ struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     fn is_match(pattern: &'a [u8], text: &'a [u8]) -> bool {
-        let mut matching = Matching {
-            pattern,
-            text,
-            at_component: true,
-            star: None,
-            directories: None,
-        };
+        let mut matching =
+            Matching { pattern, text, at_component: true, star: None, directories: None };
         loop {
             match matching.step() {
                 Break(answer) => return answer,

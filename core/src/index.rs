@@ -41,17 +41,11 @@ impl Known {
         if !settled {
             words[SIZE] = 0;
         }
-        Known {
-            words,
-            id: item.blob,
-        }
+        Known { words, id: item.blob }
     }
 
     fn item(&self) -> Option<Item> {
-        Some(Item {
-            mode: Mode::from_bits(self.words[MODE])?,
-            blob: self.id,
-        })
+        Some(Item { mode: Mode::from_bits(self.words[MODE])?, blob: self.id })
     }
 }
 
@@ -123,10 +117,7 @@ impl Index {
 }
 
 fn parse(bytes: &[u8]) -> Option<Index> {
-    let body = bytes
-        .len()
-        .checked_sub(HASH_BYTES)
-        .map(|end| &bytes[..end])?;
+    let body = bytes.len().checked_sub(HASH_BYTES).map(|end| &bytes[..end])?;
     if Sha1::digest(body)[..] != bytes[body.len()..] {
         return None;
     }
@@ -173,10 +164,7 @@ mod tests {
     }
 
     fn item() -> Item {
-        Item {
-            mode: Mode::Plain,
-            blob: Oid::from_bytes(&[7; 20]).unwrap(),
-        }
+        Item { mode: Mode::Plain, blob: Oid::from_bytes(&[7; 20]).unwrap() }
     }
 
     #[test]
@@ -187,10 +175,7 @@ mod tests {
         }
         let read = Index::parse(&index.to_bytes(), (200, 0));
         assert_eq!(read, index);
-        assert_eq!(
-            read.unchanged(b"a", &stat(9, 100), Mode::Plain),
-            Some(item())
-        );
+        assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Plain), Some(item()));
         assert_eq!(read.unchanged(b"a", &stat(9, 101), Mode::Plain), None);
         assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Executable), None);
     }

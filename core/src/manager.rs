@@ -49,13 +49,7 @@ impl Manager {
         environment: Environment,
         config: Config,
     ) -> Self {
-        Manager {
-            disk,
-            clock,
-            environment,
-            config,
-            slots_used: BTreeSet::new(),
-        }
+        Manager { disk, clock, environment, config, slots_used: BTreeSet::new() }
     }
 
     /// A conversation turn begins: every project may have one automatic checkpoint again.
@@ -68,12 +62,7 @@ impl Manager {
     /// # Errors
     /// Whatever is out of scope or cannot be stored; then the turn's slot stays free.
     pub fn ensure_checkpoint(&mut self, dir: &Path, reason: &str) -> Result<Taken> {
-        let settled = |outcome| {
-            Ok(Taken {
-                outcome,
-                skipped: Vec::new(),
-            })
-        };
+        let settled = |outcome| Ok(Taken { outcome, skipped: Vec::new() });
         if !self.config.enabled {
             return settled(Outcome::Disabled);
         }
@@ -113,9 +102,7 @@ impl Manager {
                 id: checkpoint.id.to_string(),
                 time: checkpoint.seconds,
                 reason: checkpoint.reason.clone(),
-                stats: before
-                    .map(|before| stats(&objects, before, checkpoint))
-                    .transpose()?,
+                stats: before.map(|before| stats(&objects, before, checkpoint)).transpose()?,
             });
         }
         Ok(listed)
@@ -143,10 +130,7 @@ impl Manager {
         Ok(Diff {
             id: checkpoint.id.to_string(),
             stats: patch::total(compared.iter().map(|one| &one.entry)),
-            patch: compared
-                .iter()
-                .flat_map(|one| one.patch.iter().copied())
-                .collect(),
+            patch: compared.iter().flat_map(|one| one.patch.iter().copied()).collect(),
             entries: compared.into_iter().map(|one| one.entry).collect(),
         })
     }
@@ -191,8 +175,7 @@ impl Manager {
         let store = Store::open_or_create(disk, &self.base())?;
         let _lock = store.lock_project(&project.hash)?;
         let mut objects = store.objects()?;
-        self.take_locked(&store, &mut objects, project, reason)
-            .map(|(taken, _)| taken)
+        self.take_locked(&store, &mut objects, project, reason).map(|(taken, _)| taken)
     }
 
     /// Takes a checkpoint while the project's lock is held, and answers what it read as well.
@@ -205,9 +188,7 @@ impl Manager {
     ) -> Result<(Taken, Snapshot)> {
         let known = self.load_index(store, project);
         let started = self.file_system_time(store, project)?;
-        let captured = self
-            .capture(project, &known, Some(started))
-            .run(Some(objects))?;
+        let captured = self.capture(project, &known, Some(started)).run(Some(objects))?;
         let tip = refs::read(store.disk, &store.path, &project.hash)?;
         let newest = tip.map(|tip| commit::read(objects, tip)).transpose()?;
         let outcome = match &newest {
@@ -231,13 +212,7 @@ impl Manager {
                 let _ = self.save_index(store, project, &captured.index);
             }
         }
-        Ok((
-            Taken {
-                outcome,
-                skipped: captured.skipped,
-            },
-            captured.snapshot,
-        ))
+        Ok((Taken { outcome, skipped: captured.skipped }, captured.snapshot))
     }
 
     fn capture<'a>(
@@ -261,9 +236,7 @@ impl Manager {
         match project.check_directory(self.disk.as_ref()) {
             Err(Error::MissingDirectory(_)) => Ok(Captured::default()),
             Err(error) => Err(error),
-            Ok(()) => self
-                .capture(project, &self.load_index(store, project), None)
-                .run(None),
+            Ok(()) => self.capture(project, &self.load_index(store, project), None).run(None),
         }
     }
 
@@ -271,8 +244,7 @@ impl Manager {
     fn load_index(&self, store: &Store<'_>, project: &Project) -> Index {
         let path = index_path(store, project);
         let read = self.disk.read(&path, INDEX_BYTES_MAX);
-        read.map(|(bytes, stat)| Index::parse(&bytes, stat.modified))
-            .unwrap_or_default()
+        read.map(|(bytes, stat)| Index::parse(&bytes, stat.modified)).unwrap_or_default()
     }
 
     fn save_index(&self, store: &Store<'_>, project: &Project, index: &Index) -> Result<()> {
@@ -315,8 +287,7 @@ impl Manager {
         if let Extent::One(path) = extent {
             // Looked at before anything is stored, since a refusal must change nothing.
             let current = self.look(&store, &project)?.snapshot;
-            self.restore_into(&project, &objects, &current, &wanted)
-                .check_one(path)?;
+            self.restore_into(&project, &objects, &current, &wanted).check_one(path)?;
         }
         let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
         let safety = if gone {
@@ -337,12 +308,7 @@ impl Manager {
             Extent::All(options) => restore.all(options.exact && forced_past.is_none())?,
             Extent::One(path) => restore.one(path)?,
         };
-        Ok(Restored {
-            id: checkpoint.id.to_string(),
-            safety,
-            forced_past,
-            ..report
-        })
+        Ok(Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report })
     }
 
     fn take_safety(
@@ -361,18 +327,10 @@ impl Manager {
 
     /// What is in the project now, however many files that are.
     fn look_at_all(&self, project: &Project) -> Result<Snapshot> {
-        let boundless = Config {
-            max_files: usize::MAX,
-            ..self.config.clone()
-        };
+        let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
         let nothing_known = Index::default();
         let capture = self.capture(project, &nothing_known, None);
-        Capture {
-            config: &boundless,
-            ..capture
-        }
-        .run(None)
-        .map(|captured| captured.snapshot)
+        Capture { config: &boundless, ..capture }.run(None).map(|captured| captured.snapshot)
     }
 
     fn restore_into<'a>(
@@ -426,18 +384,11 @@ impl Manager {
 
 fn no_checkpoint(target: &[u8]) -> Error {
     // The same refusals as with an empty list, so that a malformed target is told apart.
-    target::find(&[], target)
-        .err()
-        .unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
+    target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
 }
 
 fn literal_path(typed: &[u8]) -> Result<Vec<u8>> {
-    let refused = |why| {
-        Err(Error::BadPath {
-            path: shown(typed),
-            why,
-        })
-    };
+    let refused = |why| Err(Error::BadPath { path: shown(typed), why });
     if typed.is_empty() {
         return refused("is empty");
     }

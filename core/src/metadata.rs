@@ -38,18 +38,9 @@ pub fn touch(disk: &dyn Disk, store: &Path, project: &Project, seconds: i64) -> 
         created_at: before.map_or(now, |before| before.created_at),
         last_touch: now,
     };
-    let path = store
-        .join("projects")
-        .join(format!("{}.json", project.hash));
-    let text = serde_json::to_string(&metadata).map_err(|error| Error::StoreUnusable {
-        path: path.clone(),
-        why: error.to_string(),
-    })?;
-    let fresh = write_fresh(
-        disk,
-        store,
-        &format!("project-{}", project.hash),
-        text.as_bytes(),
-    )?;
+    let path = store.join("projects").join(format!("{}.json", project.hash));
+    let text = serde_json::to_string(&metadata)
+        .map_err(|error| Error::StoreUnusable { path: path.clone(), why: error.to_string() })?;
+    let fresh = write_fresh(disk, store, &format!("project-{}", project.hash), text.as_bytes())?;
     replace_file(disk, &fresh, &path)
 }

@@ -47,10 +47,7 @@ pub fn id_of(kind: Kind, bytes: &[u8]) -> Result<Oid> {
 }
 
 fn unusable(path: &Path, error: &git2::Error) -> Error {
-    Error::StoreUnusable {
-        path: path.to_owned(),
-        why: error.message().to_owned(),
-    }
+    Error::StoreUnusable { path: path.to_owned(), why: error.message().to_owned() }
 }
 
 /// How many names are tried for a new object's temporary file: more than processes that died
@@ -73,15 +70,8 @@ impl<'a> Objects<'a> {
             path: directory.clone(),
             why: "its path is not UTF-8".into(),
         })?;
-        stored
-            .add_disk_alternate(text)
-            .map_err(|error| unusable(&directory, &error))?;
-        Ok(Objects {
-            disk,
-            directory,
-            stored,
-            written: HashSet::new(),
-        })
+        stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
+        Ok(Objects { disk, directory, stored, written: HashSet::new() })
     }
 
     /// Whether the object is stored already.
@@ -91,16 +81,10 @@ impl<'a> Objects<'a> {
 
     /// The bytes of an object of that kind.
     pub fn read(&self, kind: Kind, id: Oid) -> Result<Vec<u8>> {
-        let object = self
-            .stored
-            .read(id)
-            .map_err(|error| unusable(&self.directory, &error))?;
+        let object = self.stored.read(id).map_err(|error| unusable(&self.directory, &error))?;
         if object.kind() != kind.in_git() {
             let why = format!("object {id} is no {}", kind.name());
-            return Err(Error::StoreUnusable {
-                path: self.directory.clone(),
-                why,
-            });
+            return Err(Error::StoreUnusable { path: self.directory.clone(), why });
         }
         Ok(object.data().to_vec())
     }
@@ -131,9 +115,7 @@ impl<'a> Objects<'a> {
             renamed => renamed,
         }
         .context("storing an object as", &path)?;
-        self.disk
-            .sync_directory(&folder)
-            .context("storing an object in", &folder)
+        self.disk.sync_directory(&folder).context("storing an object in", &folder)
     }
 
     /// Git takes files of this name for leftovers and sweeps them up.

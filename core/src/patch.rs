@@ -37,14 +37,8 @@ pub fn compare(
     let parts = match (link(difference.old), link(difference.new)) {
         // Git shows another type as one file gone and one come.
         (Some(one), Some(other)) if one != other => vec![
-            Part {
-                old: difference.old.zip(old_bytes.as_deref()),
-                new: None,
-            },
-            Part {
-                old: None,
-                new: difference.new.zip(new_bytes.as_deref()),
-            },
+            Part { old: difference.old.zip(old_bytes.as_deref()), new: None },
+            Part { old: None, new: difference.new.zip(new_bytes.as_deref()) },
         ],
         _ => vec![Part {
             old: difference.old.zip(old_bytes.as_deref()),
@@ -54,18 +48,9 @@ pub fn compare(
     let (mut lines, mut patch) = (Some((0, 0)), Vec::new());
     for part in parts {
         let counted = part.write(path, &mut patch);
-        lines = lines
-            .zip(counted)
-            .map(|(all, one)| (all.0 + one.0, all.1 + one.1));
+        lines = lines.zip(counted).map(|(all, one)| (all.0 + one.0, all.1 + one.1));
     }
-    Ok(Compared {
-        entry: DiffEntry {
-            path: path.to_vec(),
-            change,
-            lines,
-        },
-        patch,
-    })
+    Ok(Compared { entry: DiffEntry { path: path.to_vec(), change, lines }, patch })
 }
 
 /// The line counts of several entries together.
@@ -100,28 +85,13 @@ impl Part<'_> {
             return Some((0, 0));
         }
         let (before, after) = (
-            if self.old.is_some() {
-                old_name
-            } else {
-                b"/dev/null".to_vec()
-            },
-            if self.new.is_some() {
-                new_name
-            } else {
-                b"/dev/null".to_vec()
-            },
+            if self.old.is_some() { old_name } else { b"/dev/null".to_vec() },
+            if self.new.is_some() { new_name } else { b"/dev/null".to_vec() },
         );
         let mut options = DiffOptions::new();
         let compared = Patch::from_buffers(&old, None, &new, None, Some(&mut options)).ok()?;
         if is_binary(&old) || is_binary(&new) {
-            let line = [
-                b"Binary files ",
-                &before[..],
-                b" and ",
-                &after,
-                b" differ\n",
-            ]
-            .concat();
+            let line = [b"Binary files ", &before[..], b" and ", &after, b" differ\n"].concat();
             patch.extend_from_slice(&line);
             return None;
         }
@@ -138,18 +108,12 @@ impl Part<'_> {
                 patch.extend_from_slice(line.content());
             }
         }
-        compared
-            .line_stats()
-            .ok()
-            .map(|(_, added, removed)| (added, removed))
+        compared.line_stats().ok().map(|(_, added, removed)| (added, removed))
     }
 
     fn write_modes(&self, patch: &mut Vec<u8>) {
         let zero = Oid::ZERO_SHA1;
-        let (old, new) = (
-            self.old.map(|(item, _)| item),
-            self.new.map(|(item, _)| item),
-        );
+        let (old, new) = (self.old.map(|(item, _)| item), self.new.map(|(item, _)| item));
         let mode = |item: Option<Item>| item.map_or(0, |item| item.mode.bits());
         let blob = |item: Option<Item>| item.map_or(zero, |item| item.blob);
         let mut suffix = String::new();

@@ -25,17 +25,12 @@ pub fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
 
 /// The part of `path` before its last slash; empty where there is none.
 pub fn parent(path: &[u8]) -> &[u8] {
-    path.iter()
-        .rposition(|byte| *byte == b'/')
-        .map_or(&[], |slash| &path[..slash])
+    path.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &path[..slash])
 }
 
 /// The proper ancestors of `path`, outermost first, without the empty root.
 pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'/')
-        .map(|(slash, _)| &path[..slash])
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(slash, _)| &path[..slash])
 }
 
 /// A path for people: everything but printable ASCII is escaped.

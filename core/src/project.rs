@@ -39,11 +39,7 @@ impl Project {
     pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
         let directory = canonical(disk, &absolute(environment, typed));
         let digest = Sha256::digest(directory.as_os_str().as_bytes());
-        let hash = digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Project { directory, hash }
     }
 
@@ -55,10 +51,7 @@ impl Project {
         if self.directory == canonical(disk, &environment.home) {
             return Err(Error::ScopeHome(self.directory.clone()));
         }
-        if self
-            .directory
-            .starts_with(canonical(disk, &environment.base))
-        {
+        if self.directory.starts_with(canonical(disk, &environment.base)) {
             return Err(Error::ScopeBase(self.directory.clone()));
         }
         self.check_directory(disk)
@@ -80,14 +73,8 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
     let path = canonical(disk, &absolute(environment, file));
     let home = canonical(disk, &environment.home);
     let broad = |directory: &Path| directory == Path::new("/") || directory == home;
-    let is_directory = disk
-        .stat(&path)
-        .is_ok_and(|stat| stat.kind == Kind::Directory);
-    let start = if is_directory {
-        path.as_path()
-    } else {
-        path.parent()?
-    };
+    let is_directory = disk.stat(&path).is_ok_and(|stat| stat.kind == Kind::Directory);
+    let start = if is_directory { path.as_path() } else { path.parent()? };
     if broad(start) {
         return None;
     }
@@ -97,13 +84,7 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
         MARKERS.iter().any(there)
     };
     let candidates = start.ancestors().take_while(|directory| !broad(directory));
-    Some(
-        candidates
-            .into_iter()
-            .find(|directory| marked(directory))
-            .unwrap_or(start)
-            .to_owned(),
-    )
+    Some(candidates.into_iter().find(|directory| marked(directory)).unwrap_or(start).to_owned())
 }
 
 /// Expands a leading tilde and makes a relative path absolute.
@@ -127,11 +108,7 @@ pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
         }
         let next = done.join(&name);
         let is_link = disk.stat(&next).is_ok_and(|stat| stat.kind == Kind::Link);
-        let target = if is_link && links < LINKS_MAX {
-            disk.read_link(&next).ok()
-        } else {
-            None
-        };
+        let target = if is_link && links < LINKS_MAX { disk.read_link(&next).ok() } else { None };
         let Some(target) = target else {
             done = next;
             continue;

@@ -42,11 +42,8 @@ fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
 fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
     let name = name_of(hash);
     let text = packed_refs(disk, store)?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_suffix(&name)?.strip_suffix(' '));
-    line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes()))
-        .transpose()
+    let line = text.lines().find_map(|line| line.strip_suffix(&name)?.strip_suffix(' '));
+    line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
 }
 
 /// Moves the history of the project to `tip`, if it still is where the caller saw it. The caller
@@ -62,12 +59,7 @@ pub fn advance(
         return Err(Error::Busy(file_of(store, hash)));
     }
     let path = file_of(store, hash);
-    let fresh = write_fresh(
-        disk,
-        store,
-        &format!("refs-{hash}"),
-        format!("{tip}\n").as_bytes(),
-    )?;
+    let fresh = write_fresh(disk, store, &format!("refs-{hash}"), format!("{tip}\n").as_bytes())?;
     replace_file(disk, &fresh, &path)
 }
 
@@ -75,18 +67,16 @@ pub fn advance(
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let folder = store.join("refs/hermes");
     let mut hashes: Vec<String> = match disk.list(&folder) {
-        Ok(names) => names
-            .into_iter()
-            .filter_map(|name| name.into_string().ok())
-            .collect(),
+        Ok(names) => names.into_iter().filter_map(|name| name.into_string().ok()).collect(),
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error).context("reading the directory", &folder),
     };
     let packed = packed_refs(disk, store)?;
-    hashes.extend(packed.lines().filter_map(|line| {
-        line.split_once(" refs/hermes/")
-            .map(|(_, hash)| hash.to_owned())
-    }));
+    hashes.extend(
+        packed
+            .lines()
+            .filter_map(|line| line.split_once(" refs/hermes/").map(|(_, hash)| hash.to_owned())),
+    );
     hashes.retain(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
     hashes.sort_unstable();
     hashes.dedup();

@@ -27,10 +27,7 @@ pub struct Remark {
 
 impl Remark {
     pub(crate) fn new(path: &[u8], why: String) -> Self {
-        Remark {
-            path: path.to_vec(),
-            why,
-        }
+        Remark { path: path.to_vec(), why }
     }
 }
 

@@ -66,10 +66,7 @@ impl Restore<'_> {
     /// Only before anything was changed. Afterwards what goes wrong is in the answer.
     pub fn all(&self, exact: bool) -> Result<Restored> {
         let ignores = self.target_ignores()?;
-        let mut report = Restored {
-            undoes_turn: true,
-            ..Restored::default()
-        };
+        let mut report = Restored { undoes_turn: true, ..Restored::default() };
         for (path, item) in self.target {
             if self.current.get(path) == Some(item) {
                 continue;
@@ -125,30 +122,16 @@ impl Restore<'_> {
                 Some(FileKind::Directory) => {}
                 Some(FileKind::Link) => {
                     let why = "leads through a symbolic link";
-                    return Err(Error::BadPath {
-                        path: shown(path),
-                        why,
-                    });
+                    return Err(Error::BadPath { path: shown(path), why });
                 }
                 Some(_) => {
                     let what = "a file that stands where its directory was";
-                    return Err(Error::WouldOverwrite {
-                        path: shown(path),
-                        what,
-                    });
+                    return Err(Error::WouldOverwrite { path: shown(path), what });
                 }
             }
         }
-        let item = self
-            .target
-            .get(path)
-            .ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
-        let overwrites = |what| {
-            Err(Error::WouldOverwrite {
-                path: shown(path),
-                what,
-            })
-        };
+        let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
+        let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
         match self.stat(path).map(|stat| stat.kind) {
             None => Ok(*item),
             Some(FileKind::Directory) if self.content(path).is_some_and(|all| all.is_empty()) => {
@@ -173,10 +156,7 @@ impl Restore<'_> {
                 files.insert(parent(path).to_vec(), IgnoreFile::parse(&text));
             }
         }
-        Ok(TargetIgnores {
-            excludes: default_excludes(),
-            files,
-        })
+        Ok(TargetIgnores { excludes: default_excludes(), files })
     }
 
     /// Whether what stands at `path` can be taken away: the pre-rollback checkpoint holds it, and
@@ -195,9 +175,7 @@ impl Restore<'_> {
                 None => return Some(Vec::new()),
                 Some(FileKind::Directory) => {}
                 Some(_) => {
-                    return self
-                        .expendable(ancestor, ignores)
-                        .then(|| vec![ancestor.to_vec()]);
+                    return self.expendable(ancestor, ignores).then(|| vec![ancestor.to_vec()]);
                 }
             }
         }
@@ -205,10 +183,7 @@ impl Restore<'_> {
             None => Some(Vec::new()),
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;
-                content
-                    .iter()
-                    .all(|path| self.expendable(path, ignores))
-                    .then_some(content)
+                content.iter().all(|path| self.expendable(path, ignores)).then_some(content)
             }
             Some(_) => self.current.contains_key(path).then(Vec::new),
         }
@@ -244,19 +219,13 @@ impl Restore<'_> {
         };
         let (mode, content) = match stat.kind {
             FileKind::File => {
-                let mode = if stat.executable() {
-                    Mode::Executable
-                } else {
-                    Mode::Plain
-                };
+                let mode = if stat.executable() { Mode::Executable } else { Mode::Plain };
                 (mode, self.disk.read(&full, u64::MAX)?.0)
             }
             FileKind::Link => (Mode::Link, self.disk.read_link(&full)?),
             FileKind::Directory | FileKind::Special => return Ok(None),
         };
-        Ok(id_of(Kind::Blob, &content)
-            .ok()
-            .map(|blob| Item { mode, blob }))
+        Ok(id_of(Kind::Blob, &content).ok().map(|blob| Item { mode, blob }))
     }
 
     fn replace(&self, path: &[u8], item: &Item, obstacles: Vec<Vec<u8>>, report: &mut Restored) {
@@ -284,10 +253,7 @@ impl Restore<'_> {
         let mut directory = parent(path);
         // One that is not empty refuses, and that is the end of it.
         while !directory.is_empty()
-            && self
-                .disk
-                .remove_directory(&on_disk(self.root, directory))
-                .is_ok()
+            && self.disk.remove_directory(&on_disk(self.root, directory)).is_ok()
         {
             directory = parent(directory);
         }
@@ -334,30 +300,20 @@ impl Restore<'_> {
 
     fn make_parents(&self, path: &[u8]) -> Result<()> {
         let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
-        let inside: Vec<PathBuf> = ancestors(path)
-            .map(|path| on_disk(self.root, path))
-            .collect();
+        let inside: Vec<PathBuf> = ancestors(path).map(|path| on_disk(self.root, path)).collect();
         for directory in on_the_way.map(Path::to_owned).chain(inside) {
             if self.disk.stat(&directory).is_err() {
-                self.disk
-                    .make_directory(&directory, 0o777)
-                    .context("making", &directory)?;
+                self.disk.make_directory(&directory, 0o777).context("making", &directory)?;
             }
         }
         Ok(())
     }
 
     fn remove_empty_directories(&self, full: &Path) -> Result<()> {
-        for name in self
-            .disk
-            .list(full)
-            .context("reading the directory", full)?
-        {
+        for name in self.disk.list(full).context("reading the directory", full)? {
             self.remove_empty_directories(&full.join(name))?;
         }
-        self.disk
-            .remove_directory(full)
-            .context("removing the directory", full)
+        self.disk.remove_directory(full).context("removing the directory", full)
     }
 
     fn write_beside(&self, full: &Path, item: &Item, content: &[u8]) -> Result<PathBuf> {
@@ -394,9 +350,7 @@ impl Restore<'_> {
         });
         report.removed.retain(|path| {
             // A directory may rightly stand where a removed file was.
-            let gone = self
-                .stat(path)
-                .is_none_or(|stat| stat.kind == FileKind::Directory);
+            let gone = self.stat(path).is_none_or(|stat| stat.kind == FileKind::Directory);
             if !gone {
                 wrong.push(Remark::new(path, "it is still there".into()));
             }

@@ -73,11 +73,7 @@ pub fn write(objects: &mut Objects<'_>, snapshot: &Snapshot) -> Result<Oid> {
         }
         let name = last_name(path);
         if let Some((_, entries)) = open.last_mut() {
-            entries.push(RawEntry {
-                bits: item.mode.bits(),
-                name,
-                id: item.blob,
-            });
+            entries.push(RawEntry { bits: item.mode.bits(), name, id: item.blob });
         }
     }
     close_until(objects, &mut open, b"")?;
@@ -94,9 +90,7 @@ fn close_until(
     let holds = |outer: &[u8]| {
         outer.is_empty()
             || directory == outer
-            || directory
-                .strip_prefix(outer)
-                .is_some_and(|rest| rest.starts_with(b"/"))
+            || directory.strip_prefix(outer).is_some_and(|rest| rest.starts_with(b"/"))
     };
     while open.last().is_some_and(|(path, _)| !holds(path)) {
         let Some((path, entries)) = open.pop() else {
@@ -104,21 +98,14 @@ fn close_until(
         };
         let id = write_tree(objects, entries)?;
         if let Some((_, outer)) = open.last_mut() {
-            outer.push(RawEntry {
-                bits: TREE_BITS,
-                name: last_name(&path),
-                id,
-            });
+            outer.push(RawEntry { bits: TREE_BITS, name: last_name(&path), id });
         }
     }
     Ok(())
 }
 
 fn last_name(path: &[u8]) -> Vec<u8> {
-    path.rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or_default()
-        .to_vec()
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec()
 }
 
 struct RawEntry {
@@ -150,10 +137,7 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
 /// [`Error::CorruptCheckpoint`] where a tree is missing or unreadable, or names a path that a
 /// restore must never write.
 pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
-    let corrupt = |why: String| Error::CorruptCheckpoint {
-        id: id.to_string(),
-        why,
-    };
+    let corrupt = |why: String| Error::CorruptCheckpoint { id: id.to_string(), why };
     let mut snapshot = Snapshot::new();
     let mut pending: Vec<(Vec<u8>, Oid, usize)> = vec![(Vec::new(), root, 0)];
     let mut trees = 0;
@@ -162,9 +146,7 @@ pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
         if depth > DEPTH_MAX || snapshot.len() + trees > PATHS_MAX {
             return Err(corrupt("its trees unfold without end".into()));
         }
-        let bytes = objects
-            .read(Kind::Tree, tree)
-            .map_err(|error| corrupt(error.to_string()))?;
+        let bytes = objects.read(Kind::Tree, tree).map_err(|error| corrupt(error.to_string()))?;
         let mut seen = std::collections::BTreeSet::new();
         for entry in parse_tree(&bytes) {
             let RawEntry { bits, name, id } = entry.map_err(|why| corrupt(why.into()))?;
@@ -212,11 +194,7 @@ fn parse_tree(bytes: &[u8]) -> impl Iterator<Item = std::result::Result<RawEntry
 fn parse_entry(rest: &mut &[u8]) -> std::result::Result<RawEntry, &'static str> {
     let broken = "a tree of it is cut short";
     let space = rest.iter().position(|byte| *byte == b' ').ok_or(broken)?;
-    let end = rest
-        .iter()
-        .position(|byte| *byte == 0)
-        .filter(|end| *end > space)
-        .ok_or(broken)?;
+    let end = rest.iter().position(|byte| *byte == 0).filter(|end| *end > space).ok_or(broken)?;
     let digits = std::str::from_utf8(&rest[..space]).map_err(|_| "a tree of it has no mode")?;
     let bits = u32::from_str_radix(digits, 8).map_err(|_| "a tree of it has no mode")?;
     let name = rest[space + 1..end].to_vec();
@@ -241,24 +219,12 @@ pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec
     for (path, item) in old {
         let other = new.get(path).copied();
         if other != Some(*item) {
-            found.insert(
-                path,
-                Difference {
-                    old: Some(*item),
-                    new: other,
-                },
-            );
+            found.insert(path, Difference { old: Some(*item), new: other });
         }
     }
     for (path, item) in new {
         if !old.contains_key(path) {
-            found.insert(
-                path,
-                Difference {
-                    old: None,
-                    new: Some(*item),
-                },
-            );
+            found.insert(path, Difference { old: None, new: Some(*item) });
         }
     }
     found

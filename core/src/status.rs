@@ -37,8 +37,7 @@ pub fn of(disk: &dyn Disk, base: &Path) -> Result<Status> {
         let tip = refs::read(disk, &store.path, &hash)?;
         let known = metadata::read(disk, &store.path, &hash);
         let live = known.as_ref().is_some_and(|known| {
-            disk.stat(Path::new(&known.workdir))
-                .is_ok_and(|stat| stat.kind == Kind::Directory)
+            disk.stat(Path::new(&known.workdir)).is_ok_and(|stat| stat.kind == Kind::Directory)
         });
         status.projects.push(ProjectStatus {
             checkpoints: commit::history(&objects, tip, usize::MAX)?.len(),
@@ -49,10 +48,7 @@ pub fn of(disk: &dyn Disk, base: &Path) -> Result<Status> {
         });
     }
     status.projects.sort_by(|one, other| {
-        other
-            .last_touch
-            .cmp(&one.last_touch)
-            .then_with(|| one.hash.cmp(&other.hash))
+        other.last_touch.cmp(&one.last_touch).then_with(|| one.hash.cmp(&other.hash))
     });
     Ok(status)
 }

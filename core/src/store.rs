@@ -51,11 +51,7 @@ impl<'a> Store<'a> {
             return Ok(None);
         }
         let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
-        Ok(Some(Store {
-            disk,
-            path,
-            _lock: lock,
-        }))
+        Ok(Some(Store { disk, path, _lock: lock }))
     }
 
     /// Opens the store below `base`, making whatever of it is missing.
@@ -82,20 +78,12 @@ impl<'a> Store<'a> {
             }
         }
         let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
-        Ok(Store {
-            disk,
-            path,
-            _lock: lock,
-        })
+        Ok(Store { disk, path, _lock: lock })
     }
 
     /// Holds the history of one project against every other process.
     pub fn lock_project(&self, hash: &str) -> Result<Lock> {
-        lock::take(
-            self.disk,
-            &self.path.join("locks").join(hash),
-            Sharing::Exclusive,
-        )
+        lock::take(self.disk, &self.path.join("locks").join(hash), Sharing::Exclusive)
     }
 
     /// The objects of the store as they are now.
@@ -123,14 +111,10 @@ pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) ->
 
 /// Moves a fresh file to its place in one step and waits until that is durable.
 pub fn replace_file(disk: &dyn Disk, fresh: &Path, place: &Path) -> Result<()> {
-    let moved = disk
-        .rename(fresh, place)
-        .context("replacing", place)
-        .and_then(|()| {
-            let folder = place.parent().unwrap_or(place);
-            disk.sync_directory(folder)
-                .context("replacing a file in", folder)
-        });
+    let moved = disk.rename(fresh, place).context("replacing", place).and_then(|()| {
+        let folder = place.parent().unwrap_or(place);
+        disk.sync_directory(folder).context("replacing a file in", folder)
+    });
     if moved.is_err() {
         // A leftover only costs a name; the error itself is what matters.
         let _ = disk.remove_file(fresh);
@@ -149,10 +133,7 @@ fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
 }
 
 fn unusable(path: &Path) -> Error {
-    Error::StoreUnusable {
-        path: path.to_owned(),
-        why: "something else stands there".into(),
-    }
+    Error::StoreUnusable { path: path.to_owned(), why: "something else stands there".into() }
 }
 
 /// Makes a folder of the store, readable by its owner only.

@@ -28,9 +28,7 @@ pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint>
         return Err(Error::BadTarget(shown(text)));
     }
     let digits = shown(text).to_ascii_lowercase();
-    let mut named = listed
-        .iter()
-        .filter(|one| one.id.to_string().starts_with(&digits));
+    let mut named = listed.iter().filter(|one| one.id.to_string().starts_with(&digits));
     match (named.next(), named.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(unknown()),

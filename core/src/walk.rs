@@ -92,15 +92,10 @@ pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked>
         let full = on_disk(root, &directory);
         match disk.list(&full) {
             Ok(names) => walk.enter(directory, above, names),
-            Err(error) => walk
-                .walked
-                .skipped
-                .push(Remark::new(&directory, error.to_string())),
+            Err(error) => walk.walked.skipped.push(Remark::new(&directory, error.to_string())),
         }
     }
-    walk.walked
-        .candidates
-        .sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    walk.walked.candidates.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     Ok(walk.walked)
 }
 
@@ -112,11 +107,7 @@ impl Walk<'_> {
         names: Vec<std::ffi::OsString>,
     ) {
         let has_ignore_file = names.iter().any(|name| name == ".gitignore");
-        let ignores = if has_ignore_file {
-            self.descend(&directory, above)
-        } else {
-            above
-        };
+        let ignores = if has_ignore_file { self.descend(&directory, above) } else { above };
         let levels = levels(&ignores);
         for name in names {
             let path = join(&directory, name.as_bytes());
@@ -128,19 +119,14 @@ impl Walk<'_> {
             let Ok(stat) = self.disk.stat(&full) else {
                 continue;
             };
-            if self
-                .excludes
-                .excludes(&levels, &path, stat.kind == Kind::Directory)
-            {
+            if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
                 continue;
             }
             let cap = self.bounds.max_file_bytes;
             match stat.kind {
                 Kind::Directory => self.pending.push((path, ignores.clone())),
                 Kind::Special => {
-                    self.walked
-                        .skipped
-                        .push(Remark::new(&path, "not a regular file".into()));
+                    self.walked.skipped.push(Remark::new(&path, "not a regular file".into()));
                 }
                 Kind::File if cap > 0 && stat.size > cap => {
                     self.walked.skipped.push(Remark::new(&path, too_large(cap)));
@@ -157,11 +143,7 @@ impl Walk<'_> {
         match self.disk.read(&full, IGNORE_BYTES_MAX) {
             Ok((text, _)) => {
                 let file = IgnoreFile::parse(&text);
-                Some(Rc::new(Chain {
-                    directory: directory.to_vec(),
-                    file,
-                    above,
-                }))
+                Some(Rc::new(Chain { directory: directory.to_vec(), file, above }))
             }
             Err(_) => above,
         }

@@ -63,10 +63,7 @@ impl Serialize for ByteString {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => serializer.serialize_str(text),
-            Err(_) => Written::Encoded {
-                b64: STANDARD.encode(&self.0),
-            }
-            .serialize(serializer),
+            Err(_) => Written::Encoded { b64: STANDARD.encode(&self.0) }.serialize(serializer),
         }
     }
 }
@@ -75,26 +72,21 @@ impl<'de> Deserialize<'de> for ByteString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Written::deserialize(deserializer)? {
             Written::Text(text) => Ok(ByteString(text.into_bytes())),
-            Written::Encoded { b64 } => STANDARD
-                .decode(b64)
-                .map(ByteString)
-                .map_err(serde::de::Error::custom),
+            Written::Encoded { b64 } => {
+                STANDARD.decode(b64).map(ByteString).map_err(serde::de::Error::custom)
+            }
         }
     }
 }
 
 /// The part of `path` before its last slash; empty where there is none.
 pub fn parent(path: &[u8]) -> &[u8] {
-    path.iter()
-        .rposition(|byte| *byte == b'/')
-        .map_or(&[], |slash| &path[..slash])
+    path.iter().rposition(|byte| *byte == b'/').map_or(&[], |slash| &path[..slash])
 }
 
 /// The part of `path` after its last slash.
 pub fn file_name(path: &[u8]) -> &[u8] {
-    path.iter()
-        .rposition(|byte| *byte == b'/')
-        .map_or(path, |slash| &path[slash + 1..])
+    path.iter().rposition(|byte| *byte == b'/').map_or(path, |slash| &path[slash + 1..])
 }
 
 /// `directory/name`, or just `name` where the directory is the root (empty).
@@ -119,8 +111,5 @@ pub fn below<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
 
 /// The proper ancestors of `path`, outermost first, without the empty root.
 pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'/')
-        .map(|(slash, _)| &path[..slash])
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(slash, _)| &path[..slash])
 }

@@ -111,26 +111,15 @@ impl Capturer {
     fn enter(&self, files: &Files, project: &[u8], full: &[u8], outer: Option<&Within>) -> Within {
         let above = outer.and_then(|outer| outer.ignores.clone());
         let ignores = match files.get(&bytes::join(full, b".gitignore")) {
-            Some(Node::File {
-                content,
-                readable: true,
-                ..
-            }) => {
+            Some(Node::File { content, readable: true, .. }) => {
                 let directory = ByteString::from(bytes::below(project, full).unwrap_or_default());
-                Some(Rc::new(Chain {
-                    directory,
-                    file: IgnoreFile::parse(content),
-                    above,
-                }))
+                Some(Rc::new(Chain { directory, file: IgnoreFile::parse(content), above }))
             }
             _ => above,
         };
         let repository = outer.is_some() && files.get(&bytes::join(full, b".git")).is_some();
         let nested_repository = repository || outer.is_some_and(|outer| outer.nested_repository);
-        Within {
-            ignores,
-            nested_repository,
-        }
+        Within { ignores, nested_repository }
     }
 
     fn ignored(&self, chain: &Option<Rc<Chain>>, path: &[u8], is_directory: bool) -> bool {
@@ -161,20 +150,11 @@ impl Capturer {
             Node::Directory => return,
             Node::Special => Err(&rules::CAPTURE_SPECIAL),
             Node::File { content, .. } if too_large(content) => Err(&rules::CAPTURE_SIZE_CAP),
-            Node::File {
-                readable: false, ..
-            } => Err(&rules::CAPTURE_UNREADABLE),
-            Node::File {
-                content,
-                executable,
-                ..
-            } => Ok(Entry::File {
-                content: content.clone(),
-                executable: *executable,
-            }),
-            Node::Link { target } => Ok(Entry::Link {
-                target: target.clone(),
-            }),
+            Node::File { readable: false, .. } => Err(&rules::CAPTURE_UNREADABLE),
+            Node::File { content, executable, .. } => {
+                Ok(Entry::File { content: content.clone(), executable: *executable })
+            }
+            Node::Link { target } => Ok(Entry::Link { target: target.clone() }),
         };
         let name = ByteString::from(path);
         match entry {
@@ -234,18 +214,12 @@ fn note_tests(
     captured.tests(&rules::CAPTURE_INDEPENDENT);
     match entry {
         Entry::Link { .. } => captured.tests(&rules::CAPTURE_SYMLINK),
-        Entry::File {
-            content,
-            executable,
-        } => {
+        Entry::File { content, executable } => {
             captured.tests(&rules::CAPTURE_BYTES);
             if *executable {
                 captured.tests(&rules::CAPTURE_EXECUTABLE);
             }
-            if content
-                .windows(2)
-                .any(|pair| pair == b"\r\n" || pair == b"$I")
-            {
+            if content.windows(2).any(|pair| pair == b"\r\n" || pair == b"$I") {
                 captured.tests(&rules::CAPTURE_NO_CONVERSION);
             }
             if bounds.file_bytes_max > 0 && content.len() as u64 == bounds.file_bytes_max {

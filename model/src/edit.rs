@@ -78,28 +78,13 @@ impl Edit {
     pub fn apply(&self, files: &mut Files) -> Vec<Change> {
         let mut changes = Vec::new();
         match self {
-            Edit::Write {
-                path,
-                content,
-                executable,
-            } => {
+            Edit::Write { path, content, executable } => {
                 let content = Content::from(&content[..]);
-                let node = Node::File {
-                    content,
-                    executable: *executable,
-                    readable: true,
-                };
+                let node = Node::File { content, executable: *executable, readable: true };
                 make(files, path, node, &mut changes);
             }
             Edit::Link { path, target } => {
-                make(
-                    files,
-                    path,
-                    Node::Link {
-                        target: Content::from(&target[..]),
-                    },
-                    &mut changes,
-                );
+                make(files, path, Node::Link { target: Content::from(&target[..]) }, &mut changes);
             }
             Edit::MakeFifo { path } => make(files, path, Node::Special, &mut changes),
             Edit::MakeDirectory { path } => {
@@ -108,10 +93,7 @@ impl Edit {
                 }
             }
             Edit::Remove { path } => remove(files, path, &mut changes),
-            Edit::SetReadable {
-                path,
-                readable: wanted,
-            } => {
+            Edit::SetReadable { path, readable: wanted } => {
                 set_readable(files, path, *wanted, &mut changes);
             }
             Edit::Rename { from, to } => rename(files, from, to, &mut changes),
@@ -151,20 +133,8 @@ fn set_readable(files: &mut Files, path: &ByteString, wanted: bool, changes: &mu
     if files.obstacle(path).is_some() {
         return;
     }
-    if let Some(Node::File {
-        content,
-        executable,
-        ..
-    }) = files.get(path).cloned()
-    {
-        files.insert(
-            path,
-            Node::File {
-                content,
-                executable,
-                readable: wanted,
-            },
-        );
+    if let Some(Node::File { content, executable, .. }) = files.get(path).cloned() {
+        files.insert(path, Node::File { content, executable, readable: wanted });
         changes.push(Change::SetReadable(path.clone(), wanted));
     }
 }

@@ -78,11 +78,7 @@ impl Files {
 
     /// Puts `node` at `path`. The caller has seen to it that the parent is a directory.
     pub fn insert(&mut self, path: &[u8], node: Node) {
-        debug_assert!(
-            self.is_directory(bytes::parent(path)),
-            "{}",
-            path.escape_ascii()
-        );
+        debug_assert!(self.is_directory(bytes::parent(path)), "{}", path.escape_ascii());
         self.nodes.insert(ByteString::from(path), node);
     }
 
@@ -119,11 +115,7 @@ impl Files {
         };
         let doomed: Vec<ByteString> = self.nodes.iter().filter_map(gone).collect();
         for path in doomed {
-            if self
-                .below(&path)
-                .next()
-                .is_none_or(|(_, node)| *node == Node::Directory)
-            {
+            if self.below(&path).next().is_none_or(|(_, node)| *node == Node::Directory) {
                 self.nodes.remove(&path);
             }
         }
@@ -137,8 +129,6 @@ impl Files {
 
 impl FromIterator<(ByteString, Node)> for Files {
     fn from_iter<I: IntoIterator<Item = (ByteString, Node)>>(nodes: I) -> Self {
-        Files {
-            nodes: nodes.into_iter().collect(),
-        }
+        Files { nodes: nodes.into_iter().collect() }
     }
 }

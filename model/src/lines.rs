@@ -45,10 +45,7 @@ impl LineBounds {
         };
         let only_mode = matches!(difference, Difference::Modified(old, new) if same_kind(old, new));
         if only_mode || is_binary(old) || is_binary(new) {
-            return LineBounds {
-                files: 1,
-                ..LineBounds::default()
-            };
+            return LineBounds { files: 1, ..LineBounds::default() };
         }
         let (old, new) = (split(old), split(new));
         let balance = new.len() as i64 - old.len() as i64;
@@ -81,18 +78,9 @@ const COMPARISONS_MAX: usize = 1_000_000;
 
 /// The length of the longest common subsequence, or an upper bound of it for long files.
 fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
-    let head = old
-        .iter()
-        .zip(new)
-        .take_while(|(old, new)| old == new)
-        .count();
+    let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (&old[head..], &new[head..]);
-    let tail = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take_while(|(old, new)| old == new)
-        .count();
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
     if old.len() * new.len() > COMPARISONS_MAX {
         return head + tail + old.len().min(new.len());
@@ -102,11 +90,8 @@ fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
         let mut diagonal = 0;
         for (column, new_line) in new.iter().enumerate() {
             let above = row[column + 1];
-            row[column + 1] = if old_line == new_line {
-                diagonal + 1
-            } else {
-                above.max(row[column])
-            };
+            row[column + 1] =
+                if old_line == new_line { diagonal + 1 } else { above.max(row[column]) };
             diagonal = above;
         }
     }
@@ -119,10 +104,7 @@ mod tests {
     use crate::files::Content;
 
     fn file(content: &str) -> Entry {
-        Entry::File {
-            content: Content::from(content.as_bytes()),
-            executable: false,
-        }
+        Entry::File { content: Content::from(content.as_bytes()), executable: false }
     }
 
     #[test]
@@ -141,10 +123,7 @@ mod tests {
         let (old, new) = (file("a\n"), file("a\0\nb\n"));
         let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
         assert!(bounds.allow(0, 0));
-        let executable = Entry::File {
-            content: Content::from(&b"a\n"[..]),
-            executable: true,
-        };
+        let executable = Entry::File { content: Content::from(&b"a\n"[..]), executable: true };
         let bounds = LineBounds::of([Difference::Modified(&old, &executable)].iter());
         assert!(bounds.allow(0, 0));
         assert!(!bounds.allow(1, 1));

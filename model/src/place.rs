@@ -52,11 +52,7 @@ pub fn resolve(files: &Files, path: &[u8]) -> Place {
         }
         if target.starts_with(b"/") {
             let only_root = target.iter().all(|byte| *byte == b'/') && pending.is_empty();
-            return if only_root {
-                Place::FileSystemRoot
-            } else {
-                Place::Elsewhere
-            };
+            return if only_root { Place::FileSystemRoot } else { Place::Elsewhere };
         }
         pending.extend(components(target));
     }

@@ -75,9 +75,6 @@ pub enum Request {
 impl Request {
     /// Whether the request only looks: it may change no file and nothing in the store.
     pub fn only_looks(&self) -> bool {
-        matches!(
-            self,
-            Request::ProjectOf { .. } | Request::List { .. } | Request::Diff { .. }
-        )
+        matches!(self, Request::ProjectOf { .. } | Request::List { .. } | Request::Diff { .. })
     }
 }

@@ -17,11 +17,7 @@ pub fn parse(text: &[u8], listed: usize) -> Target {
     let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
     let as_text = String::from_utf8_lossy(text).to_ascii_lowercase();
-    let number = if decimal {
-        as_text.parse::<usize>().ok()
-    } else {
-        None
-    };
+    let number = if decimal { as_text.parse::<usize>().ok() } else { None };
     match number {
         Some(number) if (1..=listed).contains(&number) || !hexadecimal => Target::Number(number),
         _ if hexadecimal => Target::Id(as_text),
@@ -40,20 +36,9 @@ mod tests {
         assert_eq!(parse(b"0", 5), Target::Number(0));
         assert_eq!(parse(b"1234", 5), Target::Id("1234".into()));
         assert_eq!(parse(b"ABCD", 5), Target::Id("abcd".into()));
-        assert_eq!(
-            parse(b"99999999999999999999999", 5),
-            Target::Id("9".repeat(23))
-        );
-        for malformed in [
-            &b""[..],
-            b"-1",
-            b"abc",
-            b"abcd\n",
-            b"ab\0cd",
-            b"wxyz",
-            b"--patch",
-            b"+1",
-        ] {
+        assert_eq!(parse(b"99999999999999999999999", 5), Target::Id("9".repeat(23)));
+        for malformed in [&b""[..], b"-1", b"abc", b"abcd\n", b"ab\0cd", b"wxyz", b"--patch", b"+1"]
+        {
             assert_eq!(parse(malformed, 5), Target::Malformed);
         }
     }

@@ -33,14 +33,9 @@ impl Entry {
     /// The node a restore makes of the entry.
     pub fn node(&self) -> Node {
         match self.clone() {
-            Entry::File {
-                content,
-                executable,
-            } => Node::File {
-                content,
-                executable,
-                readable: true,
-            },
+            Entry::File { content, executable } => {
+                Node::File { content, executable, readable: true }
+            }
             Entry::Link { target } => Node::Link { target },
         }
     }

@@ -41,9 +41,7 @@ impl IgnoreFile {
     /// Reads the text of an ignore file. Every text is legal: a line that can match nothing is
     /// dropped.
     pub fn parse(text: &[u8]) -> IgnoreFile {
-        IgnoreFile {
-            patterns: parse::patterns(text),
-        }
+        IgnoreFile { patterns: parse::patterns(text) }
     }
 
     /// Whether nothing in the file can match anything.
@@ -54,11 +52,7 @@ impl IgnoreFile {
     /// What the last matching line says about the entry at `path`, relative to the directory of
     /// this file: excluded, re-included, or nothing at all.
     fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
-        let last = self
-            .patterns
-            .iter()
-            .rev()
-            .find(|pattern| pattern.matches(path, is_directory));
+        let last = self.patterns.iter().rev().find(|pattern| pattern.matches(path, is_directory));
         last.map(|pattern| !pattern.negated)
     }
 }
@@ -68,10 +62,7 @@ impl Excludes {
     /// root.
     pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
         let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
-        Excludes {
-            defaults: read(defaults),
-            secrets: read(secrets),
-        }
+        Excludes { defaults: read(defaults), secrets: read(secrets) }
     }
 
     /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)

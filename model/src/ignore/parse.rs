@@ -35,9 +35,7 @@ enum Matcher {
 /// The patterns of a whole ignore file, in the order of its lines.
 pub(super) fn patterns(text: &[u8]) -> Vec<Pattern> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    text.split(|byte| *byte == b'\n')
-        .filter_map(pattern)
-        .collect()
+    text.split(|byte| *byte == b'\n').filter_map(pattern).collect()
 }
 
 /// The pattern on one line, if the line holds one and something could match it.
@@ -63,13 +61,7 @@ fn pattern(line: &[u8]) -> Option<Pattern> {
         Matcher::Literal(text) | Matcher::Suffix(text) => text.last().copied(),
         Matcher::Glob { rest, .. } => rest.last_byte(),
     };
-    Some(Pattern {
-        negated,
-        directory_only,
-        name_only,
-        last_byte,
-        matcher,
-    })
+    Some(Pattern { negated, directory_only, name_only, last_byte, matcher })
 }
 
 /// The line up to its trailing blanks; a backslash keeps the blank it stands before.
@@ -99,10 +91,7 @@ fn matcher(text: &[u8], name_only: bool) -> Option<Matcher> {
     }
     match rest.as_suffix() {
         Some(suffix) if name_only && prefix.is_empty() => Some(Matcher::Suffix(suffix)),
-        _ => Some(Matcher::Glob {
-            prefix: prefix.to_vec(),
-            rest,
-        }),
+        _ => Some(Matcher::Glob { prefix: prefix.to_vec(), rest }),
     }
 }
 
@@ -119,9 +108,9 @@ impl Pattern {
         match &self.matcher {
             Matcher::Literal(text) => subject == text,
             Matcher::Suffix(suffix) => subject.ends_with(suffix),
-            Matcher::Glob { prefix, rest } => subject
-                .strip_prefix(prefix.as_slice())
-                .is_some_and(|end| rest.matches(end)),
+            Matcher::Glob { prefix, rest } => {
+                subject.strip_prefix(prefix.as_slice()).is_some_and(|end| rest.matches(end))
+            }
         }
     }
 }

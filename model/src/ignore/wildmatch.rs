@@ -35,10 +35,7 @@ impl Glob {
     /// Compiles a pattern, or gives nothing if it is invalid, which for git means that nothing
     /// matches it.
     pub(super) fn compile(pattern: &[u8]) -> Option<Glob> {
-        let mut reader = Reader {
-            pattern,
-            position: 0,
-        };
+        let mut reader = Reader { pattern, position: 0 };
         let mut elements = Vec::new();
         let mut at_component = true;
         while let Some(byte) = reader.next() {

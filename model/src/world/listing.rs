@@ -37,11 +37,8 @@ impl World {
                 stats,
             });
         }
-        let own: BTreeSet<&String> = self
-            .history(&project)
-            .iter()
-            .filter_map(|one| one.id.as_ref())
-            .collect();
+        let own: BTreeSet<&String> =
+            self.history(&project).iter().filter_map(|one| one.id.as_ref()).collect();
         let foreign = self
             .histories()
             .flat_map(|(_, all)| all.iter().filter_map(|one| one.id.as_ref()))
@@ -73,14 +70,8 @@ impl World {
             Difference::Deleted(_) => Change::Deleted,
             Difference::Modified(..) => Change::Modified,
         };
-        let entries = differences
-            .iter()
-            .map(|(path, how)| ((*path).clone(), kind(how)))
-            .collect();
-        Expected::Diff(ExpectedDiff {
-            entries,
-            stats: LineBounds::of(differences.values()),
-        })
+        let entries = differences.iter().map(|(path, how)| ((*path).clone(), kind(how))).collect();
+        Expected::Diff(ExpectedDiff { entries, stats: LineBounds::of(differences.values()) })
     }
 
     fn current_tree(&self, place: &Place) -> Result<Tree, Refusal> {
@@ -109,14 +100,9 @@ impl World {
             Place::Inside(project, _) => self.listed(project),
             Place::FileSystemRoot | Place::Elsewhere => &[],
         };
-        let unknown = Refusal {
-            codes: &[Code::UnknownCheckpoint],
-            rule: &rules::RESTORE_OWN_CHECKPOINT,
-        };
-        let malformed = Refusal {
-            codes: &[Code::BadTarget],
-            rule: &rules::RESTORE_BAD_TARGET,
-        };
+        let unknown =
+            Refusal { codes: &[Code::UnknownCheckpoint], rule: &rules::RESTORE_OWN_CHECKPOINT };
+        let malformed = Refusal { codes: &[Code::BadTarget], rule: &rules::RESTORE_BAD_TARGET };
         let out_of_range = Refusal {
             codes: &[Code::UnknownCheckpoint, Code::BadTarget],
             rule: &rules::RESTORE_BAD_TARGET,
@@ -125,16 +111,11 @@ impl World {
             Target::Malformed => Err(malformed),
             Target::Number(number) => {
                 let index = listed.len().checked_sub(number).filter(|_| number > 0);
-                index
-                    .map(|index| (index, &listed[index]))
-                    .ok_or(out_of_range)
+                index.map(|index| (index, &listed[index])).ok_or(out_of_range)
             }
             Target::Id(digits) => {
                 let named = |checkpoint: &&Checkpoint| {
-                    checkpoint
-                        .id
-                        .as_ref()
-                        .is_some_and(|id| id.starts_with(&digits))
+                    checkpoint.id.as_ref().is_some_and(|id| id.starts_with(&digits))
                 };
                 let mut found = listed.iter().enumerate().filter(|(_, one)| named(one));
                 match (found.next(), found.next()) {
@@ -151,7 +132,5 @@ impl World {
 }
 
 /// The refusal of a project whose path holds something else now.
-pub(super) const NOT_A_DIRECTORY: Refusal = Refusal {
-    codes: &[Code::NotADirectory],
-    rule: &rules::SCOPE_NO_DIRECTORY,
-};
+pub(super) const NOT_A_DIRECTORY: Refusal =
+    Refusal { codes: &[Code::NotADirectory], rule: &rules::SCOPE_NO_DIRECTORY };

@@ -123,9 +123,7 @@ impl World {
     pub fn step(&mut self, request: &Request) -> Expected {
         match request {
             Request::NewTurn | Request::Reopen => {
-                self.slots
-                    .values_mut()
-                    .for_each(|slot| *slot = Slot::Renewed);
+                self.slots.values_mut().for_each(|slot| *slot = Slot::Renewed);
                 Expected::Done
             }
             Request::SetClock { seconds } => {
@@ -137,23 +135,16 @@ impl World {
             Request::Checkpoint { dir, reason } => self.take_by_hand(dir, reason),
             Request::List { dir } => self.list(dir),
             Request::Diff { dir, target } => self.diff(dir, target),
-            Request::Restore {
-                dir,
-                target,
-                exact,
-                force,
-            } => self.restore(dir, target, *exact, *force),
+            Request::Restore { dir, target, exact, force } => {
+                self.restore(dir, target, *exact, *force)
+            }
             Request::RestoreFile { dir, target, path } => self.restore_file(dir, target, path),
         }
     }
 
     /// Takes in the id that the subject gave to the newest checkpoint of `project`.
     pub fn learn_id(&mut self, project: &ByteString, id: &str) {
-        if let Some(newest) = self
-            .histories
-            .get_mut(project)
-            .and_then(|all| all.last_mut())
-        {
+        if let Some(newest) = self.histories.get_mut(project).and_then(|all| all.last_mut()) {
             newest.id = Some(id.to_owned());
         }
     }
@@ -165,16 +156,12 @@ impl World {
 
     /// All checkpoints ever taken of `project`, oldest first.
     pub fn history(&self, project: &[u8]) -> &[Checkpoint] {
-        self.histories
-            .get(&ByteString::from(project))
-            .map_or(&[], Vec::as_slice)
+        self.histories.get(&ByteString::from(project)).map_or(&[], Vec::as_slice)
     }
 
     /// Every project that has checkpoints, with all of them, oldest first.
     pub fn histories(&self) -> impl Iterator<Item = (&ByteString, &[Checkpoint])> {
-        self.histories
-            .iter()
-            .map(|(project, all)| (project, all.as_slice()))
+        self.histories.iter().map(|(project, all)| (project, all.as_slice()))
     }
 
     /// The canonical path a typed one means, relative to the world's root, if it is inside.
@@ -226,10 +213,9 @@ impl World {
                 &[Code::ScopeBase, Code::MissingDirectory, Code::NotADirectory],
                 &rules::SCOPE_BASE_NOT_CAPTURED,
             ),
-            Place::Elsewhere => (
-                &[Code::MissingDirectory, Code::NotADirectory],
-                &rules::SCOPE_NO_DIRECTORY,
-            ),
+            Place::Elsewhere => {
+                (&[Code::MissingDirectory, Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
+            }
             Place::Inside(_, Standing::Nothing) => {
                 (&[Code::MissingDirectory], &rules::SCOPE_NO_DIRECTORY)
             }
@@ -246,10 +232,8 @@ impl World {
     }
 
     fn capture(&self, project: &[u8]) -> Captured {
-        let bounds = Bounds {
-            file_bytes_max: self.settings.max_file_bytes,
-            base: &self.layout.base,
-        };
+        let bounds =
+            Bounds { file_bytes_max: self.settings.max_file_bytes, base: &self.layout.base };
         self.capturer.capture(&self.files, project, &bounds)
     }
 

@@ -60,10 +60,7 @@ impl Judgement<'_> {
             None => Some(Vec::new()),
             Some(Node::Directory) => {
                 let content = self.content(path);
-                content
-                    .iter()
-                    .all(|path| self.expendable(path))
-                    .then_some(content)
+                content.iter().all(|path| self.expendable(path)).then_some(content)
             }
             Some(_) => self.captured.contains_key(path).then(Vec::new),
         }
@@ -72,11 +69,7 @@ impl Judgement<'_> {
     /// Everything below `path` that is no directory.
     fn content(&self, path: &[u8]) -> Vec<ByteString> {
         let full = bytes::join(self.project, path);
-        let files = self
-            .world
-            .files
-            .below(&full)
-            .filter(|(_, node)| **node != Node::Directory);
+        let files = self.world.files.below(&full).filter(|(_, node)| **node != Node::Directory);
         files
             .filter_map(|(full, _)| bytes::below(self.project, full))
             .map(ByteString::from)
@@ -197,10 +190,7 @@ impl World {
         let project = expected.project.clone();
         let path = expected.only.clone().unwrap_or_default();
         if captured.tree.get(&path) != expected.target.tree.get(&path) {
-            let plan = Plan {
-                restored: BTreeSet::from([path]),
-                ..Plan::default()
-            };
+            let plan = Plan { restored: BTreeSet::from([path]), ..Plan::default() };
             let target = Arc::clone(&expected.target);
             self.carry_out(&project, &target.tree, &plan);
             expected.restored = plan.restored;
@@ -222,9 +212,7 @@ impl World {
         force: bool,
     ) -> Result<(ExpectedRestore, Arc<Captured>), Vec<Refusal>> {
         let place = self.locate(dir);
-        let found = self
-            .find(&place, text)
-            .map(|(index, target)| (index, target.clone()));
+        let found = self.find(&place, text).map(|(index, target)| (index, target.clone()));
         let path = typed.map(literal_path).transpose();
         let (found, path) = match (found, path) {
             (Ok(found), Ok(path)) => (found, path),
@@ -275,10 +263,7 @@ impl World {
     ) -> Result<(bool, RuleRef), Vec<Refusal>> {
         if captured.tree.len() > self.settings.max_files {
             let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
-            let refusal = Refusal {
-                codes,
-                rule: &rules::RESTORE_SAFETY_REQUIRED,
-            };
+            let refusal = Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED };
             return if force {
                 Ok((false, &rules::RESTORE_SAFETY_REQUIRED))
             } else {
@@ -304,12 +289,7 @@ impl World {
         captured: &Captured,
         path: &ByteString,
     ) -> Result<(), Refusal> {
-        let judgement = Judgement {
-            world: self,
-            project,
-            captured: &captured.tree,
-            target,
-        };
+        let judgement = Judgement { world: self, project, captured: &captured.tree, target };
         for ancestor in bytes::ancestors(path) {
             match judgement.node(ancestor) {
                 None => break,
@@ -319,41 +299,28 @@ impl World {
                 }
                 Some(_) => {
                     let codes = &[Code::WouldOverwrite, Code::NotInCheckpoint, Code::BadPath];
-                    return Err(Refusal {
-                        codes,
-                        rule: &rules::RESTORE_FILE_ONLY,
-                    });
+                    return Err(Refusal { codes, rule: &rules::RESTORE_FILE_ONLY });
                 }
             }
         }
         if !target.contains_key(path) {
             let codes = &[Code::NotInCheckpoint];
-            return Err(Refusal {
-                codes,
-                rule: &rules::RESTORE_FILE_LITERAL,
-            });
+            return Err(Refusal { codes, rule: &rules::RESTORE_FILE_LITERAL });
         }
         let codes = &[Code::WouldOverwrite];
         match judgement.node(path) {
-            Some(Node::Directory) if !judgement.content(path).is_empty() => Err(Refusal {
-                codes,
-                rule: &rules::RESTORE_FILE_ONLY,
-            }),
+            Some(Node::Directory) if !judgement.content(path).is_empty() => {
+                Err(Refusal { codes, rule: &rules::RESTORE_FILE_ONLY })
+            }
             None | Some(Node::Directory) => Ok(()),
             Some(_) if captured.tree.contains_key(path) => Ok(()),
-            Some(_) => Err(Refusal {
-                codes,
-                rule: &rules::RESTORE_PROTECTS,
-            }),
+            Some(_) => Err(Refusal { codes, rule: &rules::RESTORE_PROTECTS }),
         }
     }
 }
 
 fn bad_path(codes: &'static [Code]) -> Refusal {
-    Refusal {
-        codes,
-        rule: &rules::RESTORE_BAD_PATH,
-    }
+    Refusal { codes, rule: &rules::RESTORE_BAD_PATH }
 }
 
 /// The project-relative path that a typed one names, without meaningless components.

@@ -23,18 +23,13 @@ const MARKERS: &[&str] = &[
 ];
 
 /// The refusal of a project with more files than the limit.
-pub(super) const TOO_MANY_FILES: Refusal = Refusal {
-    codes: &[Code::TooManyFiles],
-    rule: &rules::SCOPE_TOO_MANY_FILES,
-};
+pub(super) const TOO_MANY_FILES: Refusal =
+    Refusal { codes: &[Code::TooManyFiles], rule: &rules::SCOPE_TOO_MANY_FILES };
 
 impl World {
     /// Implements [`rules::SCOPE_ROOT_OF_FILE`] and [`rules::SCOPE_ROOT_NEVER_BROAD`].
     pub(super) fn project_of(&self, file: &[u8]) -> Expected {
-        let no_project = Expected::Project {
-            path: None,
-            rule: &rules::SCOPE_ROOT_NEVER_BROAD,
-        };
+        let no_project = Expected::Project { path: None, rule: &rules::SCOPE_ROOT_NEVER_BROAD };
         let Place::Inside(path, standing) = self.locate(file) else {
             return no_project;
         };
@@ -51,25 +46,16 @@ impl World {
             if candidate == home {
                 break;
             }
-            if MARKERS
-                .iter()
-                .any(|marker| self.has(candidate, marker.as_bytes()))
-            {
+            if MARKERS.iter().any(|marker| self.has(candidate, marker.as_bytes())) {
                 let path = Some(self.absolute(candidate));
-                return Expected::Project {
-                    path,
-                    rule: &rules::SCOPE_ROOT_OF_FILE,
-                };
+                return Expected::Project { path, rule: &rules::SCOPE_ROOT_OF_FILE };
             }
             if candidate.is_empty() {
                 break;
             }
             candidate = bytes::parent(candidate);
         }
-        Expected::Project {
-            path: Some(self.absolute(start)),
-            rule: &rules::SCOPE_ROOT_OF_FILE,
-        }
+        Expected::Project { path: Some(self.absolute(start)), rule: &rules::SCOPE_ROOT_OF_FILE }
     }
 
     /// Whether the directory has an entry of that name that leads somewhere.
@@ -207,10 +193,7 @@ impl World {
             time: self.seconds,
             safety,
         };
-        self.histories
-            .entry(project.clone())
-            .or_default()
-            .push(checkpoint);
+        self.histories.entry(project.clone()).or_default().push(checkpoint);
         (TakeKind::Created, &rules::CAPTURE_CREATED)
     }
 }
