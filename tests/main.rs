@@ -1,1 +1,5 @@
+//! Workspace tests: each module is one subject and reads as a list of sentences about it.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod command;
 mod ignore;

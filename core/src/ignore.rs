@@ -33,9 +33,6 @@ pub struct Excludes {
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreFile {
     rules: Vec<Rule>,
-    /// For each rule the byte that all it matches ends in. Kept apart and dense, because one pass
-    /// over it turns nearly every rule away.
-    endings: Vec<Option<u8>>,
 }
 
 /// One line of an ignore file.
@@ -43,6 +40,8 @@ pub struct IgnoreFile {
 struct Rule {
     /// The pattern without the `!` and the slashes at its ends.
     pattern: Box<[u8]>,
+    /// The byte that all matches end in, if there is one: most rules are turned away by it.
+    ending: Option<u8>,
     /// How many bytes of the pattern come before its first wildcard or backslash.
     literal: usize,
     /// Whether the pattern is a star and literal text.
@@ -58,13 +57,8 @@ struct Rule {
 impl IgnoreFile {
     /// Reads the text of an ignore file. Every text is legal.
     pub fn parse(text: &[u8]) -> IgnoreFile {
-        let mut file = IgnoreFile::default();
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-        for rule in text.split(|byte| *byte == b'\n').filter_map(Rule::read) {
-            file.endings.push(rule.ending());
-            file.rules.push(rule);
-        }
-        file
+        IgnoreFile { rules: text.split(|byte| *byte == b'\n').filter_map(Rule::read).collect() }
     }
 
     /// Whether the file has no rule at all.
@@ -75,12 +69,8 @@ impl IgnoreFile {
     /// Whether the last rule that matches excludes the entry at `path`, relative to the directory
     /// of this file; nothing if no rule matches.
     fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
-        let (name, ending) = (name_of(path), path.last().copied());
-        let candidates = self.endings.iter().zip(&self.rules).rev();
-        candidates
-            .filter(|(wanted, _)| wanted.is_none() || **wanted == ending)
-            .find(|(_, rule)| rule.matches(path, name, is_directory))
-            .map(|(_, rule)| !rule.includes)
+        let last = self.rules.iter().rev().find(|rule| rule.matches(path, is_directory));
+        last.map(|rule| !rule.includes)
     }
 }
 
@@ -138,33 +128,31 @@ impl Rule {
         let is_suffix = !is_anchored
             && pattern[0] == b'*'
             && literal_length(&pattern[1..]) + 1 == pattern.len();
+        // A slash may stand for nothing, as part of `**/`.
+        let is_certain = |byte: &u8| !matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'/');
+        let ending = pattern.last().copied().filter(is_certain);
         let pattern = pattern.into();
-        Some(Rule { pattern, literal, is_suffix, includes, directories_only, is_anchored })
+        Some(Rule { pattern, ending, literal, is_suffix, includes, directories_only, is_anchored })
     }
 
-    /// The byte that all this rule matches ends in, if the last of the pattern stands for itself
-    /// only. A slash may stand for nothing, as part of `**/`.
-    fn ending(&self) -> Option<u8> {
-        let last = self.pattern.last().copied();
-        last.filter(|byte| !matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'/'))
-    }
-
-    /// Whether the entry at `path`, whose last component is `name`, is what this rule is about.
-    fn matches(&self, path: &[u8], name: &[u8], is_directory: bool) -> bool {
+    /// Whether the entry at `path`, relative to the directory of the file, is what this rule means.
+    fn matches(&self, path: &[u8], is_directory: bool) -> bool {
         if self.directories_only && !is_directory {
             return false;
         }
-        let subject = if self.is_anchored { path } else { name };
+        if self.ending.is_some() && self.ending != path.last().copied() {
+            return false;
+        }
+        let subject = if self.is_anchored { path } else { name_of(path) };
         if self.is_suffix {
             return subject.ends_with(&self.pattern[1..]);
         }
-        let (literal, wild) = self.pattern.split_at(self.literal);
-        match subject.strip_prefix(literal) {
-            None => false,
-            Some(rest) if wild.is_empty() => rest.is_empty(),
-            // As in git up to 2.51, the end of the literal text counts as the end of a component.
-            Some(rest) => Matching::is_match(wild, rest),
+        if self.literal == self.pattern.len() {
+            return *subject == *self.pattern;
         }
+        let (literal, wild) = self.pattern.split_at(self.literal);
+        // As in git up to 2.51, the end of the literal text counts as the end of a component.
+        subject.strip_prefix(literal).is_some_and(|rest| Matching::is_match(wild, rest))
     }
 }
 

@@ -33,7 +33,7 @@ mod walk;
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use manager::{Manager, RestoreOptions};
-pub use project::project_of_file;
+pub use project::{project_directory, project_of_file};
 pub use report::{
     Change, Diff, DiffEntry, Listed, Outcome, ProjectStatus, Remark, Restored, Stats, Status, Taken,
 };

@@ -286,7 +286,7 @@ impl Manager {
         let _lock = store.lock_project(&project.hash)?;
         if let Extent::One(path) = extent {
             // Looked at before anything is stored, since a refusal must change nothing.
-            let current = self.look(&store, &project)?.snapshot;
+            let current = if gone { Snapshot::new() } else { self.look_at_all(&project)? };
             self.restore_into(&project, &objects, &current, &wanted).check_one(path)?;
         }
         let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);

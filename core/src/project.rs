@@ -87,6 +87,11 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
     Some(candidates.into_iter().find(|directory| marked(directory)).unwrap_or(start).to_owned())
 }
 
+/// The canonical directory of the project that a typed path means, as every answer names it.
+pub fn project_directory(disk: &dyn Disk, environment: &Environment, typed: &Path) -> PathBuf {
+    Project::resolve(disk, environment, typed).directory
+}
+
 /// Expands a leading tilde and makes a relative path absolute.
 fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
     match typed.strip_prefix("~") {

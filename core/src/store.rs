@@ -25,8 +25,32 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// Plain git must neither sign, nor collect behind our back, nor take the store for a checkout.
-const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
-                      [commit]\n\tgpgsign = false\n[tag]\n\tgpgSign = false\n[gc]\n\tauto = 0\n";
+/// And what a project keeps in the files that git gives a meaning is no fault of the store, even
+/// where it makes no sense to git.
+const CONFIG: &str = "\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+[commit]
+\tgpgsign = false
+[tag]
+\tgpgSign = false
+[gc]
+\tauto = 0
+[fsck]
+\tgitattributesBlob = ignore
+\tgitattributesLarge = ignore
+\tgitattributesLineLength = ignore
+\tgitmodulesBlob = ignore
+\tgitmodulesLarge = ignore
+\tgitmodulesName = ignore
+\tgitmodulesParse = ignore
+\tgitmodulesPath = ignore
+\tgitmodulesSymlink = ignore
+\tgitmodulesUpdate = ignore
+\tgitmodulesUrl = ignore
+";
 
 /// Keeps plain git, and other tools that use it on this store, from changing bytes.
 const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";

@@ -39,8 +39,8 @@ pub enum Edit {
         /// What it points at, as written.
         target: ByteString,
     },
-    /// Makes a fifo.
-    MakeFifo {
+    /// Makes a socket or fifo.
+    MakeSpecial {
         /// Where.
         path: ByteString,
     },
@@ -86,7 +86,7 @@ impl Edit {
             Edit::Link { path, target } => {
                 make(files, path, Node::Link { target: Content::from(&target[..]) }, &mut changes);
             }
-            Edit::MakeFifo { path } => make(files, path, Node::Special, &mut changes),
+            Edit::MakeSpecial { path } => make(files, path, Node::Special, &mut changes),
             Edit::MakeDirectory { path } => {
                 if !files.is_directory(path) {
                     make(files, path, Node::Directory, &mut changes);

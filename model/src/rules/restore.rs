@@ -19,7 +19,7 @@ super::rules! { RULES;
         "The pre-rollback checkpoint is skipped when nothing changed since the newest one, or nothing is there.";
     RESTORE_SAFETY_KEEPS_TARGET = "restore/safety-keeps-target", Integrity, Modelled, "behaviour: Restore":
         "The pre-rollback checkpoint never evicts the target before that is restored.";
-    RESTORE_SAFETY_REQUIRED = "restore/safety-required", Integrity, Planned, "behaviour: Restore":
+    RESTORE_SAFETY_REQUIRED = "restore/safety-required", Integrity, Modelled, "behaviour: Restore":
         "If the pre-rollback checkpoint cannot be taken, the restore is refused unless forced, and the answer says so.";
     RESTORE_BYTES = "restore/bytes", Integrity, Modelled, "behaviour: Restore; seed 000":
         "After a restore every captured file of the checkpoint has its recorded bytes.";

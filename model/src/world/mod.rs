@@ -7,6 +7,8 @@ mod listing;
 mod restore;
 mod take;
 
+pub use take::MARKERS;
+
 use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
 use crate::edit::{Change, Edit};

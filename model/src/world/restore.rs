@@ -261,14 +261,10 @@ impl World {
         standing: Standing,
         force: bool,
     ) -> Result<(bool, RuleRef), Vec<Refusal>> {
-        if captured.tree.len() > self.settings.max_files {
-            let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
-            let refusal = Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED };
-            return if force {
-                Ok((false, &rules::RESTORE_SAFETY_REQUIRED))
-            } else {
-                Err(vec![refusal])
-            };
+        match self.safety_refusal(captured) {
+            Some(_) if force => return Ok((false, &rules::RESTORE_SAFETY_REQUIRED)),
+            Some(refusal) => return Err(vec![refusal]),
+            None => {}
         }
         if standing == Standing::Nothing {
             return Ok((false, &rules::RESTORE_SAFETY_SKIPPED));
@@ -277,6 +273,13 @@ impl World {
             TakeKind::Created => Ok((true, &rules::RESTORE_SAFETY_CHECKPOINT)),
             _ => Ok((false, &rules::RESTORE_SAFETY_SKIPPED)),
         }
+    }
+
+    /// Why no pre-rollback checkpoint can be taken.
+    fn safety_refusal(&self, captured: &Captured) -> Option<Refusal> {
+        let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
+        (captured.tree.len() > self.settings.max_files)
+            .then_some(Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED })
     }
 
     /// Whether a single file can be restored without touching any other path.

@@ -10,7 +10,7 @@ use crate::rules::{self, RuleRef};
 use std::sync::Arc;
 
 /// What marks a directory as the root of a project (behaviour: Scope and identity).
-const MARKERS: &[&str] = &[
+pub const MARKERS: &[&str] = &[
     ".git",
     ".hg",
     "pyproject.toml",

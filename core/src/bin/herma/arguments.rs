@@ -1,0 +1,231 @@
+//! What a person may type, and what they mean by it.
+//!
+//! It ends at the meaning: whether a checkpoint or a file of that name exists is for the core to
+//! say, so targets and files stay the bytes that were typed.
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use herma_core::RestoreOptions;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Examples:
+  herma checkpoint                take a checkpoint of the project you are in
+  herma rollback                  list its checkpoints
+  herma rollback diff 1           see what changed since the newest
+  herma rollback 1                bring it back
+  herma checkpoints               see what the store holds and costs
+
+Environment:
+  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
+  NO_COLOR                        no colours, where it is set to anything
+
+Exit codes:
+  0  done, also when there was nothing to do
+  1  declined: you were asked and said no
+  2  failed, with a stable code in brackets at the end of the message, or not understood";
+
+const CHECKPOINT_EXAMPLES: &str = "\
+The project of the current directory is the nearest directory from there upwards that is marked
+by .git, Cargo.toml, package.json, Makefile or the like, else the current directory itself.
+
+Examples:
+  herma checkpoint
+  herma checkpoint --reason 'before the big refactoring'
+  herma checkpoint ~/code/experiments --json
+  herma checkpoint -- --odd-name  a directory whose name begins with dashes
+
+Exit codes: 0 done, also when nothing changed; 2 failed.";
+
+const ROLLBACK_USAGE: &str = "\
+herma rollback [--dir DIR]
+       herma rollback diff N [--dir DIR]
+       herma rollback N [--exact] [--force] [--dir DIR]
+       herma rollback N FILE [--dir DIR]";
+
+/// The words are collected by one argument, which clap cannot describe as what they are.
+const ROLLBACK_TEMPLATE: &str = "\
+{about}
+
+{usage-heading} {usage}
+
+Arguments:
+  N     A number of the list, or 4 to 64 digits of an id
+  FILE  A file of the checkpoint, named from the project's directory; any file can be named
+        behind --, also one that looks like an option
+
+Options:
+{options}{after-help}";
+
+const ROLLBACK_EXAMPLES: &str = "\
+Examples:
+  herma rollback                  list the checkpoints, newest first
+  herma rollback diff 1           what changed since checkpoint 1: a summary, then the patch
+  herma rollback 1                bring back all of checkpoint 1, leave files created since
+  herma rollback 4270a8c --exact  the same by id, and remove files created since
+  herma rollback 1 src/main.py    bring back one file and touch no other
+  herma rollback 1 -- --odd       a file whose name begins with dashes
+
+A restore first takes a checkpoint of the state it changes, and says how to undo it.
+
+Exit codes: 0 done; 2 failed, or some paths could not be brought back.";
+
+const CHECKPOINTS_EXAMPLES: &str = "\
+Examples:
+  herma checkpoints
+  herma checkpoints status --json
+
+Exit codes: 0 done; 2 failed.";
+
+/// Checkpoints of project directories, and the way back to any of them
+#[derive(Debug, Parser)]
+#[command(name = "herma", version, after_help = AFTER_HELP)]
+struct Arguments {
+    /// Answer in JSON, for programs; errors too
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Take a checkpoint by hand
+    #[command(after_help = CHECKPOINT_EXAMPLES)]
+    Checkpoint(CheckpointArguments),
+    /// List the checkpoints of a project, preview one, or bring it back
+    #[command(
+        after_help = ROLLBACK_EXAMPLES,
+        override_usage = ROLLBACK_USAGE,
+        help_template = ROLLBACK_TEMPLATE
+    )]
+    Rollback(RollbackArguments),
+    /// Show what the checkpoint store holds and costs
+    #[command(after_help = CHECKPOINTS_EXAMPLES)]
+    Checkpoints {
+        #[command(subcommand)]
+        about: Option<About>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum About {
+    /// Sizes and projects of the store (what bare `herma checkpoints` shows)
+    #[command(visible_alias = "list")]
+    Status,
+}
+
+#[derive(Debug, Args)]
+struct CheckpointArguments {
+    /// The project's directory [default: the project of the current directory]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// What the list says about it
+    #[arg(long, value_name = "TEXT", default_value = "manual")]
+    reason: String,
+}
+
+#[derive(Debug, Args)]
+struct RollbackArguments {
+    #[arg(hide = true)]
+    words: Vec<OsString>,
+    #[arg(last = true, hide = true)]
+    literal: Vec<OsString>,
+    /// The project's directory [default: the project of the current directory]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Also remove files created since the checkpoint; the one taken before holds them
+    #[arg(long)]
+    exact: bool,
+    /// Go on when no checkpoint of the state before can be taken
+    #[arg(long)]
+    force: bool,
+}
+
+/// What was asked.
+#[derive(Debug)]
+pub struct Asked {
+    /// Whether a program asked.
+    pub json: bool,
+    /// The project's directory, if one was named.
+    pub dir: Option<PathBuf>,
+    /// What to do.
+    pub task: Task,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub enum Task {
+    /// Take a checkpoint.
+    Take { reason: String },
+    /// Name the checkpoints.
+    List,
+    /// Show what changed since one.
+    Diff { target: OsString },
+    /// Bring all of one back.
+    Restore { target: OsString, options: RestoreOptions },
+    /// Bring one file of one back.
+    RestoreFile { target: OsString, file: OsString },
+    /// Show what the store holds and costs.
+    Status,
+}
+
+impl Asked {
+    /// What is asked by these words, the command's own name first.
+    ///
+    /// # Errors
+    /// As clap reports them: words that are not understood, or a call for help.
+    pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
+        let Arguments { json, command } = Arguments::try_parse_from(typed)?;
+        let (dir, task) = match command {
+            Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
+            Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
+            Command::Checkpoints { about: None | Some(About::Status) } => (None, Task::Status),
+        };
+        Ok(Asked { json, dir, task })
+    }
+}
+
+impl RollbackArguments {
+    /// What the words mean together: an error for too few of them, too many, or options that do
+    /// not go with them.
+    fn task(&self) -> Result<Task, clap::Error> {
+        // Only a bare first word is a keyword, so that anything can be named behind the dashes.
+        let is_diff = self.words.first().is_some_and(|word| word == "diff");
+        let words = self.words.iter().chain(&self.literal).skip(usize::from(is_diff));
+        let words: Vec<&OsString> = words.collect();
+        let options = RestoreOptions { exact: self.exact, force: self.force };
+        let plain = options == RestoreOptions::default();
+        match (is_diff, words.as_slice()) {
+            (true, []) => Err(usage(
+                ErrorKind::MissingRequiredArgument,
+                "diff needs the number or id of a checkpoint",
+            )),
+            (true, [target]) if plain => Ok(Task::Diff { target: (*target).clone() }),
+            (false, []) if plain => Ok(Task::List),
+            (false, [target]) => Ok(Task::Restore { target: (*target).clone(), options }),
+            (false, [target, file]) if plain => {
+                Ok(Task::RestoreFile { target: (*target).clone(), file: (*file).clone() })
+            }
+            (false, []) | (true, [_]) | (false, [_, _]) => Err(usage(
+                ErrorKind::ArgumentConflict,
+                "--exact and --force go with a whole checkpoint: herma rollback N",
+            )),
+            (true, _) => Err(usage(ErrorKind::TooManyValues, "diff takes one checkpoint")),
+            (false, _) => Err(usage(
+                ErrorKind::TooManyValues,
+                "at most a checkpoint and one file of it can be named",
+            )),
+        }
+    }
+}
+
+fn usage(kind: ErrorKind, message: &str) -> clap::Error {
+    let mut whole = Arguments::command();
+    whole.build();
+    match whole.find_subcommand_mut("rollback") {
+        Some(rollback) => rollback.error(kind, message),
+        None => whole.error(kind, message),
+    }
+}

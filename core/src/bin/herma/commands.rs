@@ -1,0 +1,199 @@
+//! Doing what was asked: one method per command, from the arguments to the bytes of the answer.
+
+use crate::arguments::{Asked, Task};
+use crate::pages::{self, Undo};
+use crate::programs::{self, Comparing, Listing, Restoring, Taking};
+use crate::text::{self, Style};
+use herma_core::disk::{Disk, SystemDisk};
+use herma_core::{
+    Clock, Code, Config, Environment, Error, Manager, Restored, SystemClock, project_directory,
+    project_of_file,
+};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why something was not done.
+#[derive(Debug)]
+pub struct Failure {
+    /// The stable machine word for it.
+    pub code: Code,
+    /// What happened, what was not changed, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// There is no home directory to go by.
+    pub fn no_home() -> Self {
+        let message = "HOME is not set to an absolute path, so it is not known where the home \
+                       directory and the store are; nothing was changed: set HOME";
+        Failure { code: "no_home", message: message.to_owned() }
+    }
+
+    /// There is no current directory to start from.
+    pub fn no_current_directory(error: io::Error) -> Self {
+        let message = format!(
+            "the current directory cannot be found ({error}); nothing was changed: change to one \
+             that is there, and name a deleted project with --dir"
+        );
+        Failure { code: "no_current_directory", message }
+    }
+
+    /// It was done, but the answer did not get through.
+    pub fn unheard(error: &io::Error) -> Self {
+        let message = format!("what was asked for was done, but not all could be said: {error}");
+        Failure { code: "unheard", message }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure { code: error.code(), message: error.to_string() }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        let message = format!("what was asked for was done, but JSON cannot say it: {error}");
+        Failure { code: "unheard", message }
+    }
+}
+
+/// What came of a command.
+pub struct Answer {
+    /// For standard output.
+    pub bytes: Vec<u8>,
+    /// What was not done of it, if that is so.
+    pub incomplete: Option<Failure>,
+}
+
+/// Everything a command needs.
+pub struct Session {
+    json: bool,
+    style: Style,
+    disk: Arc<dyn Disk>,
+    environment: Environment,
+    manager: Manager,
+}
+
+impl Session {
+    /// A session on this machine.
+    pub fn new(environment: Environment, json: bool, style: Style) -> Self {
+        let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+        let clock = Arc::new(SystemClock);
+        let manager = Manager::new(disk.clone(), clock, environment.clone(), Config::default());
+        Session { json, style, disk, environment, manager }
+    }
+
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// Whatever kept it from being done.
+    pub fn run(&self, asked: &Asked) -> Result<Answer, Failure> {
+        let project = self.project(asked.dir.as_deref());
+        match &asked.task {
+            Task::Take { reason } => self.take(&project, reason),
+            Task::List => self.list(&project),
+            Task::Diff { target } => self.diff(&project, target),
+            Task::Restore { target, options } => {
+                let was_there = self.is_there(&project);
+                let restored = self.manager.restore(&project, target.as_bytes(), *options)?;
+                self.restored(asked, &project, was_there, &restored)
+            }
+            Task::RestoreFile { target, file } => {
+                let was_there = self.is_there(&project);
+                let (target, file) = (target.as_bytes(), file.as_bytes());
+                let restored = self.manager.restore_file(&project, target, file)?;
+                self.restored(asked, &project, was_there, &restored)
+            }
+            Task::Status => self.status(),
+        }
+    }
+
+    /// The named directory as it is, or the project that the current one belongs to.
+    fn project(&self, named: Option<&Path>) -> PathBuf {
+        let here = &self.environment.current_directory;
+        let found = || project_of_file(self.disk.as_ref(), &self.environment, here);
+        let typed = named.map(Path::to_owned).or_else(found).unwrap_or_else(|| here.clone());
+        project_directory(self.disk.as_ref(), &self.environment, &typed)
+    }
+
+    fn is_there(&self, project: &Path) -> bool {
+        self.disk.stat(project).is_ok()
+    }
+
+    fn take(&self, project: &Path, reason: &str) -> Result<Answer, Failure> {
+        let taken = self.manager.checkpoint(project, reason)?;
+        let data = Taking { project: &project.to_string_lossy(), taken: &taken };
+        self.done(&data, || pages::taken(self.style, project, &taken))
+    }
+
+    fn list(&self, project: &Path) -> Result<Answer, Failure> {
+        let checkpoints = self.manager.list(project)?;
+        let data = Listing { project: &project.to_string_lossy(), checkpoints: &checkpoints };
+        self.done(&data, || pages::listed(self.style, project, &checkpoints))
+    }
+
+    fn diff(&self, project: &Path, target: &OsStr) -> Result<Answer, Failure> {
+        let diff = self.manager.diff(project, target.as_bytes())?;
+        let data = Comparing { project: &project.to_string_lossy(), diff: &diff };
+        self.done(&data, || pages::diff(self.style, project, &diff))
+    }
+
+    fn status(&self) -> Result<Answer, Failure> {
+        let status = self.manager.status()?;
+        self.done(&status, || pages::status(self.style, &status, SystemClock.seconds()))
+    }
+
+    fn restored(
+        &self,
+        asked: &Asked,
+        project: &Path,
+        was_there: bool,
+        restored: &Restored,
+    ) -> Result<Answer, Failure> {
+        let undo = self.undo(project, was_there, restored);
+        let data = Restoring { project: &project.to_string_lossy(), restored };
+        let answer = self.done(&data, || {
+            pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
+        })?;
+        let incomplete = (!restored.failed.is_empty()).then(|| {
+            let paths = text::count(restored.failed.len(), "path", "paths");
+            let message = format!(
+                "{paths} could not be brought back; the others are as listed: mend the cause and \
+                 roll back to the same id again"
+            );
+            Failure { code: "incomplete", message }
+        });
+        Ok(Answer { incomplete, ..answer })
+    }
+
+    /// Where the state before a restore can be found.
+    fn undo(&self, project: &Path, was_there: bool, restored: &Restored) -> Undo {
+        if let Some(why) = &restored.forced_past {
+            return Undo::Impossible(why.clone());
+        }
+        if let Some(id) = &restored.safety {
+            return Undo::Taken(id.clone());
+        }
+        // None was taken because the newest already was that state. Where it cannot be named, it
+        // can still be seen in the list.
+        let newest = self.manager.list(project).ok().and_then(|all| all.into_iter().next());
+        match newest {
+            Some(newest) if was_there => Undo::Newest(newest.id),
+            _ => Undo::WasGone,
+        }
+    }
+
+    fn done(
+        &self,
+        data: &impl Serialize,
+        page: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Answer, Failure> {
+        let bytes = if self.json { programs::json(data)? } else { page() };
+        Ok(Answer { bytes, incomplete: None })
+    }
+}

@@ -1,0 +1,311 @@
+//! Answers for people, in the layout of the first document this kit follows.
+//!
+//! Every name, reason and message passes through [`crate::text`] on its way here. Only a patch
+//! that goes to a file or another program is left as it is, so that git can apply it.
+
+use crate::text::{Style, Tone, ago, count, line, local_time, name, shell_word, size};
+use herma_core::{
+    Change, Diff, DiffEntry, Listed, Outcome, Remark, Restored, Stats, Status, Taken,
+};
+use std::fmt::{Display, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Digits of an id that are shown.
+const SHORT: usize = 7;
+/// Columns a path may take before what follows it moves to the right.
+const NAME_WIDTH_MAX: usize = 60;
+
+/// Where the state before a restore can be found.
+#[derive(Debug)]
+pub enum Undo {
+    /// In the checkpoint that was taken before.
+    Taken(String),
+    /// In the newest checkpoint, which already was that state.
+    Newest(String),
+    /// Nowhere, since the project was gone.
+    WasGone,
+    /// Nowhere, since no checkpoint could be taken.
+    Impossible(String),
+}
+
+/// Lines of a page.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, line: impl Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+
+    fn blank(&mut self) {
+        self.0.push('\n');
+    }
+}
+
+fn directory(path: &Path) -> String {
+    name(path.as_os_str().as_bytes())
+}
+
+fn short(style: Style, id: &str) -> String {
+    style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
+}
+
+/// What a checkpoint by hand came to.
+pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
+    let mut page = Page::default();
+    let project = directory(project);
+    match &taken.outcome {
+        Outcome::Created { id } => {
+            page.line(format_args!("Took checkpoint {} of {project}", short(style, id)));
+        }
+        // What is asked for by hand is never turned off nor limited to once in a turn.
+        Outcome::Unchanged | Outcome::Deduped | Outcome::Disabled => page.line(format_args!(
+            "No checkpoint of {project} was needed: nothing changed since the last one, or there \
+             is nothing to capture"
+        )),
+    }
+    if !taken.skipped.is_empty() {
+        page.blank();
+        page.line("Left out:");
+        for remark in &taken.skipped {
+            page.line(format_args!("  {}", remarked(remark)));
+        }
+    }
+    page.0.into_bytes()
+}
+
+fn remarked(remark: &Remark) -> String {
+    format!("{}  ({})", name(&remark.path), line(remark.why.as_bytes()))
+}
+
+/// The checkpoints of a project.
+pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
+    let mut page = Page::default();
+    let project = directory(project);
+    if checkpoints.is_empty() {
+        page.line(format_args!("No checkpoints for {project}"));
+        page.blank();
+        page.line("  herma checkpoint             take one");
+        return page.0.into_bytes();
+    }
+    page.line(format_args!("📸 Checkpoints for {project}:"));
+    page.blank();
+    let width = checkpoints.len().to_string().len();
+    for Listed { number, id, time, reason, stats } in checkpoints {
+        let reason = line(reason.as_bytes());
+        let reason = if reason.is_empty() { "(no reason)" } else { &reason };
+        let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
+            let files = count(stats.files, "file", "files");
+            format!("  ({files}, +{}/-{})", stats.added, stats.removed)
+        });
+        page.line(format_args!(
+            "  {number:>width$}. {}  {}  {reason}{}",
+            short(style, id),
+            local_time(*time),
+            stats.unwrap_or_default(),
+        ));
+    }
+    page.blank();
+    page.line("  herma rollback <N>           restore to checkpoint N");
+    page.line("  herma rollback diff <N>      preview changes since checkpoint N");
+    page.line("  herma rollback <N> <file>    restore a single file from checkpoint N");
+    page.0.into_bytes()
+}
+
+/// What a restore did.
+pub fn restored(
+    style: Style,
+    project: &Path,
+    is_named: bool,
+    restored: &Restored,
+    undo: &Undo,
+) -> Vec<u8> {
+    let mut page = Page::default();
+    let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
+    let (id, shown) = (short(style, &restored.id), directory(project));
+    if changed || !restored.failed.is_empty() {
+        page.line(format_args!("Restored checkpoint {id} in {shown}"));
+    } else {
+        page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
+    }
+    let rows = rows(restored);
+    if !rows.is_empty() {
+        page.blank();
+    }
+    for (word, tone, text) in rows {
+        page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
+    }
+    page.blank();
+    if !restored.left.is_empty() {
+        page.line("What is left was created since; --exact removes it");
+    }
+    let dir = if is_named {
+        format!(" --dir {}", shell_word(project.as_os_str().as_bytes()))
+    } else {
+        String::new()
+    };
+    match undo {
+        Undo::Taken(id) | Undo::Newest(id) if changed => {
+            let taken = if matches!(undo, Undo::Taken(_)) { "was saved" } else { "already was" };
+            page.line(format_args!("The state before {taken} as checkpoint {}", short(style, id)));
+            let id = id.get(..SHORT).unwrap_or(id);
+            page.line(format_args!("To undo: herma rollback {id} --exact{dir}"));
+        }
+        Undo::Taken(id) => {
+            page.line(format_args!(
+                "The state before was saved as checkpoint {}",
+                short(style, id)
+            ));
+        }
+        Undo::Impossible(why) => page.line(format_args!(
+            "No checkpoint of the state before could be taken, so this cannot be undone: {}",
+            line(why.as_bytes())
+        )),
+        Undo::WasGone if changed => {
+            page.line("The project was gone, so there was no state before to save");
+        }
+        Undo::Newest(_) | Undo::WasGone => {}
+    }
+    page.0.into_bytes()
+}
+
+/// One row for each path of the answer.
+fn rows(restored: &Restored) -> Vec<(&'static str, Tone, String)> {
+    let plain = |word, tone, paths: &[Vec<u8>]| {
+        paths.iter().map(|path| (word, tone, name(path))).collect::<Vec<_>>()
+    };
+    let explained = |word, tone, remarks: &[Remark]| {
+        remarks.iter().map(|remark| (word, tone, remarked(remark))).collect::<Vec<_>>()
+    };
+    [
+        plain("restored", Tone::Good, &restored.restored),
+        plain("removed", Tone::Bad, &restored.removed),
+        plain("left", Tone::Place, &restored.left),
+        explained("kept", Tone::Notable, &restored.kept),
+        explained("failed", Tone::Bad, &restored.failed),
+    ]
+    .concat()
+}
+
+/// What changed since a checkpoint: a summary as git gives it, then the patch.
+pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
+    let mut page = Page::default();
+    let (id, project) = (short(style, &diff.id), directory(project));
+    if diff.entries.is_empty() {
+        page.line(format_args!("Nothing changed in {project} since checkpoint {id}"));
+        return page.0.into_bytes();
+    }
+    let names: Vec<String> = diff.entries.iter().map(|entry| name(&entry.path)).collect();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    let width = longest.min(NAME_WIDTH_MAX);
+    for (entry, name) in diff.entries.iter().zip(names) {
+        page.line(format_args!(" {name:<width$} | {}", amount(style, entry)));
+    }
+    page.line(summary(&diff.stats));
+    page.blank();
+    let mut bytes = page.0.into_bytes();
+    if style.terminal {
+        bytes.extend_from_slice(patch_on_terminal(style, &diff.patch).as_bytes());
+    } else {
+        bytes.extend_from_slice(&diff.patch);
+    }
+    bytes
+}
+
+/// The last line of a summary, which leaves out what is nothing unless both are.
+fn summary(stats: &Stats) -> String {
+    let mut summary = format!(" {} changed", count(stats.files, "file", "files"));
+    if stats.added > 0 || stats.removed == 0 {
+        summary += ", ";
+        summary += &count(stats.added, "insertion(+)", "insertions(+)");
+    }
+    if stats.removed > 0 || stats.added == 0 {
+        summary += ", ";
+        summary += &count(stats.removed, "deletion(-)", "deletions(-)");
+    }
+    summary
+}
+
+fn amount(style: Style, entry: &DiffEntry) -> String {
+    let amount = match entry.lines {
+        None => "binary".to_owned(),
+        // The same bytes as before: it is the executable bit that changed.
+        Some((0, 0)) if entry.change == Change::Modified => "mode".to_owned(),
+        Some((added, removed)) => format!(
+            "{} {}",
+            style.paint(Tone::Good, &format!("+{added}")),
+            style.paint(Tone::Bad, &format!("-{removed}")),
+        ),
+    };
+    match entry.change {
+        Change::Added => format!("{amount} (new)"),
+        Change::Deleted => format!("{amount} (deleted)"),
+        Change::Modified => amount,
+    }
+}
+
+fn patch_on_terminal(style: Style, patch: &[u8]) -> String {
+    let mut page = Page::default();
+    let mut is_header = true;
+    for bytes in patch.split_inclusive(|byte| *byte == b'\n') {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        // A tab is what it should be in the middle of a text.
+        let text: Vec<String> = bytes.split(|byte| *byte == b'\t').map(line).collect();
+        let text = text.join("\t");
+        is_header = bytes.starts_with(b"diff --git ") || is_header && !bytes.starts_with(b"@@");
+        page.line(match bytes.first() {
+            _ if is_header => style.paint(Tone::Head, &text),
+            Some(b'@') => style.paint(Tone::Place, &text),
+            Some(b'+') => style.paint(Tone::Good, &text),
+            Some(b'-') => style.paint(Tone::Bad, &text),
+            _ => text,
+        });
+    }
+    page.0
+}
+
+/// What the store holds and costs.
+pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
+    let mut page = Page::default();
+    let legacy: u64 = status.legacy.iter().map(|(_, bytes)| bytes).sum();
+    page.line(format_args!("Checkpoint base: {}", directory(&status.base)));
+    page.line(format_args!("Total size:      {}", size(status.total_bytes)));
+    page.line(format_args!("  store/         {}", size(status.store_bytes)));
+    page.line(format_args!("  legacy-*       {}", size(legacy)));
+    page.line(format_args!("Projects:        {}", status.projects.len()));
+    if !status.projects.is_empty() {
+        page.blank();
+        projects(style, status, now, &mut page);
+    }
+    if !status.legacy.is_empty() {
+        page.blank();
+        page.line(format_args!("Legacy archives ({}):", status.legacy.len()));
+        for (archive, bytes) in &status.legacy {
+            page.line(format_args!("  {}  {}", name(archive.as_bytes()), size(*bytes)));
+        }
+    }
+    page.0.into_bytes()
+}
+
+fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
+    let rows = status.projects.iter().map(|project| {
+        let (workdir, state) = match &project.workdir {
+            Some(workdir) if project.live => (name(workdir.as_bytes()), "live"),
+            Some(workdir) => (name(workdir.as_bytes()), "orphan"),
+            None => (format!("unknown ({})", line(project.hash.as_bytes())), "unknown"),
+        };
+        let touched = project.last_touch.map_or_else(|| "-".to_owned(), |time| ago(time, now));
+        (workdir, project.checkpoints, touched, state)
+    });
+    let rows: Vec<_> = rows.collect();
+    let longest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or_default();
+    let width = longest.clamp("WORKDIR".len(), NAME_WIDTH_MAX);
+    page.line(format_args!("  {:<width$}  COMMITS  LAST TOUCH     STATE", "WORKDIR"));
+    for (workdir, checkpoints, touched, state) in rows {
+        let tone = if state == "live" { Tone::Good } else { Tone::Notable };
+        let state = style.paint(tone, state);
+        page.line(format_args!("  {workdir:<width$}  {checkpoints:>7}  {touched:<13}  {state}"));
+    }
+}

@@ -1,0 +1,85 @@
+//! Answers for programs: one JSON object on one line.
+//!
+//! What stands in it is said by the report types of the core; this only adds which project it is
+//! about, and keeps harmful characters out of strings, since a person may look at them too.
+
+use crate::text::is_harmful;
+use herma_core::{Diff, Listed, Restored, Taken};
+use serde::Serialize;
+use serde_json::ser::Formatter;
+use std::io::{self, Write};
+
+/// The answer to `herma checkpoint`.
+#[derive(Serialize)]
+pub struct Taking<'a> {
+    pub project: &'a str,
+    #[serde(flatten)]
+    pub taken: &'a Taken,
+}
+
+/// The answer to `herma rollback`.
+#[derive(Serialize)]
+pub struct Listing<'a> {
+    pub project: &'a str,
+    pub checkpoints: &'a [Listed],
+}
+
+/// The answer to `herma rollback diff N`.
+#[derive(Serialize)]
+pub struct Comparing<'a> {
+    pub project: &'a str,
+    #[serde(flatten)]
+    pub diff: &'a Diff,
+}
+
+/// The answer to `herma rollback N`.
+#[derive(Serialize)]
+pub struct Restoring<'a> {
+    pub project: &'a str,
+    #[serde(flatten)]
+    pub restored: &'a Restored,
+}
+
+/// Why there is no answer.
+#[derive(Serialize)]
+pub struct Refusal<'a> {
+    pub error: Reason<'a>,
+}
+
+/// What a refusal says.
+#[derive(Serialize)]
+pub struct Reason<'a> {
+    pub code: &'a str,
+    pub message: &'a str,
+}
+
+/// The JSON text of an answer, with the end of its line.
+pub fn json(answer: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Harmless);
+    answer.serialize(&mut serializer)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Escapes more than JSON asks for; a parser reads the same strings.
+struct Harmless;
+
+impl Formatter for Harmless {
+    fn write_string_fragment<W>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()>
+    where
+        W: ?Sized + Write,
+    {
+        let mut units = [0; 2];
+        for character in fragment.chars() {
+            if is_harmful(character) {
+                for unit in character.encode_utf16(&mut units) {
+                    write!(writer, "\\u{unit:04x}")?;
+                }
+            } else {
+                write!(writer, "{character}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! Text that is safe to show: no name, reason or message moves the cursor, hides a part of
+//! itself or pretends to be another line. Sizes and times as a person says them are here too.
+//!
+//! It knows nothing of checkpoints.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::io::IsTerminal;
+
+/// How text is dressed for where it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Whether a person reads it directly.
+    pub terminal: bool,
+    colour: bool,
+}
+
+/// What a piece of text is shown as.
+#[derive(Clone, Copy, Debug)]
+pub enum Tone {
+    /// Something added or done.
+    Good,
+    /// Something removed or gone wrong.
+    Bad,
+    /// Something to look at.
+    Notable,
+    /// Something that gives place.
+    Place,
+    /// Something that begins a part.
+    Head,
+}
+
+impl Style {
+    /// The style for standard output; `variable` looks up the environment.
+    pub fn of_output(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        let refused = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let able = variable("TERM").is_some_and(|term| term != "dumb");
+        Style { terminal, colour: terminal && able && !refused }
+    }
+
+    /// The text in its colour, where there are colours.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        let number = match tone {
+            Tone::Good => 32,
+            Tone::Bad => 31,
+            Tone::Notable => 33,
+            Tone::Place => 36,
+            Tone::Head => 1,
+        };
+        format!("\x1b[{number}m{text}\x1b[m")
+    }
+}
+
+/// Whether showing this character could do anything but show a character in its place.
+pub fn is_harmful(character: char) -> bool {
+    let invisible_or_turning = matches!(
+        character,
+        '\u{61c}'
+            | '\u{200b}'
+            | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    );
+    character.is_control() || invisible_or_turning
+}
+
+/// Any text on one line, with everything harmful escaped.
+pub fn line(text: &[u8]) -> String {
+    escape(text, &[])
+}
+
+/// A file name or path: as it is, or in quotes where that would mislead.
+pub fn name(path: &[u8]) -> String {
+    let escaped = escape(path, &['"', '\\']);
+    let bare = escaped.as_bytes() == path && !path.is_empty();
+    if bare && !path.starts_with(b" ") && !path.ends_with(b" ") {
+        return escaped;
+    }
+    format!("\"{escaped}\"")
+}
+
+/// The characters of a text, and the bytes that are none.
+fn pieces(text: &[u8]) -> impl Iterator<Item = Result<char, u8>> {
+    text.utf8_chunks().flat_map(|chunk| {
+        chunk.valid().chars().map(Ok).chain(chunk.invalid().iter().copied().map(Err))
+    })
+}
+
+fn escape(text: &[u8], quotes: &[char]) -> String {
+    let escaped = |piece| match piece {
+        Ok('\n') => "\\n".to_owned(),
+        Ok('\r') => "\\r".to_owned(),
+        Ok('\t') => "\\t".to_owned(),
+        Ok(control) if control.is_ascii_control() => format!("\\x{:02x}", u32::from(control)),
+        Ok(harmful) if is_harmful(harmful) => format!("\\u{{{:x}}}", u32::from(harmful)),
+        Ok(quote) if quotes.contains(&quote) => format!("\\{quote}"),
+        Ok(plain) => plain.to_string(),
+        Err(byte) => format!("\\x{byte:02x}"),
+    };
+    pieces(text).map(escaped).collect()
+}
+
+/// A word as a shell takes it, so that a command that is shown can be typed.
+pub fn shell_word(word: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,".contains(byte);
+    if !word.is_empty() && word.iter().all(is_plain) {
+        return line(word);
+    }
+    let escaped = |piece| match piece {
+        Ok(quote @ ('\'' | '\\')) => format!("\\{quote}"),
+        Ok(harmful) if is_harmful(harmful) => {
+            let mut bytes = [0; 4];
+            harmful.encode_utf8(&mut bytes).bytes().map(|byte| format!("\\x{byte:02x}")).collect()
+        }
+        Ok(plain) => plain.to_string(),
+        Err(byte) => format!("\\x{byte:02x}"),
+    };
+    let escaped: String = pieces(word).map(escaped).collect();
+    let dollar = if escaped.as_bytes() == word { "" } else { "$" };
+    format!("{dollar}'{escaped}'")
+}
+
+/// `1 file`, `2 files`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Bytes in the largest unit that leaves something before the point.
+pub fn size(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut amount = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KB", "MB", "GB", "TB"] {
+        // What would round to 1024.0 is one of the next.
+        if amount < 1023.95 {
+            break;
+        }
+        amount /= 1024.0;
+        unit = larger;
+    }
+    format!("{amount:.1} {unit}")
+}
+
+/// A moment as the clock on the wall showed it.
+pub fn local_time(seconds: i64) -> String {
+    match Timestamp::from_second(seconds) {
+        Ok(moment) => moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        // Only a damaged store speaks of a time outside the calendar.
+        Err(_) => format!("@{seconds}"),
+    }
+}
+
+/// How long ago a moment was.
+pub fn ago(seconds: i64, now: i64) -> String {
+    let passed = now.saturating_sub(seconds);
+    match passed {
+        ..0 => "in the future".to_owned(),
+        0..60 => "just now".to_owned(),
+        60..3_600 => format!("{}m ago", passed / 60),
+        3_600..86_400 => format!("{}h ago", passed / 3_600),
+        _ => format!("{}d ago", passed / 86_400),
+    }
+}

@@ -1,0 +1,79 @@
+//! The environment that histories run in: a home of its own, every git variable hostile, and
+//! nothing of the user's.
+//!
+//! A process cannot safely change its own environment, so it starts itself again in that one and
+//! afterwards looks whether the user's own files are as they were.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Set in the inner process.
+const INSIDE: &str = "HERMA_HERMETIC";
+
+/// Paths below the home that a store which leaks would touch.
+const WATCHED: &[&str] =
+    &[".gitconfig", ".config/git", ".config/git/config", ".hermes", ".hermes/checkpoints"];
+
+/// Runs the rest in a hermetic process and answers its exit code; none inside that process.
+pub fn enter() -> Option<ExitCode> {
+    if std::env::var_os(INSIDE).is_some() {
+        return None;
+    }
+    match run_inside() {
+        Ok(code) => Some(ExitCode::from(code)),
+        Err(error) => {
+            eprintln!("error: no hermetic process can be started: {error}; nothing was run");
+            Some(ExitCode::from(4))
+        }
+    }
+}
+
+fn run_inside() -> std::io::Result<u8> {
+    let home = tempfile::Builder::new().prefix("herma-home-").tempdir()?;
+    let hostile = "[user]\n\tname = Hostile User\n[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = \
+                   false\n[core]\n\tautocrlf = true\n\tfileMode = false\n\tsymlinks = false\n";
+    fs::write(home.path().join(".gitconfig"), hostile)?;
+    let before = watched();
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).env_clear().env(INSIDE, "1");
+    for kept in ["PATH", "TERM", "NO_COLOR", "TMPDIR", "RUST_BACKTRACE", "LANG", "COLUMNS"] {
+        if let Some(value) = std::env::var_os(kept) {
+            command.env(kept, value);
+        }
+    }
+    let nowhere = home.path().join("nowhere");
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+        command.env(variable, &nowhere);
+    }
+    command
+        .env("HOME", home.path())
+        .env("XDG_CONFIG_HOME", home.path().join(".config"))
+        .env("GIT_AUTHOR_NAME", "Hostile User")
+        .env("GIT_AUTHOR_DATE", "1 +0000")
+        .env("GIT_COMMITTER_DATE", "1 +0000")
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.autocrlf")
+        .env("GIT_CONFIG_VALUE_0", "true")
+        .env("TZ", "UTC")
+        .env("LC_ALL", "C.UTF-8");
+    let status = command.status()?;
+    if watched() != before {
+        eprintln!("error: files of the user's home changed during the run; the verdict is void");
+        return Ok(4);
+    }
+    // Ended by a signal is neither a verdict nor success.
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(4))
+}
+
+/// What a leak into the user's home would change: identity, size and times of watched paths.
+fn watched() -> Vec<Option<(u64, u64, i64, i64)>> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let stat = |path: &Path| {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        Some((metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec()))
+    };
+    let home = home.as_deref();
+    WATCHED.iter().map(|name| home.and_then(|home| stat(&home.join(name)))).collect()
+}

@@ -1,0 +1,19 @@
+//! A bar for a person who waits; nothing where no terminal is.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+
+/// A bar of `length` steps on the terminal's error stream, hidden elsewhere.
+pub fn bar(length: u64, what: &str) -> ProgressBar {
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let template = "{msg} [{bar:40}] {pos}/{len}, {elapsed} of about {duration}";
+    let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("=> "));
+    bar.set_message(what.to_owned());
+    bar
+}

@@ -1,0 +1,87 @@
+//! Generated histories, as proptest strategies that any test can use.
+//!
+//! A history is biased to collisions: few projects and names, so that edits meet each other;
+//! names with every awkward character; limits random and small, and sizes at a limit or one off
+//! it. Swarm testing: each history leaves out a random subset of the kinds of operation, so that
+//! rare ones have room.
+
+mod content;
+mod names;
+mod operation;
+
+use crate::history::History;
+use herma_model::{ByteString, Settings};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::path::PathBuf;
+
+pub use operation::Kinds;
+
+/// What histories are drawn from.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The most operations of one history.
+    pub operations_max: usize,
+    /// A real directory whose copy is the first project, and some of its paths.
+    pub workspace: Option<(PathBuf, Vec<ByteString>)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { operations_max: 60, workspace: None }
+    }
+}
+
+/// Histories of the default kind.
+pub fn history() -> impl Strategy<Value = History> {
+    history_with(Options::default())
+}
+
+/// Histories drawn from these options.
+pub fn history_with(options: Options) -> impl Strategy<Value = History> {
+    let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
+    let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
+    let real = workspace.is_some();
+    (settings(real), any::<u32>()).prop_flat_map(move |(settings, swarm)| {
+        let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());
+        let workspace = workspace.clone();
+        vec(operation, 1..=options.operations_max).prop_map(move |operations| History {
+            settings: settings.clone(),
+            workspace: workspace.clone(),
+            operations,
+        })
+    })
+}
+
+/// Limits are small, so that they are met. A real workspace is not cut down by them.
+fn settings(real: bool) -> BoxedStrategy<Settings> {
+    if real {
+        return Just(Settings::default()).boxed();
+    }
+    let enabled = prop::bool::weighted(0.93);
+    let max_snapshots = prop_oneof![3 => 1..=4usize, 2 => Just(20)];
+    let max_file_bytes = prop_oneof![2 => Just(0u64), 4 => 8..=40u64, 4 => Just(10 << 20)];
+    let max_files = prop_oneof![1 => 1..=6usize, 4 => Just(50_000)];
+    (enabled, max_snapshots, max_file_bytes, max_files)
+        .prop_map(|(enabled, max_snapshots, max_file_bytes, max_files)| Settings {
+            enabled,
+            max_snapshots,
+            max_file_bytes,
+            max_files,
+        })
+        .boxed()
+}
+
+/// The history that `seed` and `number` stand for: always the same, on every machine.
+pub fn draw(options: &Options, seed: u64, number: u64) -> History {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&number.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, random);
+    let tree = history_with(options.clone()).new_tree(&mut runner);
+    tree.expect("no strategy here rejects a value").current()
+}

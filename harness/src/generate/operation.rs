@@ -1,0 +1,198 @@
+//! One operation of a history, drawn from the kinds that its swarm leaves in.
+
+use super::{content, names};
+use crate::history::{Operation, Target};
+use herma_model::{ByteString, Edit, Settings};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+
+/// Which kinds of operation a history leaves out: a kind stays where its bit or the one after it
+/// is set, so that three in four do.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds(pub u32);
+
+impl Kinds {
+    fn has(self, kind: usize) -> bool {
+        let bit = |bit: usize| self.0.rotate_right(bit as u32 % 32) & 1 == 1;
+        bit(kind * 2) || bit(kind * 2 + 1)
+    }
+}
+
+/// Draws operations for these settings; `own_paths` are paths of a real workspace.
+pub fn operation(
+    settings: &Settings,
+    kinds: Kinds,
+    own_paths: Vec<ByteString>,
+) -> BoxedStrategy<Operation> {
+    let file = if own_paths.is_empty() {
+        names::file()
+    } else {
+        prop_oneof![3 => select(own_paths), 1 => names::file()].boxed()
+    };
+    let cap = settings.max_file_bytes;
+    // Writing and taking are never left out: without them nothing else has anything to do.
+    let mut weighted = vec![(30, write(&file, cap)), (14, checkpoint()), (6, ensure())];
+    let optional: Vec<(u32, BoxedStrategy<Operation>)> = vec![
+        (6, remove(&file)),
+        (4, link(&file)),
+        (1, special(&file)),
+        (3, readable(&file)),
+        (4, rename(&file)),
+        (2, make_directory(&file)),
+        (5, Just(Operation::NewTurn).boxed()),
+        (2, Just(Operation::Reopen).boxed()),
+        (3, advance()),
+        (3, names::file_of_some_project().prop_map(|file| Operation::ProjectOf { file }).boxed()),
+        (8, names::dir().prop_map(|dir| Operation::List { dir }).boxed()),
+        (
+            6,
+            (names::dir(), target())
+                .prop_map(|(dir, target)| Operation::Diff { dir, target })
+                .boxed(),
+        ),
+        (14, restore()),
+        (9, restore_file(&file)),
+        // Whole projects go, move and come back less often, since that ends what was set up.
+        (1, whole_project()),
+    ];
+    let chosen = optional.into_iter().enumerate().filter(|(kind, _)| kinds.has(*kind));
+    weighted.extend(chosen.map(|(_, weighted)| weighted));
+    Union::new_weighted(weighted).boxed()
+}
+
+fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString> {
+    (names::project(), file.clone())
+        .prop_map(|(project, file)| names::join(&project, &file))
+        .boxed()
+}
+
+fn write(file: &BoxedStrategy<ByteString>, cap: u64) -> BoxedStrategy<Operation> {
+    path_in_project(file)
+        .prop_flat_map(move |path| {
+            (Just(path.clone()), content::content(&path, cap), prop::bool::weighted(0.15))
+        })
+        .prop_map(|(path, content, executable)| {
+            Operation::Edit(Edit::Write { path, content, executable })
+        })
+        .boxed()
+}
+
+fn remove(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    path_in_project(file).prop_map(|path| Operation::Edit(Edit::Remove { path })).boxed()
+}
+
+fn link(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    let place = prop_oneof![2 => file.clone(), 1 => select(&["link", "out"][..]).prop_map(ByteString::from)];
+    (path_in_project(&place.boxed()), content::link_target())
+        .prop_map(|(path, target)| Operation::Edit(Edit::Link { path, target }))
+        .boxed()
+}
+
+fn special(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    path_in_project(file).prop_map(|path| Operation::Edit(Edit::MakeSpecial { path })).boxed()
+}
+
+fn readable(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    (path_in_project(file), prop::bool::weighted(0.3))
+        .prop_map(|(path, readable)| Operation::Edit(Edit::SetReadable { path, readable }))
+        .boxed()
+}
+
+fn rename(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    (path_in_project(file), path_in_project(file))
+        .prop_map(|(from, to)| Operation::Edit(Edit::Rename { from, to }))
+        .boxed()
+}
+
+fn make_directory(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    path_in_project(file).prop_map(|path| Operation::Edit(Edit::MakeDirectory { path })).boxed()
+}
+
+fn whole_project() -> BoxedStrategy<Operation> {
+    let gone = |path: &str| Edit::Remove { path: path.into() };
+    let moved = |from: &str, to: &str| Edit::Rename { from: from.into(), to: to.into() };
+    let edits = vec![
+        gone("work/alpha"),
+        gone("work/beta"),
+        moved("work/alpha", "work/missing"),
+        moved("work/missing", "work/alpha"),
+        moved("work/alpha", "work/beta"),
+        Edit::Write { path: "work/beta".into(), content: "a file\n".into(), executable: false },
+        Edit::Link { path: "work/alias".into(), target: "beta".into() },
+        Edit::MakeDirectory { path: "work/beta".into() },
+    ];
+    select(edits).prop_map(Operation::Edit).boxed()
+}
+
+fn advance() -> BoxedStrategy<Operation> {
+    prop_oneof![3 => 1..120i64, 1 => -90_000..90_000i64]
+        .prop_map(|seconds| Operation::Advance { seconds })
+        .boxed()
+}
+
+fn checkpoint() -> BoxedStrategy<Operation> {
+    (names::dir(), content::reason())
+        .prop_map(|(dir, reason)| Operation::Checkpoint { dir, reason })
+        .boxed()
+}
+
+fn ensure() -> BoxedStrategy<Operation> {
+    (names::dir(), content::reason())
+        .prop_map(|(dir, reason)| Operation::Ensure { dir, reason })
+        .boxed()
+}
+
+fn restore() -> BoxedStrategy<Operation> {
+    (names::dir(), target(), prop::bool::weighted(0.4), prop::bool::weighted(0.15))
+        .prop_map(|(dir, target, exact, force)| Operation::Restore { dir, target, exact, force })
+        .boxed()
+}
+
+fn restore_file(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
+    let path = prop_oneof![1 => file.clone(), 1 => names::typed_file()];
+    (names::dir(), target(), path)
+        .prop_map(|(dir, target, path)| Operation::RestoreFile { dir, target, path })
+        .boxed()
+}
+
+/// Mostly numbers that are there; then ids in all lengths, of this and of other projects; then
+/// what must be refused.
+fn target() -> BoxedStrategy<Target> {
+    const TEXTS: &[&[u8]] = &[
+        b"",
+        b"0",
+        b"-1",
+        b"--patch",
+        b"-n",
+        b"HEAD",
+        b"abc",
+        b"abcd\n",
+        b"ab\0cd",
+        b"1\n",
+        b" 1",
+        b"+1",
+        b"1.5",
+        b"deadbeef",
+        b"DEADBEEF",
+        b"ffffffffffffffffffffffffffffffffffffffff",
+        b"99999999999999999999",
+        b"refs/hermes",
+        b"@{1}",
+        b"\xff\xff\xff\xff",
+        b"1234",
+    ];
+    let back = 0..3usize;
+    let digits = prop_oneof![3 => Just(40usize), 2 => 4..12usize, 1 => 0..4usize];
+    prop_oneof![
+        8 => Just(Target::Number(1)),
+        8 => (2..=3u32).prop_map(Target::Number),
+        2 => (0..=22u32).prop_map(Target::Number),
+        6 => (names::project(), back.clone(), digits)
+            .prop_map(|(of, back, digits)| Target::Id { of, back, digits }),
+        1 => (names::project(), back.clone()).prop_map(|(of, back)| Target::TreeOf { of, back }),
+        1 => (names::project(), back).prop_map(|(of, back)| Target::BlobOf { of, back }),
+        3 => select(TEXTS).prop_map(|text| Target::Text(ByteString::from(text))),
+    ]
+    .boxed()
+}

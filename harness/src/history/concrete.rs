@@ -1,0 +1,83 @@
+//! From a symbolic operation to the concrete request a subject is asked, with what the model
+//! knows of the world so far.
+
+use super::{Operation, Target};
+use crate::oracle::git_objects;
+use herma_model::world::Checkpoint;
+use herma_model::{ByteString, Edit, Request, World};
+
+/// What an operation comes to in a given world.
+#[derive(Debug)]
+pub enum Step {
+    /// The runner edits files itself.
+    Edit(Edit),
+    /// The subject is asked.
+    Ask(Request),
+}
+
+/// Digits of an id that no checkpoint has, for a target that does not exist in this world.
+const NOBODY: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// Makes `operation` concrete.
+pub fn step(operation: &Operation, world: &World) -> Step {
+    let path = |path: &ByteString| typed(path, world);
+    let target = |target: &Target| spell(target, world);
+    Step::Ask(match operation {
+        Operation::Edit(edit) => return Step::Edit(edit.clone()),
+        Operation::NewTurn => Request::NewTurn,
+        Operation::Reopen => Request::Reopen,
+        // Git knows no time before the epoch.
+        Operation::Advance { seconds } => {
+            Request::SetClock { seconds: world.seconds().saturating_add(*seconds).max(0) }
+        }
+        Operation::ProjectOf { file } => Request::ProjectOf { file: path(file) },
+        Operation::Ensure { dir, reason } => {
+            Request::EnsureCheckpoint { dir: path(dir), reason: reason.clone() }
+        }
+        Operation::Checkpoint { dir, reason } => {
+            Request::Checkpoint { dir: path(dir), reason: reason.clone() }
+        }
+        Operation::List { dir } => Request::List { dir: path(dir) },
+        Operation::Diff { dir, target: of } => Request::Diff { dir: path(dir), target: target(of) },
+        Operation::Restore { dir, target: of, exact, force } => {
+            Request::Restore { dir: path(dir), target: target(of), exact: *exact, force: *force }
+        }
+        Operation::RestoreFile { dir, target: of, path: file } => {
+            Request::RestoreFile { dir: path(dir), target: target(of), path: file.clone() }
+        }
+    })
+}
+
+/// The path as the subject is given it.
+fn typed(path: &ByteString, world: &World) -> ByteString {
+    match path.as_ref() {
+        [b'~', ..] | [b'/', ..] => path.clone(),
+        [b'.', b'/', relative @ ..] => ByteString::from(relative),
+        inside => world.absolute(inside),
+    }
+}
+
+fn spell(target: &Target, world: &World) -> ByteString {
+    let nobody = || NOBODY.to_owned();
+    let text = match target {
+        Target::Text(text) => return text.clone(),
+        Target::Number(number) => number.to_string(),
+        Target::Id { of, back, digits } => {
+            let id = checkpoint(of, *back, world).and_then(|checkpoint| checkpoint.id.clone());
+            let mut id = id.unwrap_or_else(nobody);
+            id.truncate(*digits);
+            id
+        }
+        Target::TreeOf { of, back } => checkpoint(of, *back, world)
+            .map_or_else(nobody, |one| git_objects::tree_id(&one.captured.tree).to_string()),
+        Target::BlobOf { of, back } => checkpoint(of, *back, world)
+            .and_then(|one| one.captured.tree.values().next().cloned())
+            .map_or_else(nobody, |entry| git_objects::blob_id(entry.bytes()).to_string()),
+    };
+    ByteString::from(text.as_str())
+}
+
+fn checkpoint<'a>(of: &ByteString, back: usize, world: &'a World) -> Option<&'a Checkpoint> {
+    let project = world.canonical(&typed(of, world))?;
+    world.history(&project).iter().rev().nth(back)
+}

@@ -1,0 +1,71 @@
+//! Histories as YAML files: read, written, and refused with the line that is wrong.
+
+use super::History;
+use std::path::{Path, PathBuf};
+
+/// Why a history could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The file cannot be read.
+    #[error("cannot read the history {path:?}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file cannot be written.
+    #[error("cannot write the history {path:?}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is no history.
+    #[error("{path:?} is no history: {why}")]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Where and what is wrong.
+        why: String,
+    },
+}
+
+/// The history as a YAML document.
+pub fn to_yaml(history: &History) -> String {
+    serde_saphyr::to_string(history).expect("a history holds only what YAML can say")
+}
+
+/// Reads a history from a YAML document; `path` is where it came from, for messages.
+///
+/// # Errors
+/// [`HistoryError::Parse`].
+pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
+    serde_saphyr::from_str(text)
+        .map_err(|error| HistoryError::Parse { path: path.to_owned(), why: error.to_string() })
+}
+
+/// Reads a history from a file.
+///
+/// # Errors
+/// [`HistoryError::Read`], [`HistoryError::Parse`].
+pub fn load(path: &Path) -> Result<History, HistoryError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| HistoryError::Read { path: path.to_owned(), source })?;
+    from_yaml(&text, path)
+}
+
+/// Writes a history to a file, after comment lines that say what it shows.
+///
+/// # Errors
+/// [`HistoryError::Write`].
+pub fn save(path: &Path, history: &History, comment: &str) -> Result<(), HistoryError> {
+    let failed = |source| HistoryError::Write { path: path.to_owned(), source };
+    let mut text: String = comment.lines().map(|line| format!("# {line}\n")).collect();
+    text.push_str(&to_yaml(history));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(path, text).map_err(failed)
+}

@@ -1,0 +1,133 @@
+//! Histories: the operations of one run, as people write and read them.
+//!
+//! An operation is symbolic where a request is concrete: it names directories relative to the
+//! sandbox and checkpoints by their place in a project's history, so that a history means the same
+//! on every machine. Every operation is legal in every state, so every subsequence of a history is
+//! a history.
+
+pub mod concrete;
+pub mod file;
+
+use herma_model::{ByteString, Edit, Settings};
+use serde::{Deserialize, Serialize};
+
+/// One run, from a fresh sandbox on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct History {
+    /// What the subject is configured with.
+    #[serde(default)]
+    pub settings: Settings,
+    /// A real directory whose copy is the first project, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<std::path::PathBuf>,
+    /// What happens, in order.
+    pub operations: Vec<Operation>,
+}
+
+/// How a checkpoint is named to the subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// By its number in the list.
+    Number(u32),
+    /// By the first digits of the id of a project's checkpoint.
+    Id {
+        /// The project the checkpoint was taken of, which need not be the one it is used for.
+        of: ByteString,
+        /// How many checkpoints were taken of it since.
+        back: usize,
+        /// How many digits; more than an id has are all of them.
+        digits: usize,
+    },
+    /// By the id of the checkpoint's outermost tree, which is no checkpoint.
+    TreeOf {
+        /// The project.
+        of: ByteString,
+        /// How many checkpoints were taken of it since.
+        back: usize,
+    },
+    /// By the id of the first blob in the checkpoint, which is no checkpoint.
+    BlobOf {
+        /// The project.
+        of: ByteString,
+        /// How many checkpoints were taken of it since.
+        back: usize,
+    },
+    /// By these bytes.
+    Text(ByteString),
+}
+
+/// One thing that happens.
+///
+/// Directories and files are relative to the sandbox. One that opens with a tilde or with `./` is
+/// given to the subject as it stands; `/` is the file system's root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// A conversation turn begins.
+    NewTurn,
+    /// The process ends and another one opens the same store.
+    Reopen,
+    /// Time passes; it may also be set back.
+    Advance {
+        /// By how many seconds.
+        seconds: i64,
+    },
+    /// Which project does a file belong to?
+    ProjectOf {
+        /// The file.
+        file: ByteString,
+    },
+    /// An automatic checkpoint.
+    Ensure {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    },
+    /// A checkpoint that a person asks for.
+    Checkpoint {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    },
+    /// The list.
+    List {
+        /// The project.
+        dir: ByteString,
+    },
+    /// A preview.
+    Diff {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint.
+        target: Target,
+    },
+    /// A full restore.
+    Restore {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint.
+        target: Target,
+        /// Also remove files created since.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        exact: bool,
+        /// Go on without a pre-rollback checkpoint.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+    },
+    /// A restore of one file.
+    RestoreFile {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint.
+        target: Target,
+        /// The file, relative to the project.
+        path: ByteString,
+    },
+    /// Somebody edits a file.
+    #[serde(untagged)]
+    Edit(Edit),
+}

@@ -1,0 +1,214 @@
+//! The first judge: is the subject's answer one that the model allows?
+
+use super::{Checks, Judge};
+use herma_model::answer::{Answer, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
+use herma_model::expected::{
+    Expected, ExpectedDiff, ExpectedList, ExpectedRestore, ExpectedTake, Refusal, TakeKind,
+};
+use herma_model::rules::{self, RuleRef};
+use herma_model::{ByteString, World};
+use std::collections::BTreeSet;
+
+const JUDGE: Judge = Judge::Answer;
+
+/// Compares an answer with what the model expects, and teaches the world the ids it brings.
+pub fn judge(world: &mut World, expected: &Expected, answer: &Answer, checks: &mut Checks) {
+    match (expected, answer) {
+        (Expected::Done, Answer::Done) => {}
+        (Expected::Project { path, rule }, Answer::Project(found)) => {
+            checks.same(JUDGE, rule, "the file's project", path, found);
+            checks.held(&rules::SCOPE_ROOT_NEVER_BROAD, 1);
+        }
+        (Expected::Take(take), answer) => judge_take(world, take, answer, checks),
+        (Expected::List(list), Answer::Listed(found)) => judge_list(list, found, checks),
+        (Expected::Diff(diff), Answer::Diffed { entries, stats }) => {
+            judge_diff(diff, entries, stats, checks);
+        }
+        (Expected::Restore(restore), Answer::Restored(found)) => {
+            judge_restore(world, restore, found, checks);
+        }
+        (Expected::Refused(refusals), answer) => judge_refusal(refusals, answer, checks),
+        (expected, answer) => {
+            let rule = main_rule(expected);
+            checks.check(JUDGE, rule, false, || (kind(expected), format!("{answer:?}")));
+        }
+    }
+}
+
+/// The rule that is broken by an answer of the wrong kind.
+fn main_rule(expected: &Expected) -> RuleRef {
+    match expected {
+        Expected::Done => &rules::TURN_RESET,
+        Expected::Project { rule, .. } => rule,
+        Expected::Take(take) => take.rule,
+        Expected::List(list) if list.deleted => &rules::RESTORE_DELETED_PROJECT,
+        Expected::List(_) => &rules::LIST_COMPLETE,
+        Expected::Diff(_) => &rules::DIFF_PREVIEW,
+        Expected::Restore(restore) if restore.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
+        Expected::Restore(restore) if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
+        Expected::Restore(restore) if restore.only.is_some() => &rules::RESTORE_FILE_LITERAL,
+        Expected::Restore(_) => &rules::RESTORE_TARGET,
+        Expected::Refused(refusals) => {
+            refusals.first().map_or(&rules::RESTORE_BAD_TARGET, |refusal| refusal.rule)
+        }
+    }
+}
+
+fn kind(expected: &Expected) -> String {
+    let text = match expected {
+        Expected::Done => "done",
+        Expected::Project { .. } => "the project of a file",
+        Expected::Take(take) => return format!("{:?}", take.kind),
+        Expected::List(_) => "a list",
+        Expected::Diff(_) => "a diff",
+        Expected::Restore(_) => "a restore",
+        Expected::Refused(refusals) => {
+            let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
+            return format!("a refusal with one of {codes:?}");
+        }
+    };
+    text.to_owned()
+}
+
+fn judge_refusal(refusals: &[Refusal], answer: &Answer, checks: &mut Checks) {
+    let fits = |refusal: &&Refusal| match answer {
+        Answer::Refused { code, .. } => refusal.codes.contains(code),
+        _ => false,
+    };
+    let fitting = refusals.iter().find(fits);
+    let rule = fitting.or(refusals.first()).map_or(&rules::RESTORE_BAD_TARGET, |one| one.rule);
+    checks.check(JUDGE, rule, fitting.is_some(), || {
+        let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
+        (format!("a refusal with one of {codes:?}"), format!("{answer:?}"))
+    });
+}
+
+fn judge_take(world: &mut World, take: &ExpectedTake, answer: &Answer, checks: &mut Checks) {
+    if matches!(answer, Answer::Refused { .. }) && !take.may_refuse.is_empty() {
+        return judge_refusal(&take.may_refuse, answer, checks);
+    }
+    let told = || (format!("{:?}", take.kind), format!("{answer:?}"));
+    let Answer::Taken { outcome, skipped } = answer else {
+        // A file that should only have been left out may not stop the checkpoint.
+        let unreadable = take.captured.as_ref().is_some_and(|one| one.unreadable().count() > 0);
+        let rule = if unreadable { &rules::CAPTURE_UNREADABLE } else { take.rule };
+        return checks.check(JUDGE, rule, false, told);
+    };
+    let found = match outcome {
+        TakeOutcome::Created { .. } => TakeKind::Created,
+        TakeOutcome::Deduped => TakeKind::Deduped,
+        TakeOutcome::Unchanged => TakeKind::Unchanged,
+        TakeOutcome::Disabled => TakeKind::Disabled,
+    };
+    let rule = match found {
+        TakeKind::Deduped if take.kind != TakeKind::Deduped => take.if_deduped,
+        _ => take.rule,
+    };
+    checks.check(JUDGE, rule, found == take.kind, told);
+    if take.kind != TakeKind::Deduped {
+        // That the turn did not stop it is what the rule about the slot asks.
+        checks.held(take.if_deduped, 1);
+    }
+    if let TakeOutcome::Created { id } = outcome {
+        world.learn_id(&take.project, id);
+    }
+    if let (Some(captured), TakeKind::Created) = (&take.captured, take.kind) {
+        let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
+        for path in captured.unreadable() {
+            checks.check(JUDGE, &rules::CAPTURE_UNREADABLE, reported.contains(path), || {
+                (format!("{path} reported as skipped"), format!("skipped: {skipped:?}"))
+            });
+        }
+        let captured_and_skipped = reported.iter().find(|path| captured.tree.contains_key(**path));
+        checks.check(JUDGE, &rules::CAPTURE_HONEST, captured_and_skipped.is_none(), || {
+            ("no captured path reported as skipped".into(), format!("{captured_and_skipped:?}"))
+        });
+    }
+}
+
+fn judge_list(list: &ExpectedList, found: &[Listed], checks: &mut Checks) {
+    let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
+    let expected: Vec<&String> = list.entries.iter().filter_map(|one| one.id.as_ref()).collect();
+    let told = || (format!("ids, newest first: {expected:?}"), format!("{ids:?}"));
+    let alien = ids.iter().any(|id| list.foreign.contains(*id));
+    checks.check(JUDGE, &rules::LIST_OWN_PROJECT, !alien, told);
+    if list.limited {
+        let held = found.len() <= list.entries.len();
+        checks.check(JUDGE, &rules::LIST_AT_MOST, held, told);
+    }
+    let complete = list.entries.len() == found.len();
+    let rule = if list.deleted && !list.entries.is_empty() {
+        &rules::RESTORE_DELETED_PROJECT
+    } else {
+        &rules::LIST_COMPLETE
+    };
+    checks.check(JUDGE, rule, complete, told);
+    let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
+    checks.check(JUDGE, &rules::LIST_STABLE, same_set, told);
+    let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
+    checks.check(JUDGE, &rules::LIST_NEWEST_FIRST, expected == ids && numbered, told);
+    let last = list.entries.len().saturating_sub(1);
+    for (index, (entry, one)) in list.entries.iter().zip(found).enumerate() {
+        checks.same(JUDGE, &rules::LIST_TIME, "time", &entry.time, &one.time);
+        if let Some(reason) = &entry.reason {
+            checks.same(JUDGE, &rules::CAPTURE_REASON, "reason", reason, &one.reason);
+        }
+        let told = || (format!("number {}: {:?}", index + 1, entry.stats), format!("{one:?}"));
+        match (&entry.stats, &one.stats) {
+            (Some(bounds), Some(stats)) => {
+                let fits = stats.files == bounds.files && bounds.allow(stats.added, stats.removed);
+                checks.check(JUDGE, &rules::LIST_STATS, fits, told);
+            }
+            (None, found) => {
+                let holds = index == last && found.is_none();
+                checks.check(JUDGE, &rules::LIST_OLDEST_NO_STATS, holds, told);
+            }
+            (Some(_), None) => checks.check(JUDGE, &rules::LIST_STATS, false, told),
+        }
+    }
+}
+
+fn judge_diff(diff: &ExpectedDiff, found: &[DiffEntry], stats: &Stats, checks: &mut Checks) {
+    let entries: Vec<_> = diff.entries.iter().map(|(path, how)| (path, *how)).collect();
+    let mut named: Vec<_> = found.iter().map(|one| (&one.path, one.change)).collect();
+    named.sort_unstable_by_key(|(path, _)| *path);
+    checks.same(JUDGE, &rules::DIFF_PREVIEW, "changed files", &entries, &named);
+    let fits = stats.files == diff.stats.files && diff.stats.allow(stats.added, stats.removed);
+    checks.check(JUDGE, &rules::DIFF_STATS, fits, || {
+        (format!("{:?}", diff.stats), format!("{stats:?}"))
+    });
+}
+
+fn judge_restore(
+    world: &mut World,
+    restore: &ExpectedRestore,
+    found: &Restored,
+    checks: &mut Checks,
+) {
+    let (wanted, rule) = restore.safety;
+    checks.check(JUDGE, rule, found.safety.is_some() == wanted, || {
+        (format!("a pre-rollback checkpoint: {wanted}"), format!("{:?}", found.safety))
+    });
+    if let (true, Some(id)) = (wanted, &found.safety) {
+        world.learn_id(&restore.project, id);
+    }
+    checks.held(&rules::RESTORE_TARGET, 1);
+    let undoes = restore.only.is_none();
+    checks.check(JUDGE, &rules::RESTORE_UNDOES_TURN, found.undoes_turn == undoes, || {
+        (format!("undoes the turn: {undoes}"), format!("{}", found.undoes_turn))
+    });
+    let set = |paths: &[ByteString]| paths.iter().cloned().collect::<BTreeSet<_>>();
+    let kept = |remarks: &[Remark]| remarks.iter().map(|one| one.path.clone()).collect();
+    let mut kept: BTreeSet<ByteString> = kept(&found.kept);
+    kept.retain(|path| !restore.may_keep.contains(path));
+    checks.same(JUDGE, &rules::RESTORE_PROTECTS, "kept", &restore.kept, &kept);
+    let no_failures: &[Remark] = &[];
+    checks.same(JUDGE, &rules::RESTORE_HONEST, "failed", &no_failures, &&found.failed[..]);
+    let honest = &rules::RESTORE_HONEST;
+    checks.same(JUDGE, honest, "restored", &restore.restored, &set(&found.restored));
+    checks.same(JUDGE, honest, "removed", &restore.removed, &set(&found.removed));
+    if restore.only.is_none() {
+        let left = set(&found.left);
+        checks.same(JUDGE, &rules::RESTORE_LEAVES_NEW, "left", &restore.left, &left);
+    }
+}

@@ -1,0 +1,204 @@
+//! The second judge: are the files what the model says they are, and were they left alone where
+//! nothing was to change?
+
+use super::{Checks, Judge};
+use crate::sandbox::manifest::Manifest;
+use herma_model::bytes::{below, file_name, parent};
+use herma_model::expected::{Expected, ExpectedRestore, TakeKind};
+use herma_model::rules::{self, RuleRef};
+use herma_model::{ByteString, Entry, Node, Request, World};
+use std::collections::BTreeMap;
+
+const JUDGE: Judge = Judge::Disk;
+
+/// What is compared after one request.
+pub struct Look<'a> {
+    /// What was asked.
+    pub request: &'a Request,
+    /// What the model expected.
+    pub expected: &'a Expected,
+    /// The disk before.
+    pub before: &'a Manifest,
+    /// The disk after.
+    pub after: &'a Manifest,
+    /// The store before and after, where it may not have changed.
+    pub store: Option<&'a (BTreeMap<ByteString, u64>, BTreeMap<ByteString, u64>)>,
+}
+
+/// Compares the disk with the world, which already is as a correct subject leaves it.
+pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
+    if let Some((before, after)) = look.store {
+        let rule = unchanged_store_rule(look);
+        checks.check(JUDGE, rule, before == after, || {
+            let changed = |path: &&ByteString| before.get(*path) != after.get(*path);
+            let paths: Vec<_> = before.keys().chain(after.keys()).filter(changed).collect();
+            ("the store as it was".into(), format!("changed in the store: {paths:?}"))
+        });
+    }
+    match look.expected {
+        Expected::Restore(restore) => {
+            // No rule says what becomes of empty directories.
+            world.files.adopt_empty_directories(&look.after.files);
+            compare(world, look, |path| restore_rule(restore, world, path), checks);
+            count_restored(restore, look, checks);
+        }
+        expected => {
+            let rule = match expected {
+                Expected::Refused(_) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+                _ => &rules::CAPTURE_READ_ONLY,
+            };
+            compare(world, look, |path| outside_rule(world, path).unwrap_or(rule), checks);
+            let touched = look.before.modified != look.after.modified;
+            checks.check(JUDGE, rule, !touched || checks.diverged(), || {
+                let same = |(path, time): &(&ByteString, &(i64, i64))| {
+                    look.after.modified.get(*path) != Some(time)
+                };
+                let paths: Vec<_> = look.before.modified.iter().filter(same).collect();
+                ("timestamps as they were".into(), format!("touched: {paths:?}"))
+            });
+        }
+    }
+    for rule in [&rules::ISOLATION_HOME, &rules::ISOLATION_USER_REPOSITORY] {
+        checks.held(rule, 1);
+    }
+}
+
+fn unchanged_store_rule(look: &Look<'_>) -> RuleRef {
+    match (look.expected, look.request) {
+        (Expected::Refused(_), _) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+        (Expected::Take(take), _) if take.kind == TakeKind::Disabled => &rules::TURN_DISABLED,
+        _ => &rules::DIFF_LEAVES_STORE,
+    }
+}
+
+/// The rule broken by a change of a path that no request may change.
+fn outside_rule(world: &World, path: &[u8]) -> Option<RuleRef> {
+    let in_repository = path.split(|byte| *byte == b'/').any(|name| name == b".git");
+    if in_repository {
+        return Some(&rules::ISOLATION_USER_REPOSITORY);
+    }
+    if path == b"hostile/mark-left" {
+        return Some(&rules::ISOLATION_NO_SIGNING);
+    }
+    let home = world.canonical(b"~").unwrap_or_default();
+    below(&home, path).is_some().then_some(&rules::ISOLATION_HOME)
+}
+
+fn compare(
+    world: &World,
+    look: &Look<'_>,
+    rule: impl Fn(&ByteString) -> RuleRef,
+    checks: &mut Checks,
+) {
+    let (expected, found) = (&world.files, &look.after.files);
+    if expected == found {
+        return;
+    }
+    let paths = expected.iter().chain(found.iter()).map(|(path, _)| path);
+    for path in paths {
+        let (expected, found) = (expected.get(path), found.get(path));
+        if expected != found {
+            checks.check(JUDGE, rule(path), false, || {
+                (format!("{path}: {}", shown(expected)), format!("{path}: {}", shown(found)))
+            });
+            return;
+        }
+    }
+}
+
+/// What stands at a path, short enough to read.
+fn shown(node: Option<&Node>) -> String {
+    let text = |bytes: &[u8]| {
+        let head = &bytes[..bytes.len().min(60)];
+        format!("{} bytes \"{}\"", bytes.len(), head.escape_ascii())
+    };
+    match node {
+        None => "nothing".into(),
+        Some(Node::Directory) => "a directory".into(),
+        Some(Node::Special) => "a special file".into(),
+        Some(Node::Link { target }) => format!("a link to {}", text(target)),
+        Some(Node::File { content, executable, readable }) => {
+            let flags = match (executable, readable) {
+                (true, true) => ", executable",
+                (false, false) => ", unreadable",
+                (true, false) => ", executable, unreadable",
+                (false, true) => "",
+            };
+            format!("a file of {}{flags}", text(content))
+        }
+    }
+}
+
+/// The rule broken where a path is not as a restore must leave it.
+fn restore_rule(restore: &ExpectedRestore, world: &World, full: &ByteString) -> RuleRef {
+    let Some(path) = below(&restore.project, full).map(ByteString::from) else {
+        return outside_rule(world, full).unwrap_or(&rules::RESTORE_CONTAINED);
+    };
+    if let Some(only) = &restore.only
+        && *only != path
+    {
+        return &rules::RESTORE_FILE_ONLY;
+    }
+    if restore.restored.contains(&path) {
+        let before_was = restore.captured.tree.get(&path);
+        return match (&restore.target.tree[&path], world.files.get(full)) {
+            (Entry::Link { .. }, _) => &rules::RESTORE_TYPE,
+            (Entry::File { content, .. }, _) => match before_was {
+                Some(Entry::Link { .. }) => &rules::RESTORE_TYPE,
+                Some(Entry::File { content: before, .. }) if before == content => {
+                    &rules::RESTORE_EXECUTABLE
+                }
+                _ => &rules::RESTORE_BYTES,
+            },
+        };
+    }
+    if restore.removed.contains(&path) {
+        return &rules::RESTORE_EXACT;
+    }
+    if restore.left.contains(&path) {
+        return &rules::RESTORE_LEAVES_NEW;
+    }
+    if restore.target.tree.contains_key(&path) && !restore.kept.contains(&path) {
+        return &rules::RESTORE_BYTES;
+    }
+    if file_name(parent(full)) == b".git" {
+        return &rules::ISOLATION_USER_REPOSITORY;
+    }
+    &rules::RESTORE_PROTECTS
+}
+
+/// What a restore that left every file right has shown.
+fn count_restored(restore: &ExpectedRestore, look: &Look<'_>, checks: &mut Checks) {
+    for path in &restore.restored {
+        checks.held(&rules::RESTORE_BYTES, 1);
+        let entry = &restore.target.tree[path];
+        let before = restore.captured.tree.get(path);
+        if let (Entry::File { executable: now, .. }, Some(Entry::File { executable: was, .. })) =
+            (entry, before)
+            && now != was
+        {
+            checks.held(&rules::RESTORE_EXECUTABLE, 1);
+        }
+        let is_link = |entry: &Entry| matches!(entry, Entry::Link { .. });
+        if is_link(entry) || before.is_some_and(is_link) {
+            checks.held(&rules::RESTORE_TYPE, 1);
+        }
+    }
+    checks.held(&rules::RESTORE_PROTECTS, restore.kept.len() as u64);
+    checks.held(&rules::RESTORE_LEAVES_NEW, restore.left.len() as u64);
+    checks.held(&rules::RESTORE_CONTAINED, 1);
+    // The turn's slot is asked by the next automatic checkpoint; here it is only not used.
+    checks.held(&rules::RESTORE_SAFETY_OUTSIDE_TURN, 1);
+    if restore.only.is_some() {
+        checks.held(&rules::RESTORE_FILE_ONLY, 1);
+    }
+    for (holds, rule) in [
+        (restore.undo, &rules::RESTORE_UNDO),
+        (restore.deleted, &rules::RESTORE_DELETED_PROJECT),
+        (restore.evicting, &rules::RESTORE_SAFETY_KEEPS_TARGET),
+    ] {
+        checks.held(rule, u64::from(holds));
+    }
+    let exact = matches!(look.request, Request::Restore { exact: true, .. });
+    checks.held(&rules::RESTORE_EXACT, u64::from(exact));
+}

@@ -1,0 +1,265 @@
+//! The third judge: plain git, reading the store as any other tool would.
+//!
+//! Git runs with an empty environment, so that neither the user's nor the sandbox's configuration
+//! has a say in what it sees.
+
+use super::{Checks, Judge, git_objects};
+use crate::sandbox::Sandbox;
+use herma_model::capture::rule_for;
+use herma_model::rules::{self, RuleRef};
+use herma_model::world::Checkpoint;
+use herma_model::{ByteString, Entry, World};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const JUDGE: Judge = Judge::Git;
+
+/// One commit of the store as git prints it.
+struct Commit {
+    tree: String,
+    parent: String,
+    author: String,
+    seconds: String,
+    signed: bool,
+}
+
+/// Compares the whole store with the world.
+pub fn judge(world: &World, sandbox: &Sandbox, checks: &mut Checks) -> io::Result<()> {
+    let store = sandbox.base().join("store");
+    if world.histories().next().is_none() && !store.exists() {
+        return Ok(());
+    }
+    let git = Git { store: store.clone(), home: sandbox.root().join("outside") };
+    let refs = git.lines(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+    judge_refs(world, &refs, checks);
+    judge_layout(world, &store, checks)?;
+    if checks.diverged() || refs.is_empty() {
+        return Ok(());
+    }
+    let commits = git.commits()?;
+    for (project, history) in world.histories() {
+        judge_history(project, history, &commits, &git, checks)?;
+    }
+    let fsck = git.run(&["fsck", "--full", "--no-dangling", "--no-progress"])?;
+    checks.check(JUDGE, &rules::LAYOUT_FSCK, fsck.status.success(), || {
+        ("git fsck finds nothing".into(), String::from_utf8_lossy(&fsck.stderr).into_owned())
+    });
+    Ok(())
+}
+
+/// The name under which a project's history is stored.
+fn ref_name(world: &World, project: &ByteString) -> String {
+    let digest = Sha256::digest(&world.absolute(project)[..]);
+    let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("refs/hermes/{hash}")
+}
+
+fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
+    let found: BTreeMap<&str, &str> = refs.iter().filter_map(|line| line.split_once(' ')).collect();
+    let expected: BTreeSet<String> =
+        world.histories().map(|(project, _)| ref_name(world, project)).collect();
+    for (project, history) in world.histories() {
+        let name = ref_name(world, project);
+        checks.check(JUDGE, &rules::SCOPE_HASH, found.contains_key(&name[..]), || {
+            (format!("{name} for {project}"), format!("{found:?}"))
+        });
+        let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
+        let tip = found.get(&name[..]).copied().unwrap_or_default();
+        checks.same(JUDGE, &rules::LAYOUT_STORE, "newest checkpoint", &newest, &tip);
+    }
+    let phantom = found.keys().find(|name| !expected.contains(**name));
+    checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, phantom.is_none(), || {
+        ("no history but those of checkpointed projects".into(), format!("{phantom:?}"))
+    });
+}
+
+fn judge_history(
+    project: &ByteString,
+    history: &[Checkpoint],
+    commits: &BTreeMap<String, Commit>,
+    git: &Git,
+    checks: &mut Checks,
+) -> io::Result<()> {
+    let mut before = String::new();
+    for checkpoint in history {
+        let id = checkpoint.id.clone().unwrap_or_default();
+        let Some(commit) = commits.get(&id) else {
+            checks.check(JUDGE, &rules::LAYOUT_STORE, false, || {
+                (format!("checkpoint {id} of {project}"), "no such commit".into())
+            });
+            return Ok(());
+        };
+        checks.same(JUDGE, &rules::LIST_STABLE, "parent", &before, &commit.parent);
+        let seconds = checkpoint.time.to_string();
+        checks.same(JUDGE, &rules::LIST_TIME, "commit time", &seconds, &commit.seconds);
+        let ours = commit.author != "Hostile User";
+        checks.check(JUDGE, &rules::ISOLATION_USER_CONFIG, ours, || {
+            ("an author of the store's own".into(), commit.author.clone())
+        });
+        checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
+        let tree = git_objects::tree_id(&checkpoint.captured.tree).to_string();
+        if tree != commit.tree {
+            blame_tree(checkpoint, &id, git, checks)?;
+            return Ok(());
+        }
+        checks.held(&rules::CAPTURE_HONEST, 1);
+        for (rule, times) in checkpoint.captured.tested.values() {
+            checks.held(rule, *times as u64);
+        }
+        before = id;
+    }
+    Ok(())
+}
+
+/// Finds the first path in which a stored checkpoint is not what it should be.
+fn blame_tree(checkpoint: &Checkpoint, id: &str, git: &Git, checks: &mut Checks) -> io::Result<()> {
+    let stored = git.tree(id)?;
+    let expected: BTreeMap<ByteString, (String, String)> = checkpoint
+        .captured
+        .tree
+        .iter()
+        .map(|(path, entry)| {
+            let blob = git_objects::blob_id(entry.bytes()).to_string();
+            (path.clone(), (git_objects::mode(entry).to_owned(), blob))
+        })
+        .collect();
+    let paths: BTreeSet<&ByteString> = expected.keys().chain(stored.keys()).collect();
+    let wrong = paths.into_iter().find(|path| expected.get(*path) != stored.get(*path));
+    let rule: RuleRef = match wrong {
+        None => &rules::LAYOUT_FSCK,
+        Some(path) => match checkpoint.captured.tree.get(path) {
+            Some(entry) => rule_for(path, entry, stored_entry(entry, stored.get(path)).as_ref()),
+            None => {
+                checkpoint.captured.left_out.get(path).copied().unwrap_or(&rules::CAPTURE_GITIGNORE)
+            }
+        },
+    };
+    checks.check(JUDGE, rule, false, || {
+        let side = |side: Option<&(String, String)>| format!("{wrong:?} in {id}: {side:?}");
+        (side(wrong.and_then(|path| expected.get(path))), side(wrong.and_then(|p| stored.get(p))))
+    });
+    Ok(())
+}
+
+/// The stored entry as far as it is needed to tell what is wrong: the same bytes with another
+/// mode, or other bytes.
+fn stored_entry(entry: &Entry, stored: Option<&(String, String)>) -> Option<Entry> {
+    let (mode, blob) = stored?;
+    let same_bytes = *blob == git_objects::blob_id(entry.bytes()).to_string();
+    let content = if same_bytes { entry.bytes().clone() } else { (&b""[..]).into() };
+    Some(match &mode[..] {
+        "120000" => Entry::Link { target: content },
+        mode => Entry::File { content, executable: mode == "100755" },
+    })
+}
+
+fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<()> {
+    let alternates = store.join("objects/info/alternates").exists();
+    checks.check(JUDGE, &rules::ISOLATION_SELF_CONTAINED, !alternates, || {
+        ("no alternates".into(), "objects/info/alternates".into())
+    });
+    let mut pending = vec![store.to_owned()];
+    while let Some(path) = pending.pop() {
+        let metadata = std::fs::symlink_metadata(&path)?;
+        let open = metadata.mode() & 0o077 != 0;
+        checks.check(JUDGE, &rules::ISOLATION_PRIVATE, !open, || {
+            (format!("{path:?} for its owner only"), format!("mode {:o}", metadata.mode()))
+        });
+        if metadata.is_dir() {
+            for entry in std::fs::read_dir(&path)? {
+                pending.push(entry?.path());
+            }
+        }
+    }
+    for (project, history) in world.histories() {
+        let hash = ref_name(world, project).split_off("refs/hermes/".len());
+        let path = store.join("projects").join(format!("{hash}.json"));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let workdir = String::from_utf8_lossy(&world.absolute(project)).into_owned();
+        let created = history.first().map_or(0, |first| first.time) as f64;
+        let holds = value["workdir"] == workdir.as_str()
+            && value["created_at"].as_f64() == Some(created)
+            && value["last_touch"].is_number();
+        checks.check(JUDGE, &rules::LAYOUT_METADATA, holds, || {
+            (format!("workdir {workdir}, created_at {created}, a last_touch"), text.clone())
+        });
+    }
+    Ok(())
+}
+
+/// Plain git on one store.
+struct Git {
+    store: PathBuf,
+    home: PathBuf,
+}
+
+impl Git {
+    fn run(&self, arguments: &[&str]) -> io::Result<Output> {
+        let mut command = Command::new("git");
+        command.env_clear();
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command
+            .env("HOME", &self.home)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("LC_ALL", "C")
+            .arg("--git-dir")
+            .arg(&self.store)
+            .args(arguments);
+        command.output()
+    }
+
+    fn text(&self, arguments: &[&str]) -> io::Result<String> {
+        let output = self.run(arguments)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn lines(&self, arguments: &[&str]) -> io::Result<Vec<String>> {
+        Ok(self.text(arguments)?.lines().map(str::to_owned).collect())
+    }
+
+    fn commits(&self) -> io::Result<BTreeMap<String, Commit>> {
+        let text = self.text(&["rev-list", "--all", "--header"])?;
+        let mut commits = BTreeMap::new();
+        for record in text.split('\0') {
+            let Some((id, rest)) = record.split_once('\n') else { continue };
+            let headers = rest.split("\n\n").next().unwrap_or_default();
+            let header = |name: &str| {
+                headers.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default()
+            };
+            // "Name <address> seconds zone"
+            let committer = header("committer ");
+            let commit = Commit {
+                tree: header("tree ").to_owned(),
+                parent: header("parent ").to_owned(),
+                author: header("author ").split(" <").next().unwrap_or_default().to_owned(),
+                seconds: committer.rsplit(' ').nth(1).unwrap_or_default().to_owned(),
+                signed: headers.lines().any(|line| line.starts_with("gpgsig")),
+            };
+            commits.insert(id.to_owned(), commit);
+        }
+        Ok(commits)
+    }
+
+    fn tree(&self, id: &str) -> io::Result<BTreeMap<ByteString, (String, String)>> {
+        let output = self.run(&["ls-tree", "-r", "-z", "--full-tree", id])?;
+        let mut found = BTreeMap::new();
+        for record in output.stdout.split(|byte| *byte == 0) {
+            let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { continue };
+            let head = String::from_utf8_lossy(&record[..tab]).into_owned();
+            let mut words = head.split(' ');
+            if let (Some(mode), _, Some(blob)) = (words.next(), words.next(), words.next()) {
+                let path = ByteString::from(&record[tab + 1..]);
+                found.insert(path, (mode.to_owned(), blob.to_owned()));
+            }
+        }
+        Ok(found)
+    }
+}

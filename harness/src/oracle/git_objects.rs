@@ -1,0 +1,78 @@
+//! What git would call the content of a checkpoint, worked out from the model's tree alone.
+//!
+//! Equal tree ids mean equal content, names, types and modes; this is how a whole checkpoint is
+//! judged by one comparison, with no code of the core involved.
+
+use herma_model::bytes::{ancestors, file_name, parent};
+use herma_model::{ByteString, Entry, Tree};
+use sha1::{Digest, Sha1};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A git object id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectId([u8; 20]);
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+fn object_id(kind: &str, bytes: &[u8]) -> ObjectId {
+    let mut hash = Sha1::new();
+    hash.update(format!("{kind} {}\0", bytes.len()));
+    hash.update(bytes);
+    ObjectId(hash.finalize().into())
+}
+
+/// The id of a blob with these bytes.
+pub fn blob_id(bytes: &[u8]) -> ObjectId {
+    object_id("blob", bytes)
+}
+
+/// Git's mode for an entry, as `ls-tree` prints it.
+pub fn mode(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::File { executable: false, .. } => "100644",
+        Entry::File { executable: true, .. } => "100755",
+        Entry::Link { .. } => "120000",
+    }
+}
+
+/// The id of the outermost tree that holds exactly these entries.
+pub fn tree_id(tree: &Tree) -> ObjectId {
+    // What each directory holds: the sort key, the mode, the name and the id of each entry.
+    type Raw = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
+    let mut directories: BTreeMap<ByteString, Vec<Raw>> = BTreeMap::new();
+    directories.insert(ByteString::default(), Vec::new());
+    for (path, entry) in tree {
+        for ancestor in ancestors(path) {
+            directories.entry(ByteString::from(ancestor)).or_default();
+        }
+        let name = file_name(path).to_vec();
+        let raw = (name.clone(), mode(entry), name, blob_id(entry.bytes()));
+        directories.entry(ByteString::from(parent(path))).or_default().push(raw);
+    }
+    loop {
+        // The last directory in path order has no directories below it left.
+        let (path, mut entries) = directories.pop_last().expect("the root is always there");
+        entries.sort();
+        let mut bytes = Vec::new();
+        for (_, mode, name, id) in entries {
+            bytes.extend_from_slice(mode.as_bytes());
+            bytes.push(b' ');
+            bytes.extend_from_slice(&name);
+            bytes.push(0);
+            bytes.extend_from_slice(&id.0);
+        }
+        let id = object_id("tree", &bytes);
+        if path.is_empty() {
+            return id;
+        }
+        let name = file_name(&path).to_vec();
+        // Git sorts a directory as if its name ended in a slash.
+        let raw = ([&name[..], b"/"].concat(), "40000", name, id);
+        directories.entry(ByteString::from(parent(&path))).or_default().push(raw);
+    }
+}

@@ -1,0 +1,208 @@
+//! Runs one history: every operation is applied to the model and to the subject, and the oracle
+//! looks after each.
+
+use crate::history::History;
+use crate::history::concrete::{self, Step};
+use crate::oracle::{Checks, Divergence, Judge, answer, disk, git};
+use crate::sandbox::manifest::{self, Manifest};
+use crate::sandbox::{Sandbox, Scratch, edits};
+use crate::subject::{NewSubject, Subject};
+use herma_model::answer::Answer;
+use herma_model::expected::{Expected, TakeKind};
+use herma_model::rules::{self, RuleRef};
+use herma_model::{ByteString, Edit, Request, World};
+use std::collections::BTreeMap;
+use std::io;
+
+/// When every history begins: 16 March 2026, 04:36 UTC.
+pub const FIRST_SECOND: i64 = 1_773_635_760;
+
+/// What a run showed.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// How many comparisons were made for each rule.
+    pub checks: BTreeMap<&'static str, u64>,
+    /// How many operations were applied.
+    pub operations: usize,
+    /// The first difference, which ended the run.
+    pub divergence: Option<Divergence>,
+}
+
+/// Why a run could not be made; never the subject's fault.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The sandbox could not be made or read.
+    #[error("the sandbox cannot be used: {0}")]
+    Sandbox(#[from] io::Error),
+    /// An edit could not be carried out.
+    #[error("the runner cannot carry out {change}: {source}")]
+    Edit {
+        /// The change.
+        change: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk is not what the model says although no subject touched it.
+    #[error("the harness is wrong: before operation {step}, {path} differs from the model")]
+    Harness {
+        /// The operation.
+        step: usize,
+        /// The first path that differs.
+        path: ByteString,
+    },
+    /// A directory above the sandbox holds a project marker, which every history would find.
+    #[error("{0:?} marks a project above the sandboxes: choose another place with --scratch")]
+    MarkerAbove(std::path::PathBuf),
+}
+
+/// Runs `history` in a fresh sandbox.
+///
+/// # Errors
+/// Only where the run itself could not be made; what the subject does is in the answer.
+pub fn run(
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Run, RunError> {
+    let sandbox = Sandbox::new(scratch, history)?;
+    if let Some(marker) = sandbox.marker_above() {
+        return Err(RunError::MarkerAbove(marker));
+    }
+    let seen = manifest::read(sandbox.root(), &sandbox.base())?;
+    let world =
+        World::new(seen.files.clone(), sandbox.layout(), history.settings.clone(), FIRST_SECOND);
+    let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
+    let mut runner =
+        Runner { sandbox, world, subject, seen: Some(seen), checks: Checks::default() };
+    let mut operations = 0;
+    for (step, operation) in history.operations.iter().enumerate() {
+        runner.checks.at_step(step);
+        match concrete::step(operation, &runner.world) {
+            Step::Edit(edit) => runner.edit(&edit)?,
+            Step::Ask(request) => runner.ask(step, &request)?,
+        }
+        operations += 1;
+        if runner.checks.diverged() {
+            break;
+        }
+    }
+    runner.finish(operations)
+}
+
+struct Runner {
+    sandbox: Sandbox,
+    world: World,
+    subject: Box<dyn Subject>,
+    /// The disk as it was seen last; none once an edit changed it.
+    seen: Option<Manifest>,
+    checks: Checks,
+}
+
+impl Runner {
+    fn edit(&mut self, edit: &Edit) -> Result<(), RunError> {
+        for change in self.world.edit(edit) {
+            edits::apply(self.sandbox.root(), &change)
+                .map_err(|source| RunError::Edit { change: format!("{change:?}"), source })?;
+            self.seen = None;
+        }
+        Ok(())
+    }
+
+    fn look(&self) -> io::Result<Manifest> {
+        manifest::read(self.sandbox.root(), &self.sandbox.base())
+    }
+
+    /// The disk before a request; if it is not what the model says, the harness is wrong.
+    fn before(&mut self, step: usize) -> Result<Manifest, RunError> {
+        let before = match self.seen.take() {
+            Some(seen) => seen,
+            None => self.look()?,
+        };
+        if before.files != self.world.files {
+            let (model, disk) = (&self.world.files, &before.files);
+            let differs = |path: &&ByteString| model.get(path) != disk.get(path);
+            let mut paths = model.iter().chain(disk.iter()).map(|(path, _)| path);
+            let path = paths.find(differs).cloned().unwrap_or_default();
+            return Err(RunError::Harness { step, path });
+        }
+        Ok(before)
+    }
+
+    fn ask(&mut self, step: usize, request: &Request) -> Result<(), RunError> {
+        let touches_nothing =
+            matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. });
+        if touches_nothing {
+            self.world.step(request);
+            if let Answer::Crashed(why) = self.subject.ask(request) {
+                self.crashed(&rules::TURN_RESET, &why);
+            }
+            return Ok(());
+        }
+        let before = self.before(step)?;
+        let outline = manifest::outline(&self.sandbox.base())?;
+        let expected = self.world.step(request);
+        let answer = self.subject.ask(request);
+        let after = self.look()?;
+        if let Answer::Crashed(why) = &answer {
+            self.crashed(main_rule(request), why);
+            return Ok(());
+        }
+        answer::judge(&mut self.world, &expected, &answer, &mut self.checks);
+        let store = if must_leave_store(request, &expected) {
+            Some((outline, manifest::outline(&self.sandbox.base())?))
+        } else {
+            None
+        };
+        let look = disk::Look {
+            request,
+            expected: &expected,
+            before: &before,
+            after: &after,
+            store: store.as_ref(),
+        };
+        disk::judge(&mut self.world, &look, &mut self.checks);
+        // Names of one project are compared whenever it is used by another than its own.
+        self.checks.held(&rules::SCOPE_IDENTITY, 1);
+        self.seen = Some(after);
+        Ok(())
+    }
+
+    fn crashed(&mut self, rule: RuleRef, why: &str) {
+        self.checks.check(Judge::Answer, rule, false, || {
+            ("an answer".into(), format!("the subject crashed: {why}"))
+        });
+    }
+
+    fn finish(mut self, operations: usize) -> Result<Run, RunError> {
+        self.checks.at_step(operations);
+        if !self.checks.diverged() {
+            git::judge(&self.world, &self.sandbox, &mut self.checks)?;
+            let marked = self.sandbox.mark().exists();
+            self.checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &marked);
+        }
+        let (checks, divergence) = self.checks.into_parts();
+        Ok(Run { checks, operations, divergence })
+    }
+}
+
+/// The rule to name when the subject dies over a request.
+fn main_rule(request: &Request) -> RuleRef {
+    match request {
+        Request::List { .. } => &rules::LIST_COMPLETE,
+        Request::Diff { .. } => &rules::DIFF_PREVIEW,
+        Request::Restore { .. } => &rules::RESTORE_BYTES,
+        Request::RestoreFile { .. } => &rules::RESTORE_FILE_LITERAL,
+        Request::ProjectOf { .. } => &rules::SCOPE_ROOT_OF_FILE,
+        _ => &rules::CAPTURE_CREATED,
+    }
+}
+
+/// Whether the request may leave no trace in the store.
+fn must_leave_store(request: &Request, expected: &Expected) -> bool {
+    let restore = matches!(request, Request::Restore { .. } | Request::RestoreFile { .. });
+    match expected {
+        Expected::Refused(_) => restore || request.only_looks(),
+        Expected::Take(take) => take.kind == TakeKind::Disabled,
+        _ => request.only_looks(),
+    }
+}

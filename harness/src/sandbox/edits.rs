@@ -1,0 +1,82 @@
+//! What the runner itself does to a disk: the changes an edit comes to, and copying a workspace.
+
+use super::manifest::on_disk;
+use herma_model::Node;
+use herma_model::edit::Change;
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+/// Carries out one change below `root`.
+pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
+    match change {
+        Change::Remove(path) => {
+            let path = on_disk(root, path);
+            if fs::symlink_metadata(&path)?.is_dir() {
+                fs::remove_dir_all(path)
+            } else {
+                fs::remove_file(path)
+            }
+        }
+        Change::Rename(from, to) => fs::rename(on_disk(root, from), on_disk(root, to)),
+        Change::SetReadable(path, readable) => {
+            let path = on_disk(root, path);
+            let mode = fs::symlink_metadata(&path)?.mode() & 0o7777;
+            let mode = if *readable { mode | 0o400 } else { mode & !0o444 };
+            fs::set_permissions(path, Permissions::from_mode(mode))
+        }
+        Change::Make(path, node) => make(&on_disk(root, path), node),
+    }
+}
+
+fn make(path: &Path, node: &Node) -> io::Result<()> {
+    match node {
+        Node::Directory => fs::create_dir(path),
+        Node::Link { target } => symlink(OsStr::from_bytes(target), path),
+        Node::Special => make_special(path),
+        Node::File { content, executable, .. } => {
+            let mode = if *executable { 0o755 } else { 0o644 };
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+            file.write_all(content)
+        }
+    }
+}
+
+/// The standard library can make a socket but no fifo; either is special.
+fn make_special(path: &Path) -> io::Result<()> {
+    // A socket's whole path must be short, so it is bound in its own directory under a short name
+    // and moved; dropping the listener leaves the file.
+    let folder = path.parent().unwrap_or(path);
+    let short = folder.join(".s");
+    match std::os::unix::net::UnixListener::bind(&short) {
+        Ok(_listener) => fs::rename(short, path),
+        Err(_) => {
+            let made = Command::new("mkfifo").arg("--").arg(path).status()?;
+            if made.success() { Ok(()) } else { Err(io::Error::other("mkfifo failed")) }
+        }
+    }
+}
+
+/// Copies a directory, links as links, without what can only be read by others.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy(&source, &target)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(&source)?, &target)?;
+        } else if kind.is_file() && fs::copy(&source, &target).is_ok() {
+            // A history may edit what the original protects from it.
+            let mode = fs::symlink_metadata(&target)?.mode() & 0o7777;
+            fs::set_permissions(&target, Permissions::from_mode(mode | 0o600))?;
+        }
+    }
+    Ok(())
+}

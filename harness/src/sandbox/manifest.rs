@@ -1,0 +1,114 @@
+//! The harness's own look at a disk: every path below a root with its type, bytes, mode and time.
+//!
+//! Nothing of a subject's code is used, so that what this sees is evidence.
+
+use herma_model::bytes::join;
+use herma_model::files::Content;
+use herma_model::{ByteString, Files, Node};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// What a disk held at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Manifest {
+    /// The files, as the model sees files.
+    pub files: Files,
+    /// When each file that is no directory was last modified: seconds and nanoseconds.
+    pub modified: BTreeMap<ByteString, (i64, i64)>,
+}
+
+/// Reads everything below `root` but what is at or below `except`.
+pub fn read(root: &Path, except: &Path) -> io::Result<Manifest> {
+    let mut manifest = Manifest::default();
+    let mut nodes: Vec<(ByteString, Node)> = Vec::new();
+    let mut pending = vec![Vec::new()];
+    while let Some(directory) = pending.pop() {
+        let full = on_disk(root, &directory);
+        if full == except {
+            continue;
+        }
+        if !directory.is_empty() {
+            nodes.push((ByteString::from(&directory[..]), Node::Directory));
+        }
+        for entry in fs::read_dir(&full)? {
+            let entry = entry?;
+            let path = join(&directory, entry.file_name().as_bytes());
+            if entry.file_type()?.is_dir() {
+                pending.push(path);
+                continue;
+            }
+            let full = entry.path();
+            let metadata = fs::symlink_metadata(&full)?;
+            let path = ByteString(path);
+            nodes.push((path.clone(), node(&full, &metadata)?));
+            manifest.modified.insert(path, (metadata.mtime(), metadata.mtime_nsec()));
+        }
+    }
+    manifest.files = nodes.into_iter().collect();
+    Ok(manifest)
+}
+
+/// The absolute path of a path relative to `root`.
+pub fn on_disk(root: &Path, path: &[u8]) -> std::path::PathBuf {
+    if path.is_empty() {
+        return root.to_owned();
+    }
+    root.join(std::ffi::OsStr::from_bytes(path))
+}
+
+fn node(path: &Path, metadata: &fs::Metadata) -> io::Result<Node> {
+    let kind = metadata.file_type();
+    if kind.is_symlink() {
+        let target = fs::read_link(path)?.into_os_string().into_vec();
+        return Ok(Node::Link { target: Content::from(target) });
+    }
+    if !kind.is_file() {
+        return Ok(Node::Special);
+    }
+    let mode = metadata.mode();
+    Ok(Node::File {
+        content: Content::from(content(path, mode)?),
+        executable: mode & 0o100 != 0,
+        readable: mode & 0o400 != 0,
+    })
+}
+
+/// A file that a history made unreadable is made readable for as long as it is looked at.
+fn content(path: &Path, mode: u32) -> io::Result<Vec<u8>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && mode & 0o400 == 0 => {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o400))?;
+            let content = fs::read(path);
+            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o7777))?;
+            content
+        }
+        content => content,
+    }
+}
+
+/// The names, types and sizes of everything below `root`; empty where there is nothing.
+pub fn outline(root: &Path) -> io::Result<BTreeMap<ByteString, u64>> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![Vec::new()];
+    while let Some(directory) = pending.pop() {
+        let entries = match fs::read_dir(on_disk(root, &directory)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let path = join(&directory, entry.file_name().as_bytes());
+            if entry.file_type()?.is_dir() {
+                pending.push(path.clone());
+                found.insert(ByteString(path), 0);
+            } else {
+                found.insert(ByteString(path), entry.metadata()?.size());
+            }
+        }
+    }
+    Ok(found)
+}

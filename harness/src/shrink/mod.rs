@@ -1,0 +1,143 @@
+//! From a history that fails to the shortest one that fails in the same way.
+//!
+//! Since every subsequence of a history is a history, shrinking is deletion: chunks, halving down
+//! to single operations, until a whole pass deletes nothing. Then the values that are left are
+//! made simpler, one at a time, and each success is followed by another pass of deletion. Only
+//! the same rule broken before the same judge counts as the same failure: otherwise a search for
+//! one bug ends at another.
+
+mod values;
+
+use crate::history::{History, Operation};
+use crate::oracle::Divergence;
+use crate::runner::run;
+use crate::sandbox::Scratch;
+use crate::subject::NewSubject;
+use herma_model::Settings;
+use std::collections::BTreeSet;
+
+/// Enough executions for any history of default length.
+pub const BUDGET_DEFAULT: usize = 3_000;
+
+/// The shortest history found.
+#[derive(Debug)]
+pub struct Shrunk {
+    /// The history.
+    pub history: History,
+    /// How it fails.
+    pub divergence: Divergence,
+    /// How many times a history was run to find it.
+    pub executions: usize,
+}
+
+struct Search<'a> {
+    best: History,
+    divergence: Divergence,
+    executions: usize,
+    budget: usize,
+    tried: BTreeSet<String>,
+    new_subject: &'a NewSubject<'a>,
+    scratch: &'a Scratch,
+}
+
+/// Shrinks `history`, which fails with `divergence`, running at most `budget` histories.
+pub fn shrink(
+    history: &History,
+    divergence: &Divergence,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+    budget: usize,
+) -> Shrunk {
+    let mut best = history.clone();
+    // What comes after the failure has no part in it.
+    best.operations.truncate(divergence.step + 1);
+    let mut search = Search {
+        best,
+        divergence: divergence.clone(),
+        executions: 0,
+        budget,
+        tried: BTreeSet::new(),
+        new_subject,
+        scratch,
+    };
+    loop {
+        search.delete_operations();
+        if !search.simplify_values() {
+            break;
+        }
+    }
+    Shrunk { history: search.best, divergence: search.divergence, executions: search.executions }
+}
+
+impl Search<'_> {
+    /// Whether `candidate` fails in the same way; if so it becomes the best.
+    fn accept(&mut self, candidate: History) -> bool {
+        // Passes repeat themselves; what failed to fail once will again.
+        if self.executions >= self.budget || !self.tried.insert(format!("{candidate:?}")) {
+            return false;
+        }
+        self.executions += 1;
+        // A run that cannot be made says nothing about the subject.
+        let Ok(outcome) = run(&candidate, self.new_subject, self.scratch) else { return false };
+        match outcome.divergence {
+            Some(divergence) if divergence.is_same_failure(&self.divergence) => {
+                self.best = candidate;
+                self.best.operations.truncate(divergence.step + 1);
+                self.divergence = divergence;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn delete_operations(&mut self) {
+        let mut size = self.best.operations.len().div_ceil(2);
+        while size > 0 {
+            // From the end, since what comes late depends on what comes early.
+            let mut end = self.best.operations.len();
+            let mut deleted = false;
+            while end > 0 {
+                let start = end.saturating_sub(size);
+                let mut candidate = self.best.clone();
+                candidate.operations.drain(start..end);
+                deleted |= self.accept(candidate);
+                end = start.min(self.best.operations.len());
+            }
+            if !(deleted && size == 1) {
+                size /= 2;
+            }
+        }
+    }
+
+    /// Makes one pass over all values; answers whether any became simpler.
+    fn simplify_values(&mut self) -> bool {
+        let mut simplified = false;
+        for to_default in values::SETTINGS_TO_DEFAULT {
+            let mut candidate = self.best.clone();
+            to_default(&mut candidate.settings, &Settings::default());
+            simplified |= candidate != self.best && self.accept(candidate);
+        }
+        let mut at = 0;
+        while at < self.best.operations.len() {
+            let mut again = true;
+            while again {
+                again = false;
+                for simpler in self.simpler_operations(at) {
+                    let mut candidate = self.best.clone();
+                    candidate.operations[at] = simpler;
+                    if self.accept(candidate) {
+                        simplified = true;
+                        again = at < self.best.operations.len();
+                        break;
+                    }
+                }
+            }
+            at += 1;
+        }
+        simplified
+    }
+
+    fn simpler_operations(&self, at: usize) -> Vec<Operation> {
+        self.best.operations.get(at).map(values::simpler).unwrap_or_default()
+    }
+}

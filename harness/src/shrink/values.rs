@@ -1,0 +1,159 @@
+//! Simpler values for the operations that are left once nothing can be deleted.
+//!
+//! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
+//! ends.
+
+use crate::history::{Operation, Target};
+use herma_model::{ByteString, Edit, Settings};
+
+/// Each puts one setting back to its default.
+pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 4] = [
+    |settings, default| settings.enabled = default.enabled,
+    |settings, default| settings.max_snapshots = default.max_snapshots,
+    |settings, default| settings.max_file_bytes = default.max_file_bytes,
+    |settings, default| settings.max_files = default.max_files,
+];
+
+/// Simpler forms of one operation, the simplest first.
+pub fn simpler(operation: &Operation) -> Vec<Operation> {
+    let mut proposals = proposals(operation);
+    proposals.retain(|proposal| weight(proposal) < weight(operation));
+    proposals.sort_by_cached_key(weight);
+    proposals
+}
+
+/// How much there is to read in an operation.
+fn weight(operation: &Operation) -> (usize, usize) {
+    let text = format!("{operation:?}");
+    // Escaped bytes are harder on a reader than their length says.
+    (text.len() + 4 * text.matches('\\').count(), text.bytes().map(usize::from).sum())
+}
+
+fn proposals(operation: &Operation) -> Vec<Operation> {
+    match operation.clone() {
+        Operation::Edit(edit) => edit_proposals(edit).into_iter().map(Operation::Edit).collect(),
+        Operation::Advance { seconds } => vec![
+            Operation::Advance { seconds: seconds.signum() },
+            Operation::Advance { seconds: seconds / 2 },
+        ],
+        Operation::Ensure { dir, reason } => {
+            let dirs = paths(&dir).into_iter();
+            let mut all: Vec<_> =
+                dirs.map(|dir| Operation::Ensure { dir, reason: reason.clone() }).collect();
+            all.push(Operation::Ensure { dir, reason: "r".into() });
+            all
+        }
+        Operation::Checkpoint { dir, reason } => {
+            let dirs = paths(&dir).into_iter();
+            let mut all: Vec<_> =
+                dirs.map(|dir| Operation::Checkpoint { dir, reason: reason.clone() }).collect();
+            all.push(Operation::Checkpoint { dir, reason: "r".into() });
+            all
+        }
+        Operation::List { dir } => {
+            paths(&dir).into_iter().map(|dir| Operation::List { dir }).collect()
+        }
+        Operation::Diff { dir, target } => {
+            with_target(&dir, &target, |dir, target| Operation::Diff { dir, target })
+        }
+        Operation::Restore { dir, target, exact, force } => {
+            let mut all = with_target(&dir, &target, |dir, target| Operation::Restore {
+                dir,
+                target,
+                exact,
+                force,
+            });
+            for (exact, force) in [(false, false), (exact, false), (false, force)] {
+                let (dir, target) = (dir.clone(), target.clone());
+                all.push(Operation::Restore { dir, target, exact, force });
+            }
+            all
+        }
+        Operation::RestoreFile { dir, target, path } => {
+            let mut all = with_target(&dir, &target, |dir, target| Operation::RestoreFile {
+                dir,
+                target,
+                path: path.clone(),
+            });
+            all.extend(["a", "b"].map(|path| Operation::RestoreFile {
+                dir: dir.clone(),
+                target: target.clone(),
+                path: path.into(),
+            }));
+            all
+        }
+        Operation::NewTurn | Operation::Reopen | Operation::ProjectOf { .. } => Vec::new(),
+    }
+}
+
+fn with_target(
+    dir: &ByteString,
+    target: &Target,
+    operation: impl Fn(ByteString, Target) -> Operation,
+) -> Vec<Operation> {
+    let targets = [Target::Number(1), Target::Number(2), Target::Number(3)];
+    let by_target = targets.into_iter().map(|target| operation(dir.clone(), target));
+    let by_dir = paths(dir).into_iter().map(|dir| operation(dir, target.clone()));
+    by_target.chain(by_dir).collect()
+}
+
+/// Simpler paths in the place of `path`: the first project, or a plain name in the same project.
+fn paths(path: &ByteString) -> Vec<ByteString> {
+    let mut found = Vec::new();
+    for project in ["work/alpha", "work/beta"] {
+        let inside = path.strip_prefix(project.as_bytes()).is_some_and(|rest| !rest.is_empty());
+        if inside {
+            found.extend(["a", "b"].map(|name| format!("{project}/{name}").as_str().into()));
+        } else {
+            found.push(project.into());
+        }
+    }
+    found
+}
+
+fn edit_proposals(edit: Edit) -> Vec<Edit> {
+    match edit {
+        Edit::Write { path, content, executable } => {
+            let write = |path: &ByteString, content: &[u8], executable| Edit::Write {
+                path: path.clone(),
+                content: content.into(),
+                executable,
+            };
+            let mut all = vec![
+                write(&path, b"", executable),
+                write(&path, b"1", executable),
+                write(&path, b"2", executable),
+                write(&path, &content[..content.len() / 2], executable),
+                write(&path, &content, false),
+            ];
+            all.extend(paths(&path).iter().map(|path| write(path, &content, executable)));
+            all
+        }
+        Edit::Link { path, target } => {
+            let at = paths(&path).into_iter();
+            let mut all: Vec<_> =
+                at.map(|path| Edit::Link { path, target: target.clone() }).collect();
+            all.push(Edit::Link { path, target: "x".into() });
+            all
+        }
+        Edit::Remove { path } => {
+            paths(&path).into_iter().map(|path| Edit::Remove { path }).collect()
+        }
+        Edit::MakeDirectory { path } => {
+            paths(&path).into_iter().map(|path| Edit::MakeDirectory { path }).collect()
+        }
+        Edit::MakeSpecial { path } => {
+            paths(&path).into_iter().map(|path| Edit::MakeSpecial { path }).collect()
+        }
+        Edit::SetReadable { path, readable } => {
+            paths(&path).into_iter().map(|path| Edit::SetReadable { path, readable }).collect()
+        }
+        Edit::Rename { from, to } => {
+            let sources = paths(&from).into_iter();
+            let mut all: Vec<_> =
+                sources.map(|from| Edit::Rename { from, to: to.clone() }).collect();
+            all.extend(paths(&to).into_iter().map(|to| Edit::Rename { from: from.clone(), to }));
+            all
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The core as a subject: requests and answers translated, nothing added and nothing repaired.
+
+use super::Subject;
+use super::permissions::OrdinaryUserDisk;
+use crate::sandbox::Sandbox;
+use herma_core::disk::Disk;
+use herma_core::{Change, Clock, Config, Environment, Error, Manager, Outcome, RestoreOptions};
+use herma_model::answer::{self, Answer, DiffEntry, Listed, Remark, Stats, TakeOutcome};
+use herma_model::{ByteString, Code, Request, Settings};
+use serde::Deserialize;
+use serde::de::value::StrDeserializer;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// A clock that says what it is told.
+struct SetClock(AtomicI64);
+
+impl Clock for SetClock {
+    fn seconds(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The core, opened in one sandbox.
+pub struct CoreSubject {
+    manager: Manager,
+    disk: Arc<dyn Disk>,
+    clock: Arc<SetClock>,
+    environment: Environment,
+    config: Config,
+}
+
+impl CoreSubject {
+    /// Opens the core.
+    pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
+        let disk: Arc<dyn Disk> = Arc::new(OrdinaryUserDisk);
+        let clock = Arc::new(SetClock(AtomicI64::new(seconds)));
+        let environment = Environment {
+            home: sandbox.home(),
+            current_directory: sandbox.current_directory(),
+            base: sandbox.base(),
+        };
+        let config = Config {
+            enabled: settings.enabled,
+            max_snapshots: settings.max_snapshots,
+            max_file_bytes: settings.max_file_bytes,
+            max_files: settings.max_files,
+        };
+        let manager =
+            Manager::new(disk.clone(), clock.clone(), environment.clone(), config.clone());
+        CoreSubject { manager, disk, clock, environment, config }
+    }
+
+    /// Opens the core as a subject of the suite.
+    pub fn boxed(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
+        Box::new(CoreSubject::new(sandbox, settings, seconds))
+    }
+
+    fn reopen(&mut self) {
+        self.manager = Manager::new(
+            self.disk.clone(),
+            self.clock.clone(),
+            self.environment.clone(),
+            self.config.clone(),
+        );
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<Answer, Error> {
+        Ok(match request {
+            Request::NewTurn => {
+                self.manager.new_turn();
+                Answer::Done
+            }
+            Request::Reopen => {
+                self.reopen();
+                Answer::Done
+            }
+            Request::SetClock { seconds } => {
+                self.clock.0.store(*seconds, Ordering::Relaxed);
+                Answer::Done
+            }
+            Request::ProjectOf { file } => {
+                let disk = self.disk.as_ref();
+                let found = herma_core::project_of_file(disk, &self.environment, path(file));
+                Answer::Project(found.map(|path| bytes(path.as_os_str().as_bytes())))
+            }
+            Request::EnsureCheckpoint { dir, reason } => {
+                taken(self.manager.ensure_checkpoint(path(dir), reason)?)
+            }
+            Request::Checkpoint { dir, reason } => {
+                taken(self.manager.checkpoint(path(dir), reason)?)
+            }
+            Request::List { dir } => {
+                Answer::Listed(self.manager.list(path(dir))?.into_iter().map(listed).collect())
+            }
+            Request::Diff { dir, target } => diffed(self.manager.diff(path(dir), target)?),
+            Request::Restore { dir, target, exact, force } => {
+                let options = RestoreOptions { exact: *exact, force: *force };
+                restored(self.manager.restore(path(dir), target, options)?)
+            }
+            Request::RestoreFile { dir, target, path: file } => {
+                restored(self.manager.restore_file(path(dir), target, file)?)
+            }
+        })
+    }
+}
+
+impl Subject for CoreSubject {
+    fn ask(&mut self, request: &Request) -> Answer {
+        match catch_unwind(AssertUnwindSafe(|| self.answer(request))) {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
+                Answer::Refused { code: code(error.code()), message: error.to_string() }
+            }
+            Err(panic) => Answer::Crashed(panic_text(panic.as_ref())),
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())
+}
+
+/// The shared word for a code of the core; a word the list does not have is no right answer.
+fn code(word: &str) -> Code {
+    let word: StrDeserializer<'_, serde::de::value::Error> = StrDeserializer::new(word);
+    Code::deserialize(word).unwrap_or(Code::Internal)
+}
+
+fn path(bytes: &ByteString) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+fn bytes(bytes: &[u8]) -> ByteString {
+    ByteString::from(bytes)
+}
+
+fn paths(paths: &[Vec<u8>]) -> Vec<ByteString> {
+    paths.iter().map(|path| bytes(path)).collect()
+}
+
+fn remarks(remarks: Vec<herma_core::Remark>) -> Vec<Remark> {
+    remarks.into_iter().map(|one| Remark { path: bytes(&one.path), why: one.why }).collect()
+}
+
+fn stats(stats: &herma_core::Stats) -> Stats {
+    Stats { files: stats.files, added: stats.added, removed: stats.removed }
+}
+
+fn taken(taken: herma_core::Taken) -> Answer {
+    let outcome = match taken.outcome {
+        Outcome::Created { id } => TakeOutcome::Created { id },
+        Outcome::Deduped => TakeOutcome::Deduped,
+        Outcome::Unchanged => TakeOutcome::Unchanged,
+        Outcome::Disabled => TakeOutcome::Disabled,
+    };
+    Answer::Taken { outcome, skipped: remarks(taken.skipped) }
+}
+
+fn listed(one: herma_core::Listed) -> Listed {
+    Listed {
+        number: one.number,
+        id: one.id,
+        time: one.time,
+        reason: one.reason,
+        stats: one.stats.as_ref().map(stats),
+    }
+}
+
+fn diffed(diff: herma_core::Diff) -> Answer {
+    let change = |change| match change {
+        Change::Added => answer::Change::Added,
+        Change::Deleted => answer::Change::Deleted,
+        Change::Modified => answer::Change::Modified,
+    };
+    let entries = diff
+        .entries
+        .iter()
+        .map(|one| DiffEntry { path: bytes(&one.path), change: change(one.change) })
+        .collect();
+    Answer::Diffed { entries, stats: stats(&diff.stats) }
+}
+
+fn restored(one: herma_core::Restored) -> Answer {
+    Answer::Restored(answer::Restored {
+        restored: paths(&one.restored),
+        removed: paths(&one.removed),
+        left: paths(&one.left),
+        kept: remarks(one.kept),
+        failed: remarks(one.failed),
+        safety: one.safety,
+        undoes_turn: one.undoes_turn,
+    })
+}
