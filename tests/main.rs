@@ -2,4 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod command;
+mod histories;
+mod hostile_input;
 mod ignore;
+mod planted_bugs;

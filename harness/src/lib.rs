@@ -10,6 +10,7 @@
 
 pub mod generate;
 pub mod history;
+pub mod hostile;
 pub mod oracle;
 pub mod planted;
 pub mod report;

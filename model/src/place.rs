@@ -13,8 +13,9 @@ pub enum Place {
     FileSystemRoot,
     /// A path inside the world, canonical, and what stands there.
     Inside(ByteString, Standing),
-    /// Somewhere else on the machine, where nothing stands that a history could make.
-    Elsewhere,
+    /// This absolute path somewhere else on the machine, where a history can make nothing; the
+    /// model takes it that nothing stands there.
+    Elsewhere(ByteString),
 }
 
 /// What stands at a canonical path.
@@ -49,8 +50,9 @@ pub fn resolve(files: &Files, path: &[u8]) -> Place {
         };
         links += 1;
         if target.starts_with(b"/") {
-            let only_root = target.iter().all(|byte| *byte == b'/') && pending.is_empty();
-            return if only_root { Place::FileSystemRoot } else { Place::Elsewhere };
+            let mut all = components(target);
+            all.splice(0..0, pending);
+            return absolute(all);
         }
         pending.extend(components(target));
     }
@@ -60,6 +62,20 @@ pub fn resolve(files: &Files, path: &[u8]) -> Place {
         None => Standing::Nothing,
     };
     Place::Inside(ByteString(done), standing)
+}
+
+/// What an absolute path with these components, last first, means.
+fn absolute(components: Vec<Vec<u8>>) -> Place {
+    let mut path = Vec::new();
+    for component in components.into_iter().rev() {
+        if component == b".." {
+            path.truncate(bytes::parent(&path).len());
+        } else {
+            path.push(b'/');
+            path.extend(component);
+        }
+    }
+    if path.is_empty() { Place::FileSystemRoot } else { Place::Elsewhere(ByteString(path)) }
 }
 
 /// The components of `path`, last first, without those that mean nothing.

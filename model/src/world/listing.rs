@@ -18,7 +18,9 @@ impl World {
     pub(super) fn list(&self, dir: &[u8]) -> Expected {
         let (project, standing) = match self.locate(dir) {
             Place::Inside(path, standing) => (path, standing),
-            Place::FileSystemRoot | Place::Elsewhere => (ByteString::default(), Standing::Nothing),
+            Place::FileSystemRoot | Place::Elsewhere(_) => {
+                (ByteString::default(), Standing::Nothing)
+            }
         };
         let inside = self.canonical(dir).is_some();
         let listed = if inside { self.listed(&project) } else { &[] };
@@ -98,7 +100,7 @@ impl World {
     pub(super) fn find(&self, place: &Place, text: &[u8]) -> Result<(usize, &Checkpoint), Refusal> {
         let listed = match place {
             Place::Inside(project, _) => self.listed(project),
-            Place::FileSystemRoot | Place::Elsewhere => &[],
+            Place::FileSystemRoot | Place::Elsewhere(_) => &[],
         };
         let unknown =
             Refusal { codes: &[Code::UnknownCheckpoint], rule: &rules::RESTORE_OWN_CHECKPOINT };

@@ -170,7 +170,7 @@ impl World {
     pub fn canonical(&self, typed: &[u8]) -> Option<ByteString> {
         match self.locate(typed) {
             Place::Inside(path, _) => Some(path),
-            Place::FileSystemRoot | Place::Elsewhere => None,
+            Place::FileSystemRoot | Place::Elsewhere(_) => None,
         }
     }
 
@@ -196,7 +196,10 @@ impl World {
         let inside = typed
             .strip_prefix(&self.layout.root[..])
             .filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
-        inside.map_or(Place::Elsewhere, |path| place::resolve(&self.files, path))
+        match inside {
+            Some(path) => place::resolve(&self.files, path),
+            None => Place::Elsewhere(ByteString::from(typed)),
+        }
     }
 
     /// Why no checkpoint may be taken of this place, whatever it holds.
@@ -215,7 +218,7 @@ impl World {
                 &[Code::ScopeBase, Code::MissingDirectory, Code::NotADirectory],
                 &rules::SCOPE_BASE_NOT_CAPTURED,
             ),
-            Place::Elsewhere => {
+            Place::Elsewhere(_) => {
                 (&[Code::MissingDirectory, Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
             }
             Place::Inside(_, Standing::Nothing) => {

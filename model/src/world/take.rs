@@ -30,8 +30,14 @@ impl World {
     /// Implements [`rules::SCOPE_ROOT_OF_FILE`] and [`rules::SCOPE_ROOT_NEVER_BROAD`].
     pub(super) fn project_of(&self, file: &[u8]) -> Expected {
         let no_project = Expected::Project { path: None, rule: &rules::SCOPE_ROOT_NEVER_BROAD };
-        let Place::Inside(path, standing) = self.locate(file) else {
-            return no_project;
+        let (path, standing) = match self.locate(file) {
+            Place::Inside(path, standing) => (path, standing),
+            Place::FileSystemRoot => return no_project,
+            Place::Elsewhere(path) => {
+                let parent = ByteString::from(bytes::parent(&path));
+                let path = Some(parent).filter(|parent| !parent.is_empty());
+                return Expected::Project { path, rule: &rules::SCOPE_ROOT_OF_FILE };
+            }
         };
         let start = match standing {
             Standing::Directory => &path[..],
@@ -63,7 +69,7 @@ impl World {
         match place::resolve(&self.files, &bytes::join(directory, name)) {
             Place::Inside(_, standing) => standing != Standing::Nothing,
             Place::FileSystemRoot => true,
-            Place::Elsewhere => false,
+            Place::Elsewhere(_) => false,
         }
     }
 
@@ -74,7 +80,7 @@ impl World {
         let place = self.locate(dir);
         let project = match &place {
             Place::Inside(path, _) => path.clone(),
-            Place::FileSystemRoot | Place::Elsewhere => ByteString::default(),
+            Place::FileSystemRoot | Place::Elsewhere(_) => ByteString::default(),
         };
         let refusal = self.out_of_scope(&place);
         if !self.settings.enabled {

@@ -106,7 +106,8 @@ impl Session {
             Task::RestoreFile { target, file } => {
                 let was_there = self.is_there(&project);
                 let (target, file) = (target.as_bytes(), file.as_bytes());
-                let restored = self.manager.restore_file(&project, target, file)?;
+                let restored = self.manager.restore_file(&project, target, file);
+                let restored = restored.map_err(|error| self.file_refused(&project, error))?;
                 self.restored(asked, &project, was_there, &restored)
             }
             Task::Status => self.status(),
@@ -148,6 +149,17 @@ impl Session {
         self.done(&status, || pages::status(self.style, &status, SystemClock.seconds()))
     }
 
+    /// Someone inside of a project may well have named the file from where they are.
+    fn file_refused(&self, project: &Path, error: Error) -> Failure {
+        let elsewhere = self.environment.current_directory != project;
+        let hint = match error {
+            Error::NotInCheckpoint(_) if elsewhere => format!(": files are named from {project:?}"),
+            _ => String::new(),
+        };
+        let failure = Failure::from(error);
+        Failure { message: failure.message + &hint, ..failure }
+    }
+
     fn restored(
         &self,
         asked: &Asked,
@@ -155,9 +167,9 @@ impl Session {
         was_there: bool,
         restored: &Restored,
     ) -> Result<Answer, Failure> {
-        let undo = self.undo(project, was_there, restored);
         let data = Restoring { project: &project.to_string_lossy(), restored };
         let answer = self.done(&data, || {
+            let undo = self.undo(project, was_there, restored);
             pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
         })?;
         let incomplete = (!restored.failed.is_empty()).then(|| {

@@ -125,7 +125,9 @@ pub fn restored(
     let mut page = Page::default();
     let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
     let (id, shown) = (short(style, &restored.id), directory(project));
-    if changed || !restored.failed.is_empty() {
+    if !restored.failed.is_empty() {
+        page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));
+    } else if changed {
         page.line(format_args!("Restored checkpoint {id} in {shown}"));
     } else {
         page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
@@ -138,7 +140,8 @@ pub fn restored(
         page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
     }
     page.blank();
-    if !restored.left.is_empty() {
+    // Where no checkpoint could be taken, not even an exact restore removes anything.
+    if !restored.left.is_empty() && restored.forced_past.is_none() {
         page.line("What is left was created since; --exact removes it");
     }
     let dir = if is_named {
@@ -159,10 +162,13 @@ pub fn restored(
                 short(style, id)
             ));
         }
-        Undo::Impossible(why) => page.line(format_args!(
-            "No checkpoint of the state before could be taken, so this cannot be undone: {}",
-            line(why.as_bytes())
-        )),
+        Undo::Impossible(why) => {
+            let why = line(why.as_bytes());
+            page.line(format_args!("No checkpoint of the state before could be taken: {why}"));
+            if changed {
+                page.line("What was changed cannot be undone");
+            }
+        }
         Undo::WasGone if changed => {
             page.line("The project was gone, so there was no state before to save");
         }

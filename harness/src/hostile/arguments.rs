@@ -1,0 +1,77 @@
+//! Rollback arguments: any bytes as a target, any bytes as a path.
+//!
+//! Whatever they are, nothing panics; a refusal changes nothing at all; what is accepted names a
+//! checkpoint of the project and a path inside it; and nothing outside the project changes.
+
+use super::{Ground, escaped};
+use crate::sandbox::Scratch;
+use crate::sandbox::manifest::outline;
+use crate::subject::Subject;
+use herma_model::answer::{Answer, Code};
+use herma_model::{ByteString, Request};
+
+/// Judges one target and one path.
+///
+/// # Errors
+/// What went wrong, as a text.
+pub fn judge(target: &[u8], path: &[u8], scratch: &Scratch) -> Result<(), String> {
+    let mut ground = Ground::new(scratch).map_err(|error| format!("no sandbox: {error}"))?;
+    let dir = ground.project();
+    let target = ByteString::from(target);
+    let requests = [
+        Request::Diff { dir: dir.clone(), target: target.clone() },
+        Request::RestoreFile { dir: dir.clone(), target: target.clone(), path: path.into() },
+        Request::Restore { dir, target: target.clone(), exact: true, force: false },
+    ];
+    // The list grows by a pre-rollback checkpoint only when a restore was accepted.
+    let mut listed = ground.ids.len();
+    for request in requests {
+        let failed = |why: String| Err(format!("{request:?}: {why}"));
+        let look = |ground: &Ground| ground.look().map_err(|error| error.to_string());
+        let store =
+            |ground: &Ground| outline(&ground.sandbox.base()).map_err(|error| error.to_string());
+        let (files_before, store_before) = (look(&ground)?, store(&ground)?);
+        let answer = ground.subject.ask(&request);
+        let (files_after, store_after) = (look(&ground)?, store(&ground)?);
+        if let Some(path) = escaped(&files_before, &files_after) {
+            return failed(format!("{path} changed"));
+        }
+        match answer {
+            Answer::Crashed(why) => return failed(format!("crashed: {why}")),
+            Answer::Refused { code: Code::Internal | Code::Io, message } => {
+                return failed(format!("refused for no reason of its own: {message}"));
+            }
+            Answer::Refused { message, .. } => {
+                let same = files_before.files == files_after.files
+                    && files_before.modified == files_after.modified
+                    && store_before == store_after;
+                if !same {
+                    return failed(format!("refused ({message}), but something changed"));
+                }
+            }
+            accepted => {
+                if !names_a_checkpoint(&target, &ground.ids, listed) {
+                    return failed(format!("accepted: {accepted:?}"));
+                }
+                if let Answer::Restored(restored) = accepted
+                    && let Some(id) = restored.safety
+                {
+                    ground.ids.push(id);
+                    listed += 1;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the text is a number of the list or the beginning of exactly one id.
+fn names_a_checkpoint(target: &ByteString, ids: &[String], listed: usize) -> bool {
+    let Ok(text) = std::str::from_utf8(target) else { return false };
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits && text.parse().is_ok_and(|number: usize| (1..=listed).contains(&number)) {
+        return true;
+    }
+    let text = text.to_ascii_lowercase();
+    text.len() >= 4 && ids.iter().filter(|id| id.starts_with(&text)).count() == 1
+}

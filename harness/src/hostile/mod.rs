@@ -1,0 +1,86 @@
+//! Oracles for hostile input: what a user or a damaged store may hand to the core, and what must
+//! hold whatever that is. Fuzz targets and property tests are thin glue over these.
+
+pub mod arguments;
+pub mod stored_tree;
+
+use crate::history::History;
+use crate::sandbox::manifest::{self, Manifest};
+use crate::sandbox::{Sandbox, Scratch};
+use crate::subject::{CoreSubject, Subject};
+use herma_model::bytes::below;
+use herma_model::{Answer, ByteString, Request};
+use std::os::unix::ffi::OsStrExt;
+
+/// A sandbox with the core in it, and two checkpoints of its first project.
+struct Ground {
+    sandbox: Sandbox,
+    subject: CoreSubject,
+    ids: Vec<String>,
+}
+
+impl Ground {
+    fn new(scratch: &Scratch) -> std::io::Result<Self> {
+        let history = History::default();
+        let sandbox = Sandbox::new(scratch, &history)?;
+        let seconds = crate::runner::FIRST_SECOND;
+        let mut subject = CoreSubject::new(&sandbox, &history.settings, seconds);
+        let mut ids = Vec::new();
+        let project = sandbox.root().join("work/alpha");
+        for content in ["one\n", "two\n"] {
+            std::fs::create_dir_all(project.join("src"))?;
+            std::fs::write(project.join("a.txt"), content)?;
+            std::fs::write(project.join("src/main.rs"), content)?;
+            let dir = ByteString::from(project.as_os_str().as_bytes());
+            let request = Request::Checkpoint { dir, reason: "ground".into() };
+            if let Answer::Taken { outcome, .. } = subject.ask(&request)
+                && let herma_model::answer::TakeOutcome::Created { id } = outcome
+            {
+                ids.push(id);
+            }
+        }
+        Ok(Ground { sandbox, subject, ids })
+    }
+
+    fn project(&self) -> ByteString {
+        ByteString::from(self.sandbox.root().join("work/alpha").as_os_str().as_bytes())
+    }
+
+    fn look(&self) -> std::io::Result<Manifest> {
+        manifest::read(self.sandbox.root(), &self.sandbox.base())
+    }
+}
+
+/// The first path that changed though it lies outside the project or in its own repository.
+fn escaped(before: &Manifest, after: &Manifest) -> Option<ByteString> {
+    let (old, new) = (&before.files, &after.files);
+    let untouchable = |path: &&ByteString| match below(b"work/alpha", path) {
+        None => true,
+        Some(inside) => inside == b".git" || inside.starts_with(b".git/"),
+    };
+    let changed = |path: &&ByteString| {
+        old.get(path) != new.get(path) || before.modified.get(*path) != after.modified.get(*path)
+    };
+    let mut paths = old.iter().chain(new.iter()).map(|(path, _)| path);
+    paths.find(|path| untouchable(path) && changed(path)).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_outside_or_in_the_repository_is_seen_and_one_inside_is_not() {
+        let ground = Ground::new(&Scratch::default_place()).expect("a sandbox");
+        let root = ground.sandbox.root();
+        let before = ground.look().expect("a manifest");
+        std::fs::write(root.join("work/alpha/a.txt"), "other\n").expect("a write");
+        assert_eq!(escaped(&before, &ground.look().expect("a manifest")), None);
+        for path in ["outside/secret.txt", "work/alpha/.git/HEAD", "work/beta/new"] {
+            let before = ground.look().expect("a manifest");
+            std::fs::write(root.join(path), "harm\n").expect("a write");
+            let seen = escaped(&before, &ground.look().expect("a manifest"));
+            assert_eq!(seen, Some(path.into()));
+        }
+    }
+}

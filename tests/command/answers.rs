@@ -1,0 +1,324 @@
+//! What the command answers when it does what it is asked.
+
+use crate::command::world::{World, agreed};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::{Command, Stdio};
+
+/// The name of a file that is no UTF-8.
+fn not_utf8() -> &'static OsStr {
+    OsStr::from_bytes(b"caf\xe9")
+}
+
+#[test]
+fn a_checkpoint_says_what_was_taken_and_what_was_left_out() {
+    let world = World::new();
+    let empty = world.herma(&["checkpoint"]).done();
+    world.write("a.txt", "one\n");
+    world.write("large.bin", vec![0; 10 * 1024 * 1024 + 1]);
+    symlink("a.txt", world.path("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("socket")).unwrap();
+    let taken = world.herma(&["checkpoint"]).done();
+    let again = world.herma(&["checkpoint", "--reason", "the same once more"]).done();
+    agreed("checkpoint", &world.transcript(&[empty, taken, again]));
+    assert_eq!(world.checkpoints(), 1);
+}
+
+#[test]
+fn a_list_shows_number_id_time_reason_and_what_changed() {
+    let world = World::new();
+    let none = world.herma(&["rollback"]).done();
+    world.write("config.py", "a = 'old'\n");
+    world.checkpoint("before write_file");
+    world.write("config.py", "a = 'new'\n");
+    world.checkpoint("before terminal: sed -i s/old/new/ config.py");
+    world.write("config.py", "a = 'new'\nb = 1\n");
+    world.write("more.py", "c = 2\n");
+    world.checkpoint("");
+    let some = world.herma(&["rollback"]).done();
+    agreed("list", &world.transcript(&[none, some]));
+}
+
+#[test]
+fn the_numbers_of_a_long_list_stand_below_each_other_and_end_at_twenty() {
+    let world = World::new();
+    for number in 0..22 {
+        world.write("a.txt", format!("{number}\n"));
+        world.checkpoint(&format!("change {number}"));
+    }
+    let list = world.herma(&["rollback"]).done().text();
+    let rows: Vec<&str> = list.lines().filter(|line| line.contains(". ")).collect();
+    assert_eq!(rows.len(), 20);
+    assert!(rows[0].starts_with("   1. ") && rows[0].contains("change 21"), "{}", rows[0]);
+    assert!(rows[19].starts_with("  20. ") && rows[19].contains("change 2 "), "{}", rows[19]);
+}
+
+#[test]
+fn times_are_those_of_the_clock_on_the_wall() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("now");
+    let list = world.herma(&["rollback", "--json"]).done().json();
+    let taken = list["checkpoints"][0]["time"].as_i64().unwrap();
+    for (zone, hours) in [("UTC", 0), ("Ahead-14", 14), ("Behind11", -11)] {
+        let mut command = world.command();
+        command.env("TZ", zone);
+        let minutes = (taken + hours * 3_600).rem_euclid(86_400) / 60;
+        let shown = format!(" {:02}:{:02}  now", minutes / 60, minutes % 60);
+        let list = world.run(command, &["rollback"]).done().text();
+        assert!(list.contains(&shown), "{zone}: {shown} is not in {list}");
+    }
+}
+
+#[test]
+fn a_restore_says_what_it_did_and_the_undo_it_names_undoes_it() {
+    let world = World::new();
+    world.write("changed.txt", "old\n");
+    world.write("deleted.txt", "was here\n");
+    world.write("big", "small\n");
+    world.checkpoint("the state to go back to");
+    world.write("changed.txt", "new\n");
+    world.remove("deleted.txt");
+    world.write("created.txt", "mine\n");
+    world.write("big", vec![b'x'; 10 * 1024 * 1024 + 1]);
+    let first = world.herma(&["rollback", "1"]).done();
+    assert_eq!(world.read("changed.txt"), "old\n");
+    assert_eq!(world.read("deleted.txt"), "was here\n");
+    assert_eq!(world.read("created.txt"), "mine\n");
+    let undo = first.text();
+    let (_, undo) = undo.trim_end().rsplit_once("To undo: herma ").unwrap();
+    let undo: Vec<&str> = undo.split(' ').collect();
+    let second = world.herma(&undo).done();
+    assert_eq!(world.read("changed.txt"), "new\n");
+    assert!(!world.has("deleted.txt"));
+    let third = world.herma(&undo).done();
+    let list = world.herma(&["rollback"]).done();
+    agreed("restore", &world.transcript(&[first, second, third, list]));
+}
+
+#[test]
+fn an_exact_restore_also_removes_what_was_created_since() {
+    let world = World::new();
+    world.write("a.txt", "old\n");
+    let id = world.checkpoint("before");
+    world.write("a.txt", "new\n");
+    world.write("sub/created.txt", "new\n");
+    world.checkpoint("after");
+    // By the first digits of its id, and with nothing left to save beforehand.
+    let said = world.herma(&["rollback", &id[..9], "--exact"]).done();
+    assert_eq!(world.read("a.txt"), "old\n");
+    assert!(!world.has("sub"));
+    agreed("restore-exact", &world.transcript(&[said]));
+}
+
+#[test]
+fn one_file_comes_back_and_no_other_changes_whatever_it_is_called() {
+    let world = World::new();
+    let names = ["src/plain.py", "diff", "--exact", "-1", "*.txt", "with space", "new\nline"];
+    let names: Vec<&OsStr> = names.iter().map(OsStr::new).chain([not_utf8()]).collect();
+    for name in &names {
+        world.write(name, "old\n");
+    }
+    let id = world.checkpoint("all of them");
+    for name in &names {
+        world.write(name, "new\n");
+    }
+    let mut said = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let words = [OsStr::new("rollback"), OsStr::new(&id[..8]), OsStr::new("--"), name];
+        said.push(world.herma(&words).done());
+        for (other, name) in names.iter().enumerate() {
+            assert_eq!(world.read(name), if other <= index { "old\n" } else { "new\n" });
+        }
+    }
+    agreed("restore-file", &world.transcript(&said[..1]));
+    // In the second place a keyword is a name by itself.
+    world.write("diff", "newer\n");
+    world.herma(&["rollback", &id, "diff"]).done();
+    assert_eq!(world.read("diff"), "old\n");
+}
+
+#[test]
+fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
+    let world = World::new();
+    let fill = |is_new: bool| {
+        world.write("a.txt", if is_new { "one\n-- two\nthree\r\n" } else { "one\ntwo\n" });
+        world.write("run.sh", "echo\n");
+        let mode = if is_new { 0o755 } else { 0o644 };
+        fs::set_permissions(world.path("run.sh"), fs::Permissions::from_mode(mode)).unwrap();
+        world.write(if is_new { "créé.txt" } else { "deleted.txt" }, "no end of line");
+        world.write(not_utf8(), if is_new { "new\n" } else { "old\n" });
+    };
+    fill(false);
+    world.checkpoint("before");
+    let nothing = world.herma(&["rollback", "diff", "1"]).done();
+    world.remove("deleted.txt");
+    fill(true);
+    let said = world.herma(&["rollback", "diff", "1"]).done();
+    let patch = world.root.join("patch");
+    fs::write(&patch, &said.output).unwrap();
+    world.write("image.png", b"\0\xff");
+    let binary = world.herma(&["rollback", "diff", "--", "1"]).done();
+    agreed("diff", &world.transcript(&[nothing, said, binary]));
+    world.remove("image.png");
+    let after = world.everything();
+    let content = |name: &str| after.keys().any(|path| path.ends_with(name));
+    assert!(content("créé.txt") && !content("deleted.txt"));
+
+    world.herma(&["rollback", "1", "--exact"]).done();
+    assert!(world.has("deleted.txt"));
+    let mut git = Command::new("git");
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CEILING_DIRECTORIES", world.home());
+    let applied = git.args(["apply".as_ref(), patch.as_os_str()]).current_dir(world.project());
+    assert!(applied.status().unwrap().success());
+    let without_times = |everything: std::collections::BTreeMap<_, String>| {
+        let in_project = |(path, said): (std::path::PathBuf, String)| {
+            let (mode, rest) = said.split_once(' ').unwrap();
+            let content = rest.rsplit_once(" }").unwrap().1.to_owned();
+            path.starts_with(world.project()).then(|| (path, mode.to_owned(), content))
+        };
+        everything.into_iter().filter_map(in_project).collect::<Vec<_>>()
+    };
+    assert_eq!(without_times(world.everything()), without_times(after));
+}
+
+#[test]
+fn the_store_is_shown_in_the_layout_of_the_documents() {
+    let world = World::new();
+    let empty = world.herma(&["checkpoints"]).done();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    world.write("a.txt", "two\n");
+    world.checkpoint("second");
+    let gone = world.home().join("old-prototype");
+    fs::create_dir(&gone).unwrap();
+    fs::write(gone.join("b.txt"), "three\n").unwrap();
+    world.herma(&["checkpoint", "~/old-prototype"]).done();
+    fs::remove_dir_all(&gone).unwrap();
+    let archive = world.base().join("legacy-20260506-050616");
+    fs::create_dir(&archive).unwrap();
+    fs::write(archive.join("HEAD"), vec![b'x'; 4_301_000]).unwrap();
+    let said = world.herma(&["checkpoints"]).done();
+    for alias in ["status", "list"] {
+        assert_eq!(world.herma(&["checkpoints", alias]).done().text(), said.text());
+    }
+    let text = said.text();
+    let row = |start: &str| text.lines().find(|line| line.contains(start)).unwrap().to_owned();
+    for (title, value) in [("LAST TOUCH", "just now"), ("STATE", "live")] {
+        assert_eq!(row("WORKDIR").find(title), row("/home/project").find(value), "{text}");
+    }
+    let mut shown = String::new();
+    for line in world.transcript(&[empty, said]).lines() {
+        // How wide the table is depends on where it is, and how many bytes there are on git.
+        let is_row = line.contains("WORKDIR") || line.starts_with("  [folder]");
+        let is_size = line.starts_with("Total size:") || line.starts_with("  store/");
+        shown += &match line.rsplit_once("  ") {
+            _ if is_row => line.split_whitespace().collect::<Vec<_>>().join("  "),
+            Some((title, value)) if is_size && value != "0 B" => format!("{title}  [size]"),
+            _ => line.to_owned(),
+        };
+        shown.push('\n');
+    }
+    agreed("status", &shown);
+}
+
+#[test]
+fn every_answer_is_also_given_to_programs() {
+    let world = World::new();
+    let project = world.project().to_str().unwrap().to_owned();
+    world.write("a.txt", "old\n");
+    let taken = world.herma(&["checkpoint", "--reason", "two\nlines", "--json"]).done().json();
+    assert_eq!((&taken["project"], &taken["outcome"]), (&project.into(), &"created".into()));
+    let again = world.herma(&["--json", "checkpoint"]).done().json();
+    assert_eq!(
+        (&again["outcome"], again["skipped"].as_array()),
+        (&"unchanged".into(), Some(&vec![]))
+    );
+    let listed = world.herma(&["rollback", "--json"]).done().json();
+    let checkpoint = &listed["checkpoints"][0];
+    assert_eq!(checkpoint["id"], taken["id"]);
+    assert_eq!(checkpoint["reason"], "two\nlines");
+    world.write("a.txt", "new\n");
+    let diff = world.herma(&["rollback", "diff", "1", "--json"]).done().json();
+    assert_eq!(diff["entries"][0]["path"], "a.txt");
+    assert_eq!(diff["stats"], serde_json::json!({"files": 1, "added": 1, "removed": 1}));
+    assert!(diff["patch"].as_str().unwrap().ends_with("-old\n+new\n"));
+    let restored = world.herma(&["rollback", "1", "--json"]).done().json();
+    assert_eq!(restored["restored"], serde_json::json!(["a.txt"]));
+    assert_eq!(restored["undoes_turn"], true);
+    world.write("a.txt", "new\n");
+    let restored = world.herma(&["rollback", "2", "a.txt", "--json"]).done().json();
+    assert_eq!((&restored["id"], &restored["undoes_turn"]), (&taken["id"], &false.into()));
+    let status = world.herma(&["checkpoints", "--json"]).done().json();
+    assert_eq!(status["projects"][0]["checkpoints"], 2);
+    assert_eq!(status["projects"][0]["live"], true);
+}
+
+#[test]
+fn the_project_is_the_nearest_marked_directory_unless_one_is_named() {
+    let world = World::new();
+    world.write("Makefile", "all:\n");
+    world.write("src/deep/a.txt", "old\n");
+    let mut inside = world.command();
+    inside.current_dir(world.path("src/deep"));
+    let taken = world.run(inside, &["checkpoint", "--json"]).done().json();
+    assert_eq!(taken["project"], world.project().to_str().unwrap());
+    let named = world.herma(&["checkpoint", "src", "--json"]).done().json();
+    assert_eq!(named["project"], world.path("src").to_str().unwrap());
+    world.write("src/deep/a.txt", "new\n");
+    let said = world.herma(&["rollback", "--dir", "src", "1", "deep/a.txt"]).done();
+    assert_eq!(world.read("src/deep/a.txt"), "old\n");
+    let undo = format!("--exact --dir {}", world.path("src").to_str().unwrap());
+    assert!(said.text().trim_end().ends_with(&undo), "{}", said.text());
+    assert_eq!(world.checkpoints(), 1, "the project around it has its own history");
+}
+
+#[test]
+fn a_project_that_was_deleted_as_a_whole_comes_back() {
+    let world = World::new();
+    world.write("sub/a.txt", "old\n");
+    world.checkpoint("all there");
+    fs::remove_dir_all(world.project()).unwrap();
+    let elsewhere = || {
+        let mut command = world.command();
+        command.current_dir(world.home());
+        command
+    };
+    let list = world.run(elsewhere(), &["rollback", "--dir", "project"]).done();
+    let back = world.run(elsewhere(), &["rollback", "--dir", "project", "1"]).done();
+    assert_eq!(world.read("sub/a.txt"), "old\n");
+    agreed("deleted-project", &world.transcript(&[list, back]));
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let world = World::new();
+    world.write("a.txt", "old\n");
+    world.checkpoint("before");
+    // More than any pipe holds.
+    world.write("a.txt", "new\n".repeat(1_000_000));
+    let mut command = world.command();
+    command.args(["rollback", "diff", "1"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn help_tells_the_commands_and_shows_examples() {
+    let world = World::new();
+    let asked: [&[&str]; 4] = [
+        &["--help"],
+        &["checkpoint", "--help"],
+        &["rollback", "--help"],
+        &["checkpoints", "--help"],
+    ];
+    let said: Vec<_> = asked.iter().map(|words| world.herma(words).done()).collect();
+    for help in &said {
+        assert!(help.text().lines().all(|line| line.chars().count() <= 100));
+    }
+    agreed("help", &world.transcript(&said));
+}

@@ -1,0 +1,330 @@
+//! What the command refuses: that it says so, with the code of the refusal, and changes nothing.
+
+use crate::command::world::{Said, World, agreed, binary};
+use git2::{ObjectType, Oid, Repository, Signature};
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+/// Runs each of `asked`, expects its code, and that nothing changed anywhere.
+#[track_caller]
+fn refused(world: &World, asked: &[(&[&str], &str)]) -> Vec<Said> {
+    let before = world.everything();
+    let mut said = Vec::new();
+    for (words, code) in asked {
+        let refusal = world.herma(words);
+        assert_eq!(refusal.refusal(), *code, "{words:?}");
+        assert_eq!(world.everything(), before, "{words:?}");
+        said.push(refusal);
+        refused_in_json(&world.run(world.command(), &[&["--json"], *words].concat()), code);
+    }
+    said
+}
+
+#[track_caller]
+fn refused_in_json(said: &Said, code: &str) {
+    assert_eq!((said.exit, said.complaint.as_str()), (Some(2), ""));
+    let error = &said.json()["error"];
+    assert_eq!(error["code"], code);
+    assert!(error["message"].as_str().unwrap().len() > 10, "{error}");
+}
+
+#[test]
+fn a_target_that_names_no_checkpoint_of_the_project() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    let other = world.home().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("a.txt"), "one\n").unwrap();
+    let foreign = world.herma(&["checkpoint", "--json", "~/other"]).done().json();
+    let foreign = foreign["id"].as_str().unwrap();
+    let said = refused(
+        &world,
+        &[
+            (&["rollback", "0"], "unknown_checkpoint"),
+            (&["rollback", "2"], "unknown_checkpoint"),
+            (&["rollback", "18446744073709551617"], "unknown_checkpoint"),
+            (&["rollback", "deadbeef"], "unknown_checkpoint"),
+            (&["rollback", foreign], "unknown_checkpoint"),
+            (&["rollback", ""], "bad_target"),
+            (&["rollback", "abc"], "bad_target"),
+            (&["rollback", "1\n"], "bad_target"),
+            (&["rollback", "HEAD"], "bad_target"),
+            (&["rollback", "--", "-1"], "bad_target"),
+            (&["rollback", "--", "--patch"], "bad_target"),
+            (&["rollback", "--", "diff"], "bad_target"),
+            (&["rollback", "diff", "--", "-1"], "bad_target"),
+            (&["rollback", "diff", "2"], "unknown_checkpoint"),
+            (&["rollback", "2", "a.txt"], "unknown_checkpoint"),
+        ],
+    );
+    agreed("refused-targets", &world.transcript(&said));
+}
+
+#[test]
+fn a_short_id_that_stands_for_two_checkpoints() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let id = world.checkpoint("first");
+    // Another git tool adds a second one, which happens to begin like the first.
+    let store = Repository::open_bare(world.base().join("store")).unwrap();
+    let first = store.find_commit(Oid::from_str(&id).unwrap()).unwrap();
+    let (author, tree) = (Signature::now("a", "a").unwrap(), first.tree().unwrap());
+    let second = (0..)
+        .find_map(|number| {
+            let text = format!("attempt {number}");
+            let commit = store.commit_create_buffer(&author, &author, &text, &tree, &[&first]);
+            let commit = commit.unwrap().to_vec();
+            let hash = Oid::hash_object(ObjectType::Commit, &commit).unwrap();
+            (hash.to_string()[..4] == id[..4]).then_some(commit)
+        })
+        .unwrap();
+    let second = store.odb().unwrap().write(ObjectType::Commit, &second).unwrap();
+    let name = store.references().unwrap().find_map(|one| {
+        let name = one.unwrap().name().unwrap().to_owned();
+        name.starts_with("refs/hermes/").then_some(name)
+    });
+    store.reference(&name.unwrap(), second, true, "").unwrap();
+    let said = refused(&world, &[(&["rollback", &id[..4]], "ambiguous_checkpoint")]);
+    assert!(said[0].complaint.contains("give more digits"), "{}", said[0].complaint);
+    world.herma(&["rollback", &id]).done();
+}
+
+#[test]
+fn a_file_that_is_not_in_the_checkpoint_or_cannot_be_written_alone() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.write("was-file", "one\n");
+    world.write("was-directory/file", "one\n");
+    world.write("behind-link/file", "one\n");
+    world.checkpoint("first");
+    world.remove("was-file");
+    world.write("was-file/inside", "two\n");
+    fs::remove_dir_all(world.path("was-directory")).unwrap();
+    world.write("was-directory", "two\n");
+    fs::remove_dir_all(world.path("behind-link")).unwrap();
+    symlink("/tmp", world.path("behind-link")).unwrap();
+    let said = refused(
+        &world,
+        &[
+            (&["rollback", "1", ""], "bad_path"),
+            (&["rollback", "1", "/etc/passwd"], "bad_path"),
+            (&["rollback", "1", "../home/a.txt"], "bad_path"),
+            (&["rollback", "1", "behind-link/file"], "bad_path"),
+            (&["rollback", "1", "."], "bad_path"),
+            (&["rollback", "1", "nothing"], "not_in_checkpoint"),
+            (&["rollback", "1", "*.txt"], "not_in_checkpoint"),
+            (&["rollback", "1", "--", "--patch"], "not_in_checkpoint"),
+            (&["rollback", "1", "was-file"], "would_overwrite"),
+            (&["rollback", "1", "was-directory/file"], "would_overwrite"),
+        ],
+    );
+    agreed("refused-files", &world.transcript(&said));
+    let mut inside = world.command();
+    inside.current_dir(world.path("was-file"));
+    world.write("Makefile", "all:\n");
+    let hint = world.run(inside, &["rollback", "1", "inside"]).complaint;
+    assert!(hint.contains(": files are named from") && hint.contains("/project\""), "{hint}");
+}
+
+#[test]
+fn a_directory_that_is_never_checkpointed() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    symlink(world.home(), world.root.join("home-by-another-name")).unwrap();
+    let said = refused(
+        &world,
+        &[
+            (&["checkpoint", "/"], "scope_root"),
+            (&["checkpoint", "~"], "scope_home"),
+            (&["checkpoint", "../../home-by-another-name"], "scope_home"),
+            (&["checkpoint", "../../hermes/checkpoints/store"], "scope_base"),
+            (&["checkpoint", "nothing"], "missing_directory"),
+            (&["checkpoint", "a.txt"], "not_a_directory"),
+        ],
+    );
+    agreed("refused-directories", &world.transcript(&said));
+    let mut at_home = world.command();
+    at_home.current_dir(world.home());
+    assert_eq!(world.run(at_home, &["checkpoint"]).refusal(), "scope_home");
+}
+
+#[test]
+fn a_directory_with_more_files_than_the_limit() {
+    let world = World::new();
+    // Names of one file, which is all the same to whoever counts them.
+    for number in 0..=50_000 {
+        symlink("nothing", world.path(format!("{number}"))).unwrap();
+    }
+    let said = world.herma(&["checkpoint"]);
+    assert_eq!(said.refusal(), "too_many_files");
+    assert!(said.complaint.contains("more than 50000 files"), "{}", said.complaint);
+    world.remove("0");
+    world.herma(&["checkpoint"]).done();
+}
+
+#[test]
+fn a_restore_that_nothing_could_undo_unless_it_is_forced() {
+    let world = World::new();
+    world.write("a.txt", "old\n");
+    world.checkpoint("before");
+    world.write("a.txt", "new\n");
+    world.write("created.txt", "new\n");
+    let mut state: u64 = 1;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    });
+    // No file so large can be stored, nor be made smaller.
+    world.write("noise", noise.take(100_000).collect::<Vec<_>>());
+    let before = world.everything();
+    let refused = world.run(world.confined_command(), &["rollback", "1"]);
+    assert_eq!(refused.refusal(), "no_safety_checkpoint");
+    let is_project = |(path, _): &(&std::path::PathBuf, &String)| path.starts_with(world.home());
+    assert!(world.everything().iter().filter(is_project).eq(before.iter().filter(is_project)));
+    let forced = world.run(world.confined_command(), &["rollback", "1", "--force", "--exact"]);
+    let forced = forced.done();
+    assert_eq!(world.read("a.txt"), "old\n");
+    assert!(world.has("created.txt"), "what no checkpoint holds is not removed");
+    assert_eq!(world.checkpoints(), 1);
+    let text = world.transcript(&[refused, forced]);
+    let steady = text.lines().map(|line| match (line.find(" (writing"), line.find("taken: ")) {
+        (Some(start), _) => {
+            let end = line.find("); ").unwrap();
+            format!("{} ([cause]{}", &line[..start], &line[end..])
+        }
+        (None, Some(start)) => format!("{}taken: [cause]", &line[..start]),
+        (None, None) => line.to_owned(),
+    });
+    agreed("refused-without-safety", &steady.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_restore_that_could_not_bring_all_paths_back_fails_and_names_them() {
+    let world = World::new();
+    world.write("fits.txt", "old\n");
+    world.write("grown.txt", "again and again\n".repeat(10_000));
+    world.checkpoint("before");
+    world.write("fits.txt", "new\n");
+    world.write("grown.txt", "new\n");
+    let said = world.run(world.confined_command(), &["rollback", "1"]);
+    assert_eq!(said.exit, Some(2));
+    assert_eq!(world.read("fits.txt"), "old\n");
+    assert_eq!(world.read("grown.txt"), "new\n");
+    let in_json = world.run(world.confined_command(), &["rollback", "2", "--json"]);
+    assert_eq!((in_json.exit, in_json.complaint.as_str()), (Some(2), ""));
+    assert_eq!(in_json.json()["failed"][0]["path"], "grown.txt");
+    world.herma(&["rollback", "3"]).done();
+    assert_eq!(world.read("grown.txt"), "again and again\n".repeat(10_000));
+    agreed("restore-incomplete", &world.transcript(&[said]));
+}
+
+#[test]
+fn a_checkpoint_or_a_store_that_is_damaged() {
+    let world = World::new();
+    world.write("sub/a.txt", "old\n");
+    world.checkpoint("whole");
+    let store = world.base().join("store");
+    let hash = fs::read_dir(store.join("refs/hermes")).unwrap().next().unwrap().unwrap().path();
+    let repository = Repository::open_bare(&store).unwrap();
+    let author = Signature::now("a", "a").unwrap();
+    // A tree with a name that would lead out of the project.
+    let blob = repository.blob(b"x").unwrap();
+    let entry = [b"100644 ..\0", blob.as_bytes()].concat();
+    let tree = repository.odb().unwrap().write(ObjectType::Tree, &entry).unwrap();
+    let tree = repository.find_tree(tree).unwrap();
+    let evil = repository.commit(None, &author, &author, "evil", &tree, &[]).unwrap();
+    fs::write(&hash, format!("{evil}\n")).unwrap();
+    refused(
+        &world,
+        &[
+            (&["rollback", "1"], "corrupt_checkpoint"),
+            (&["rollback", "diff", "1"], "corrupt_checkpoint"),
+            (&["rollback", "1", "sub/a.txt"], "corrupt_checkpoint"),
+        ],
+    );
+    fs::write(&hash, "no id at all\n").unwrap();
+    refused(&world, &[(&["rollback"], "store_unusable"), (&["rollback", "1"], "store_unusable")]);
+    fs::remove_dir_all(&store).unwrap();
+    fs::write(&store, "not a folder\n").unwrap();
+    refused(
+        &world,
+        &[
+            (&["rollback"], "store_unusable"),
+            (&["checkpoint"], "store_unusable"),
+            (&["checkpoints"], "store_unusable"),
+        ],
+    );
+}
+
+#[test]
+fn a_store_that_another_process_holds() {
+    let world = World::new();
+    world.write("a.txt", "old\n");
+    world.checkpoint("before");
+    world.write("a.txt", "new\n");
+    let lock = File::open(world.base().join("store/locks/store")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(world.herma(&["checkpoint"]).refusal(), "busy");
+    drop(lock);
+    world.herma(&["checkpoint"]).done();
+}
+
+#[test]
+fn a_machine_without_a_home_or_a_current_directory() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let mut unset = world.command();
+    unset.env_remove("HOME");
+    let unset = world.run(unset, &["checkpoint"]);
+    assert_eq!(unset.refusal(), "no_home");
+    for home in ["", "here"] {
+        let mut command = world.command();
+        command.env("HOME", home);
+        assert_eq!(world.run(command, &["checkpoint"]).refusal(), "no_home");
+    }
+    assert!(!world.root.join("hermes").exists());
+    let gone = world.path("gone");
+    fs::create_dir(&gone).unwrap();
+    let shell = "rmdir ../gone && exec \"$0\" rollback";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", shell]).arg(binary()).env_clear().env("HOME", world.home());
+    command.current_dir(&gone);
+    let nowhere = world.run(command, &[""; 0]);
+    assert_eq!(nowhere.refusal(), "no_current_directory");
+    agreed("refused-surroundings", &world.transcript(&[unset, nowhere]));
+}
+
+#[test]
+fn words_that_make_no_sense_together() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    let before = world.everything();
+    let asked: [&[&str]; 12] = [
+        &[],
+        &["frobnicate"],
+        &["checkpoint", "a", "b"],
+        &["checkpoint", "--reason"],
+        &["rollback", "-1"],
+        &["rollback", "1", "a.txt", "b.txt"],
+        &["rollback", "1", "a.txt", "--exact"],
+        &["rollback", "--force"],
+        &["rollback", "diff"],
+        &["rollback", "diff", "1", "a.txt"],
+        &["rollback", "diff", "1", "--exact"],
+        &["checkpoints", "frobnicate"],
+    ];
+    let mut said = Vec::new();
+    for words in asked {
+        let usage = world.herma(words);
+        assert_eq!((usage.exit, usage.text().as_str()), (Some(2), ""), "{words:?}");
+        refused_in_json(&world.run(world.command(), &[&["--json"], words].concat()), "usage");
+        said.push(usage);
+    }
+    assert_eq!(world.everything(), before);
+    // All but the first, which is the whole help.
+    agreed("refused-words", &world.transcript(&said[1..]));
+}

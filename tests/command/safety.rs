@@ -1,0 +1,171 @@
+//! Nothing harmful gets through the command: neither from a name or a reason to the terminal, nor
+//! from the user's git into the store, nor the other way round.
+
+use crate::command::world::{Said, World, agreed};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// Clears the screen, rings, turns the direction, starts another line, and more of that kind.
+const HARMFUL: &str = "a\x1b[2Jb\x07c\u{202e}d\ne\u{9b}31mf\rg\u{2066}h\x7fi\u{2028}j";
+
+#[test]
+fn no_name_and_no_reason_gets_an_escape_sequence_out() {
+    let world = World::new();
+    let name = OsStr::from_bytes(b"x\x1b]0;title\x07\n\xe2\x80\xae\xff\xc2\x9b");
+    world.write(name, "old\n");
+    let large = [name, OsStr::new("large")].join(OsStr::new("-"));
+    world.write(&large, vec![0; 10 * 1024 * 1024 + 1]);
+    let directory = [b"dir", HARMFUL.replace('\n', "").as_bytes()].concat();
+    let directory = world.home().join(OsStr::from_bytes(&directory));
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("a.txt"), "one\n").unwrap();
+    let word = OsStr::new;
+    let dir = directory.as_os_str();
+    let mut all: Vec<Vec<&OsStr>> = vec![
+        vec![word("checkpoint"), word("--reason"), word(HARMFUL)],
+        vec![word("checkpoint"), dir, word("--reason"), word(HARMFUL)],
+        vec![word("rollback")],
+        vec![word("rollback"), word("--dir"), dir],
+        vec![word("checkpoints")],
+        vec![word("rollback"), word(HARMFUL)],
+        vec![word("rollback"), word("1"), word(HARMFUL)],
+        vec![word("checkpoint"), word(HARMFUL)],
+        vec![word(HARMFUL)],
+        vec![word("rollback"), word("--dir"), dir, word("1"), word("--"), word(HARMFUL)],
+    ];
+    let option = format!("--{HARMFUL}");
+    all.push(vec![word("rollback"), word(&option)]);
+    let json: Vec<Vec<&OsStr>> =
+        all.iter().map(|words| [&[word("--json")], &words[..]].concat()).collect();
+    for words in all.iter().chain(&json) {
+        harmless(&world.herma(words));
+    }
+    world.write(name, "new\n");
+    world.write([name, OsStr::new("new")].join(OsStr::new("")), "new\n");
+    for words in [&["rollback", "diff", "1"][..], &["rollback", "1"], &["rollback", "2", "--exact"]]
+    {
+        harmless(&world.herma(words).done());
+        harmless(&world.herma(&[words, &["--json"]].concat()).done());
+    }
+    harmless(&world.herma(&[word("rollback"), word("1"), name]).done());
+    fs::write(directory.join("a.txt"), "two\n").unwrap();
+    harmless(&world.herma(&[word("rollback"), word("--dir"), dir, word("1")]).done());
+}
+
+/// Nothing but characters that stay in their place.
+#[track_caller]
+fn harmless(said: &Said) {
+    let text = String::from_utf8(said.output.clone()).unwrap() + &said.complaint;
+    let harmful = |c: &char| {
+        (c.is_control() && *c != '\n')
+            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert_eq!(text.chars().find(harmful), None, "{text:?}");
+}
+
+#[test]
+fn a_reason_is_shown_on_one_line_and_kept_whole() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint(HARMFUL);
+    let list = world.herma(&["rollback"]).done();
+    assert_eq!(list.text().lines().filter(|line| line.contains(". ")).count(), 1);
+    let json = world.herma(&["rollback", "--json"]).done().json();
+    assert_eq!(json["checkpoints"][0]["reason"], HARMFUL);
+    agreed("reason", &world.transcript(&[list]));
+}
+
+/// Puts a git configuration into the home that would be noticed if anything of it were used.
+fn set_traps(world: &World) {
+    let gpg = world.root.join("gpg");
+    let mark = world.root.join("mark");
+    fs::write(&gpg, format!("#!/bin/sh\ntouch '{}'\nexit 1\n", mark.display())).unwrap();
+    fs::set_permissions(&gpg, fs::Permissions::from_mode(0o755)).unwrap();
+    let hooks = world.root.join("templates/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    for hook in ["pre-commit", "post-commit", "reference-transaction", "post-index-change"] {
+        fs::copy(&gpg, hooks.join(hook)).unwrap();
+    }
+    let config = "[user]\n\tname = Leaked\n\temail = leaked@example.com\n\
+                  [commit]\n\tgpgsign = true\n[gpg]\n\tprogram = ROOT/gpg\n\
+                  [core]\n\tautocrlf = true\n\texcludesFile = ROOT/excludes\n\
+                  \thooksPath = ROOT/templates/hooks\n\tfsmonitor = ROOT/gpg\n\
+                  \tattributesFile = ROOT/attributes\n[init]\n\ttemplateDir = ROOT/templates\n\
+                  [diff]\n\texternal = ROOT/gpg\n\
+                  [filter \"evil\"]\n\tclean = ROOT/gpg\n\tsmudge = ROOT/gpg\n\trequired = true\n";
+    let config = config.replace("ROOT", world.root.to_str().unwrap());
+    fs::write(world.root.join("excludes"), "*.txt\n").unwrap();
+    fs::write(world.root.join("attributes"), "* text=auto eol=crlf ident filter=evil\n").unwrap();
+    fs::create_dir_all(world.home().join(".config/git")).unwrap();
+    for file in [".gitconfig", ".config/git/config"] {
+        fs::write(world.home().join(file), &config).unwrap();
+    }
+    git2::Repository::init_bare(world.root.join("decoy")).unwrap();
+}
+
+/// The command with an environment that leads git astray.
+fn misled(world: &World) -> Command {
+    let decoy = world.root.join("decoy");
+    let config = world.home().join(".gitconfig");
+    let mut command = world.command();
+    command
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("XDG_CONFIG_HOME", world.home().join(".config"))
+        .env("GIT_INDEX_FILE", decoy.join("index"))
+        .env("GIT_OBJECT_DIRECTORY", decoy.join("objects"))
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", decoy.join("objects"))
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "commit.gpgsign")
+        .env("GIT_CONFIG_VALUE_0", "true")
+        .env("GIT_NAMESPACE", "decoy")
+        .env("GIT_AUTHOR_NAME", "Leaked")
+        .env("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
+        .env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z")
+        .env("GIT_EXTERNAL_DIFF", world.root.join("gpg"))
+        .env("GIT_TEMPLATE_DIR", world.root.join("templates"));
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"] {
+        command.env(variable, &decoy);
+    }
+    for variable in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+        command.env(variable, &config);
+    }
+    command
+}
+
+#[test]
+fn the_users_git_neither_reaches_the_store_nor_is_reached() {
+    let world = World::new();
+    set_traps(&world);
+    world.write("a.txt", "one\r\n$Id$\n");
+    git2::Repository::init(world.project()).unwrap().blob(b"theirs").unwrap();
+    let outside_the_store = || {
+        let mut all = world.everything();
+        // The folder itself changes when the store is made in it.
+        all.retain(|path, _| !path.starts_with(world.root.join("hermes")) && *path != world.root);
+        all
+    };
+    let before = outside_the_store();
+    let run = |words: &[&str]| world.run(misled(&world), words).done().json();
+    let taken = run(&["checkpoint", "--reason", "misled", "--json"]);
+    let list = run(&["rollback", "--json"]);
+    let diff = run(&["rollback", "diff", "1", "--json"]);
+    run(&["checkpoints", "--json"]);
+    assert_eq!(outside_the_store(), before, "mark of a program, or a change of theirs");
+    assert!(list["checkpoints"][0]["time"].as_i64().unwrap() > 1_600_000_000);
+    assert_eq!(diff["entries"], serde_json::json!([]));
+    let calm = world.herma(&["checkpoint", "--json"]).done().json();
+    assert_eq!(calm["outcome"], "unchanged", "the same files make the same tree");
+
+    let store = git2::Repository::open_bare(world.base().join("store")).unwrap();
+    let id = git2::Oid::from_str(taken["id"].as_str().unwrap()).unwrap();
+    let commit = store.find_commit(id).unwrap();
+    assert!(commit.header_field_bytes("gpgsig").is_err());
+    assert!(!commit.raw_header_bytes().windows(6).any(|part| part == b"Leaked"));
+    world.write("a.txt", "two\n");
+    run(&["rollback", "1", "--json"]);
+    assert_eq!(world.read("a.txt"), "one\r\n$Id$\n");
+    assert!(!world.root.join("mark").exists(), "a program of the user's git was run");
+}

@@ -1,0 +1,302 @@
+//! A home directory, a project and a store of their own for one test, and the built command to
+//! run in them as a person would.
+//!
+//! What differs from run to run is replaced before a text is compared: ids by their order of
+//! appearance, times, sizes and the folder everything is in. It ends at the text.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+/// The command, built on first use: `cargo test` builds only the tests of a binary, not the
+/// binary itself, and one that stands there may be older than its source.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(given) = std::env::var_os("HERMA_BINARY") {
+            return PathBuf::from(given);
+        }
+        // <target>/<profile>/deps/<this test>
+        let test = std::env::current_exe().unwrap();
+        let folder = test.parent().and_then(Path::parent).unwrap();
+        if let Some(cargo) = std::env::var_os("CARGO") {
+            build(&cargo, folder);
+        }
+        let binary = folder.join("herma");
+        assert!(
+            binary.is_file(),
+            "{binary:?} is missing: build it with `cargo build --bin herma` in the same profile, \
+             or name another with HERMA_BINARY"
+        );
+        binary
+    })
+}
+
+fn build(cargo: &OsStr, folder: &Path) {
+    // Cargo calls the folder of the profile `dev` by another name than the profile.
+    let profile = match folder.file_name().unwrap().to_str().unwrap() {
+        "debug" => "dev",
+        profile => profile,
+    };
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--workspace", "--bin", "herma", "--profile", profile])
+        .arg("--target-dir")
+        .arg(folder.parent().unwrap())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "the command does not build:\n{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+}
+
+/// What the command said.
+pub struct Said {
+    /// What it was asked.
+    asked: String,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// Standard error.
+    pub complaint: String,
+    /// How it ended.
+    pub exit: Option<i32>,
+}
+
+impl Said {
+    /// What `asked` led to.
+    pub fn new(asked: String, ended: Output) -> Said {
+        let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
+        Said { asked, output: ended.stdout, complaint, exit: ended.status.code() }
+    }
+
+    /// The answer as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// The answer as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.output).unwrap()
+    }
+
+    /// The same, if it was done without complaint.
+    #[track_caller]
+    pub fn done(self) -> Said {
+        assert_eq!((self.exit, self.complaint.as_str()), (Some(0), ""), "{}", self.asked);
+        self
+    }
+
+    /// The code in brackets at the end of the complaint, if nothing else was said and it failed.
+    #[track_caller]
+    pub fn refusal(&self) -> &str {
+        assert_eq!((self.exit, self.text().as_str()), (Some(2), ""), "{}", self.asked);
+        let (_, code) = self.complaint.trim_end().rsplit_once('[').expect(&self.complaint);
+        code.strip_suffix(']').expect(&self.complaint)
+    }
+}
+
+/// The files of one test.
+pub struct World {
+    _folder: TempDir,
+    /// The canonical path of the folder that all of it is in.
+    pub root: PathBuf,
+    ids: RefCell<Vec<String>>,
+}
+
+impl World {
+    /// A home with an empty project, and no store.
+    pub fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir_all(root.join("home/project")).unwrap();
+        World { _folder: folder, root, ids: RefCell::default() }
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.root.join("home/project")
+    }
+
+    pub fn base(&self) -> PathBuf {
+        self.root.join("hermes/checkpoints")
+    }
+
+    /// The path of a file of the project, whatever bytes it is named by.
+    pub fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
+        self.project().join(name.as_ref())
+    }
+
+    pub fn write(&self, name: impl AsRef<OsStr>, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn read(&self, name: impl AsRef<OsStr>) -> String {
+        String::from_utf8_lossy(&fs::read(self.path(name)).unwrap()).into_owned()
+    }
+
+    pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
+        self.path(name).symlink_metadata().is_ok()
+    }
+
+    pub fn remove(&self, name: impl AsRef<OsStr>) {
+        fs::remove_file(self.path(name)).unwrap();
+    }
+
+    /// The command, about to run in the project with nothing of the surrounding environment.
+    pub fn command(&self) -> Command {
+        self.prepared(Command::new(binary()))
+    }
+
+    /// The command behind a shell that lets no file grow beyond some 30 kilobytes.
+    pub fn confined_command(&self) -> Command {
+        let mut command = self.prepared(Command::new("/bin/sh"));
+        command.args(["-c", "trap '' XFSZ; ulimit -f 60; exec \"$0\" \"$@\""]).arg(binary());
+        command
+    }
+
+    fn prepared(&self, mut command: Command) -> Command {
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("HERMES_HOME", self.root.join("hermes"))
+            .env("TZ", "UTC")
+            .current_dir(self.project());
+        command
+    }
+
+    /// Runs the command with these words.
+    pub fn herma<W: AsRef<OsStr>>(&self, words: &[W]) -> Said {
+        self.run(self.command(), words)
+    }
+
+    /// Runs a prepared command with these words.
+    pub fn run<W: AsRef<OsStr>>(&self, mut command: Command, words: &[W]) -> Said {
+        let ended = command.args(words).output().unwrap();
+        let shown = words.iter().map(|word| match word.as_ref().to_str() {
+            Some(plain) if !plain.is_empty() && !plain.contains([' ', '\n', '\x1b']) => {
+                plain.to_owned()
+            }
+            _ => format!("\"{}\"", word.as_ref().as_bytes().escape_ascii()),
+        });
+        let asked = std::iter::once("herma".to_owned()).chain(shown).collect::<Vec<_>>().join(" ");
+        Said::new(asked, ended)
+    }
+
+    /// A checkpoint of the project that must be taken, and its full id.
+    pub fn checkpoint(&self, reason: &str) -> String {
+        let said = self.herma(&["checkpoint", "--reason", reason, "--json"]).done();
+        said.json()["id"].as_str().expect("nothing changed since the last checkpoint").to_owned()
+    }
+
+    /// How many checkpoints the project has.
+    pub fn checkpoints(&self) -> usize {
+        self.herma(&["rollback", "--json"]).done().json()["checkpoints"].as_array().unwrap().len()
+    }
+
+    /// What was asked and said, as it looks on a terminal, without what differs between runs.
+    pub fn transcript(&self, all: &[Said]) -> String {
+        let mut text = String::new();
+        for Said { asked, output, complaint, exit } in all {
+            text += &format!("$ {asked}\n{}", String::from_utf8_lossy(output));
+            text += complaint;
+            if *exit != Some(0) {
+                text += &format!("[exit {}]\n", exit.unwrap_or(-1));
+            }
+            text.push('\n');
+        }
+        self.redacted(&text)
+    }
+
+    /// The text without what differs between runs.
+    pub fn redacted(&self, text: &str) -> String {
+        let text = text.replace(self.root.to_str().unwrap(), "[folder]");
+        let lines = text.lines().map(|line| {
+            // The ids of blobs follow from their content.
+            if line.starts_with("index ") { line.to_owned() } else { self.redacted_line(line) }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn redacted_line(&self, line: &str) -> String {
+        let mut redacted = String::new();
+        let mut rest = line;
+        while !rest.is_empty() {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.');
+            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len()).max(1);
+            let end = (end..).find(|end| rest.is_char_boundary(*end)).unwrap();
+            let (word, after) = rest.split_at(end);
+            let bytes = word.as_bytes();
+            let is_id = matches!(word.len(), 7 | 40) && bytes.iter().all(u8::is_ascii_hexdigit);
+            redacted += &if is_id {
+                self.number_of(word)
+            } else {
+                match word.replace(|c: char| c.is_ascii_digit(), "0").as_str() {
+                    "0000-00-00" => "YYYY-MM-DD".to_owned(),
+                    "00:00" => "hh:mm".to_owned(),
+                    _ => word.to_owned(),
+                }
+            };
+            rest = after;
+        }
+        redacted
+    }
+
+    /// A name for an id as wide as a short one, the same for the same id.
+    fn number_of(&self, id: &str) -> String {
+        let mut ids = self.ids.borrow_mut();
+        let short = &id[..7];
+        let known = ids.iter().position(|known| known == short).unwrap_or_else(|| {
+            ids.push(short.to_owned());
+            ids.len() - 1
+        });
+        format!("id-{:04}", known + 1)
+    }
+
+    /// Everything in the folder: names, permissions, content and, except for the store's own
+    /// locks, when it changed.
+    pub fn everything(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        let mut pending = vec![self.root.clone()];
+        while let Some(path) = pending.pop() {
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let content = if metadata.is_dir() {
+                pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                OsString::new()
+            } else if metadata.is_symlink() {
+                fs::read_link(&path).unwrap().into_os_string()
+            } else if metadata.is_file() {
+                OsStr::from_bytes(&fs::read(&path).unwrap()).to_owned()
+            } else {
+                "special".into()
+            };
+            let (mode, time) = (metadata.permissions().mode(), metadata.modified().unwrap());
+            found.insert(path, format!("{mode:o} {time:?} {content:?}"));
+        }
+        found
+    }
+}
+
+/// Compares a text that a person reads with the one that was agreed on.
+#[track_caller]
+pub fn agreed(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(format!("command-{name}"), text));
+}

@@ -1,0 +1,96 @@
+//! Whatever a user or a damaged store hands to the core: the fuzz targets' oracles on stable.
+
+use herma_harness::hostile::stored_tree::{Child, Entry, MODES, NAMES};
+use herma_harness::hostile::{arguments, stored_tree};
+use herma_harness::sandbox::Scratch;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let name = prop_oneof![
+        4 => select(NAMES).prop_map(<[u8]>::to_vec),
+        1 => vec(1..=255u8, 1..8),
+    ];
+    let mode = prop_oneof![6 => select(MODES), 1 => any::<u16>().prop_map(u32::from)];
+    let child = prop_oneof![
+        3 => Just(Child::Text),
+        2 => Just(Child::Outward),
+        3 => (0..4u8).prop_map(Child::Tree),
+        1 => Just(Child::Missing),
+    ];
+    (mode, name, child).prop_map(|(mode, name, child)| Entry { mode, name, child })
+}
+
+/// Trees that mostly make sense, so that a restore gets far enough to do harm.
+fn plausible_entry() -> impl Strategy<Value = Entry> {
+    let names: &[&[u8]] = &[b"a", b"b", b"link", b"src", b"a.txt", b".gitignore", b".GIT"];
+    (select(names), 0..4u8).prop_map(|(name, kind)| {
+        let (mode, child) = match kind {
+            0 => (0o100_644, Child::Text),
+            1 => (0o120_000, Child::Outward),
+            2 => (0o40_000, Child::Tree(0)),
+            _ => (0o100_755, Child::Outward),
+        };
+        Entry { mode, name: name.to_vec(), child }
+    })
+}
+
+fn target() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        "[0-9]{1,3}".prop_map(String::into_bytes),
+        "[0-9a-fA-F]{0,66}".prop_map(String::into_bytes),
+        "-{0,2}[a-z@{}^~:/]{0,12}".prop_map(String::into_bytes),
+        vec(any::<u8>(), 0..12),
+    ]
+}
+
+fn path() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        "(\\.\\./|\\./|/|a|src/|main\\.rs|\\.git/|:|\\*){0,6}".prop_map(String::into_bytes),
+        vec(any::<u8>(), 0..16),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn rollback_arguments_never_escape_panic_or_half_refuse(target in target(), path in path()) {
+        arguments::judge(&target, &path, &Scratch::default_place())
+            .map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn a_stored_tree_never_escapes_or_panics(trees in vec(vec(entry(), 0..5), 1..5)) {
+        stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn a_plausible_stored_tree_never_escapes(
+        trees in vec(vec(plausible_entry(), 0..5), 1..5),
+    ) {
+        stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn every_fuzz_input_means_trees(bytes in vec(any::<u8>(), 0..64)) {
+        let trees = stored_tree::from_bytes(&bytes);
+        prop_assert!(!trees.is_empty());
+        stored_tree::judge(&trees, &Scratch::default_place()).map_err(TestCaseError::fail)?;
+    }
+}
+
+#[test]
+fn trees_that_unfold_without_end_are_refused_in_time() {
+    let scratch = Scratch::default_place();
+    let bomb: Vec<Vec<Entry>> = (0..16)
+        .map(|_| {
+            let name = |index: u8| vec![b'a' + index];
+            (0..8).map(|i| Entry { mode: 0o40_000, name: name(i), child: Child::Tree(0) }).collect()
+        })
+        .collect();
+    stored_tree::judge(&bomb, &scratch).unwrap();
+}
