@@ -2,7 +2,7 @@
 
 use crate::path::shown;
 use serde::{Serialize, Serializer};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Added and removed lines and how many files they are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -155,7 +155,8 @@ pub struct ProjectStatus {
 /// The store as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
-    /// The checkpoint base.
+    /// The checkpoint base; serialized with what is no UTF-8 replaced.
+    #[serde(serialize_with = "lossy_path")]
     pub base: PathBuf,
     /// Bytes of everything below the base.
     pub total_bytes: u64,
@@ -177,4 +178,8 @@ fn all_escaped<S: Serializer>(paths: &[Vec<u8>], serializer: S) -> Result<S::Ok,
 
 fn lossy<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&String::from_utf8_lossy(bytes))
+}
+
+fn lossy_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }

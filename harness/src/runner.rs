@@ -78,15 +78,25 @@ pub fn run(
     for (step, operation) in history.operations.iter().enumerate() {
         runner.checks.at_step(step);
         match concrete::step(operation, &runner.world) {
-            Step::Edit(edit) => runner.edit(&edit)?,
-            Step::Ask(request) => runner.ask(step, &request)?,
+            Step::Edit(edit) => {
+                runner.edit(&edit)?;
+                operations += 1;
+            }
+            Step::Ask(requests) => {
+                for request in requests {
+                    runner.ask(step, &request)?;
+                    operations += 1;
+                    if runner.checks.diverged() {
+                        break;
+                    }
+                }
+            }
         }
-        operations += 1;
         if runner.checks.diverged() {
             break;
         }
     }
-    runner.finish(operations)
+    runner.finish(operations, history.operations.len(), history.workspace.is_some())
 }
 
 struct Runner {
@@ -173,10 +183,10 @@ impl Runner {
         });
     }
 
-    fn finish(mut self, operations: usize) -> Result<Run, RunError> {
-        self.checks.at_step(operations);
+    fn finish(mut self, operations: usize, steps: usize, thorough: bool) -> Result<Run, RunError> {
+        self.checks.at_step(steps);
         if !self.checks.diverged() {
-            git::judge(&self.world, &self.sandbox, &mut self.checks)?;
+            git::judge(&self.world, &self.sandbox, thorough, &mut self.checks)?;
             let marked = self.sandbox.mark().exists();
             self.checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &marked);
         }

@@ -267,8 +267,7 @@ impl World {
         format!("id-{:04}", known + 1)
     }
 
-    /// Everything in the folder: names, permissions, content and, except for the store's own
-    /// locks, when it changed.
+    /// Everything in the folder: names, permissions, content, and when it changed.
     pub fn everything(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let mut pending = vec![self.root.clone()];

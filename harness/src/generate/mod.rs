@@ -9,7 +9,7 @@ mod content;
 mod names;
 mod operation;
 
-use crate::history::History;
+use crate::history::{History, Operation};
 use herma_model::{ByteString, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -47,10 +47,13 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     (settings(real), any::<u32>()).prop_flat_map(move |(settings, swarm)| {
         let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());
         let workspace = workspace.clone();
-        vec(operation, 1..=options.operations_max).prop_map(move |operations| History {
-            settings: settings.clone(),
-            workspace: workspace.clone(),
-            operations,
+        vec(operation, 1..=options.operations_max).prop_map(move |mut operations| {
+            if workspace.is_some() {
+                // What a real tree is there for: every checkpoint of it comes back.
+                operations.push(Operation::RestoreEach { dir: "work/alpha".into() });
+            }
+            let (settings, workspace) = (settings.clone(), workspace.clone());
+            History { settings, workspace, operations }
         })
     })
 }

@@ -53,6 +53,7 @@ pub fn operation(
         ),
         (14, restore()),
         (9, restore_file(&file)),
+        (1, names::project().prop_map(|dir| Operation::RestoreEach { dir }).boxed()),
         // Whole projects go, move and come back less often, since that ends what was set up.
         (1, whole_project()),
     ];

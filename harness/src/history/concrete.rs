@@ -11,8 +11,8 @@ use herma_model::{ByteString, Edit, Request, World};
 pub enum Step {
     /// The runner edits files itself.
     Edit(Edit),
-    /// The subject is asked.
-    Ask(Request),
+    /// The subject is asked, once or several times.
+    Ask(Vec<Request>),
 }
 
 /// Digits of an id that no checkpoint has, for a target that does not exist in this world.
@@ -22,8 +22,9 @@ const NOBODY: &str = "0123456789abcdef0123456789abcdef01234567";
 pub fn step(operation: &Operation, world: &World) -> Step {
     let path = |path: &ByteString| typed(path, world);
     let target = |target: &Target| spell(target, world);
-    Step::Ask(match operation {
+    Step::Ask(vec![match operation {
         Operation::Edit(edit) => return Step::Edit(edit.clone()),
+        Operation::RestoreEach { dir } => return Step::Ask(restore_each(&path(dir), world)),
         Operation::NewTurn => Request::NewTurn,
         Operation::Reopen => Request::Reopen,
         // Git knows no time before the epoch.
@@ -45,7 +46,19 @@ pub fn step(operation: &Operation, world: &World) -> Step {
         Operation::RestoreFile { dir, target: of, path: file } => {
             Request::RestoreFile { dir: path(dir), target: target(of), path: file.clone() }
         }
+    }])
+}
+
+fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {
+    let project = world.canonical(dir).unwrap_or_default();
+    let ids = world.history(&project).iter().rev().filter_map(|one| one.id.as_deref());
+    ids.map(|id| Request::Restore {
+        dir: dir.clone(),
+        target: id.into(),
+        exact: true,
+        force: false,
     })
+    .collect()
 }
 
 /// The path as the subject is given it.

@@ -118,6 +118,12 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         force: bool,
     },
+    /// A full restore of every checkpoint the project has, one after the other, newest first, each
+    /// removing what was created since.
+    RestoreEach {
+        /// The project.
+        dir: ByteString,
+    },
     /// A restore of one file.
     RestoreFile {
         /// The project.

@@ -27,8 +27,14 @@ struct Commit {
     signed: bool,
 }
 
-/// Compares the whole store with the world.
-pub fn judge(world: &World, sandbox: &Sandbox, checks: &mut Checks) -> io::Result<()> {
+/// Compares the whole store with the world. Trees are compared by their ids; a `thorough` look
+/// also has git list each of them, path by path.
+pub fn judge(
+    world: &World,
+    sandbox: &Sandbox,
+    thorough: bool,
+    checks: &mut Checks,
+) -> io::Result<()> {
     let store = sandbox.base().join("store");
     if world.histories().next().is_none() && !store.exists() {
         return Ok(());
@@ -42,7 +48,7 @@ pub fn judge(world: &World, sandbox: &Sandbox, checks: &mut Checks) -> io::Resul
     }
     let commits = git.commits()?;
     for (project, history) in world.histories() {
-        judge_history(project, history, &commits, &git, checks)?;
+        judge_history(project, history, &commits, &git, thorough, checks)?;
     }
     let fsck = git.run(&["fsck", "--full", "--no-dangling", "--no-progress"])?;
     checks.check(JUDGE, &rules::LAYOUT_FSCK, fsck.status.success(), || {
@@ -82,6 +88,7 @@ fn judge_history(
     history: &[Checkpoint],
     commits: &BTreeMap<String, Commit>,
     git: &Git,
+    thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
     let mut before = String::new();
@@ -102,9 +109,13 @@ fn judge_history(
         });
         checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
         let tree = git_objects::tree_id(&checkpoint.captured.tree).to_string();
-        if tree != commit.tree {
-            blame_tree(checkpoint, &id, git, checks)?;
-            return Ok(());
+        if thorough || tree != commit.tree {
+            let same_listing = judge_listing(checkpoint, &id, git, checks)?;
+            let told = || (format!("tree {tree} of {id}"), format!("tree {}", commit.tree));
+            checks.check(JUDGE, &rules::LAYOUT_FSCK, tree == commit.tree, told);
+            if !same_listing || tree != commit.tree {
+                return Ok(());
+            }
         }
         checks.held(&rules::CAPTURE_HONEST, 1);
         for (rule, times) in checkpoint.captured.tested.values() {
@@ -115,34 +126,37 @@ fn judge_history(
     Ok(())
 }
 
-/// Finds the first path in which a stored checkpoint is not what it should be.
-fn blame_tree(checkpoint: &Checkpoint, id: &str, git: &Git, checks: &mut Checks) -> io::Result<()> {
+/// Compares a stored checkpoint with what it should hold, path by path, as `git ls-tree` lists it;
+/// answers whether they are the same.
+fn judge_listing(
+    checkpoint: &Checkpoint,
+    id: &str,
+    git: &Git,
+    checks: &mut Checks,
+) -> io::Result<bool> {
     let stored = git.tree(id)?;
-    let expected: BTreeMap<ByteString, (String, String)> = checkpoint
-        .captured
+    let captured = &checkpoint.captured;
+    let expected: BTreeMap<&ByteString, (String, String)> = captured
         .tree
         .iter()
         .map(|(path, entry)| {
             let blob = git_objects::blob_id(entry.bytes()).to_string();
-            (path.clone(), (git_objects::mode(entry).to_owned(), blob))
+            (path, (git_objects::mode(entry).to_owned(), blob))
         })
         .collect();
-    let paths: BTreeSet<&ByteString> = expected.keys().chain(stored.keys()).collect();
-    let wrong = paths.into_iter().find(|path| expected.get(*path) != stored.get(*path));
-    let rule: RuleRef = match wrong {
-        None => &rules::LAYOUT_FSCK,
-        Some(path) => match checkpoint.captured.tree.get(path) {
-            Some(entry) => rule_for(path, entry, stored_entry(entry, stored.get(path)).as_ref()),
-            None => {
-                checkpoint.captured.left_out.get(path).copied().unwrap_or(&rules::CAPTURE_GITIGNORE)
-            }
-        },
+    let mut paths = expected.keys().copied().chain(stored.keys());
+    let Some(path) = paths.find(|path| expected.get(path) != stored.get(*path)) else {
+        return Ok(true);
     };
-    checks.check(JUDGE, rule, false, || {
-        let side = |side: Option<&(String, String)>| format!("{wrong:?} in {id}: {side:?}");
-        (side(wrong.and_then(|path| expected.get(path))), side(wrong.and_then(|p| stored.get(p))))
+    let left_out = || captured.left_out.get(path).copied().unwrap_or(&rules::CAPTURE_GITIGNORE);
+    let rule: RuleRef = captured.tree.get(path).map_or_else(left_out, |entry| {
+        rule_for(path, entry, stored_entry(entry, stored.get(path)).as_ref())
     });
-    Ok(())
+    checks.check(JUDGE, rule, false, || {
+        let side = |side: Option<&(String, String)>| format!("{path} in {id}: {side:?}");
+        (side(expected.get(path)), side(stored.get(path)))
+    });
+    Ok(false)
 }
 
 /// The stored entry as far as it is needed to tell what is wrong: the same bytes with another

@@ -100,7 +100,9 @@ impl Search<'_> {
                 let start = end.saturating_sub(size);
                 let mut candidate = self.best.clone();
                 candidate.operations.drain(start..end);
-                deleted |= self.accept(candidate);
+                let renumbered = (size == 1).then(|| values::one_back(&candidate, start));
+                deleted |= self.accept(candidate)
+                    || renumbered.flatten().is_some_and(|renumbered| self.accept(renumbered));
                 end = start.min(self.best.operations.len());
             }
             if !(deleted && size == 1) {

@@ -3,7 +3,7 @@
 //! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
 //! ends.
 
-use crate::history::{Operation, Target};
+use crate::history::{History, Operation, Target};
 use herma_model::{ByteString, Edit, Settings};
 
 /// Each puts one setting back to its default.
@@ -14,10 +14,35 @@ pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 4] = [
     |settings, default| settings.max_files = default.max_files,
 ];
 
+/// The history with every target after `at` counted one less, if there is any to count less: what
+/// a target meant before an operation that took a checkpoint was deleted.
+pub fn one_back(history: &History, at: usize) -> Option<History> {
+    let mut shifted = history.clone();
+    for operation in shifted.operations.iter_mut().skip(at) {
+        let (Operation::Diff { target, .. }
+        | Operation::Restore { target, .. }
+        | Operation::RestoreFile { target, .. }) = operation
+        else {
+            continue;
+        };
+        match target {
+            Target::Number(number) if *number > 1 => *number -= 1,
+            Target::Id { back, .. } | Target::TreeOf { back, .. } | Target::BlobOf { back, .. } => {
+                *back = back.saturating_sub(1);
+            }
+            Target::Number(_) | Target::Text(_) => {}
+        }
+    }
+    (shifted != *history).then_some(shifted)
+}
+
 /// Simpler forms of one operation, the simplest first.
 pub fn simpler(operation: &Operation) -> Vec<Operation> {
     let mut proposals = proposals(operation);
-    proposals.retain(|proposal| weight(proposal) < weight(operation));
+    let each = matches!(operation, Operation::RestoreEach { .. });
+    // One restore says more about a failure than many, though it takes more words.
+    let one = |proposal: &Operation| each && matches!(proposal, Operation::Restore { .. });
+    proposals.retain(|proposal| one(proposal) || weight(proposal) < weight(operation));
     proposals.sort_by_cached_key(weight);
     proposals
 }
@@ -52,6 +77,16 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
         }
         Operation::List { dir } => {
             paths(&dir).into_iter().map(|dir| Operation::List { dir }).collect()
+        }
+        Operation::RestoreEach { dir } => {
+            let one = |number| Operation::Restore {
+                dir: dir.clone(),
+                target: Target::Number(number),
+                exact: false,
+                force: false,
+            };
+            let dirs = paths(&dir).into_iter().map(|dir| Operation::RestoreEach { dir });
+            dirs.chain((1..=3).map(one)).collect()
         }
         Operation::Diff { dir, target } => {
             with_target(&dir, &target, |dir, target| Operation::Diff { dir, target })

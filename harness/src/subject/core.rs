@@ -1,7 +1,7 @@
 //! The core as a subject: requests and answers translated, nothing added and nothing repaired.
 
 use super::Subject;
-use super::permissions::OrdinaryUserDisk;
+use super::hooked_disk::HookedDisk;
 use crate::sandbox::Sandbox;
 use herma_core::disk::Disk;
 use herma_core::{Change, Clock, Config, Environment, Error, Manager, Outcome, RestoreOptions};
@@ -37,7 +37,17 @@ pub struct CoreSubject {
 impl CoreSubject {
     /// Opens the core.
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
-        let disk: Arc<dyn Disk> = Arc::new(OrdinaryUserDisk);
+        let disk = Arc::new(HookedDisk::of_an_ordinary_user());
+        CoreSubject::on_disk(disk, sandbox, settings, seconds)
+    }
+
+    /// Opens the core on a disk of the caller's.
+    pub fn on_disk(
+        disk: Arc<dyn Disk>,
+        sandbox: &Sandbox,
+        settings: &Settings,
+        seconds: i64,
+    ) -> Self {
         let clock = Arc::new(SetClock(AtomicI64::new(seconds)));
         let environment = Environment {
             home: sandbox.home(),

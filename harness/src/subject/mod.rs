@@ -1,9 +1,10 @@
 //! The one seam between the harness and whatever is judged.
 
 mod core;
-mod permissions;
+mod hooked_disk;
 
 pub use self::core::CoreSubject;
+pub use hooked_disk::{Call, Hook, HookedDisk};
 
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};

@@ -151,8 +151,8 @@ pub fn restored(
     };
     match undo {
         Undo::Taken(id) | Undo::Newest(id) if changed => {
-            let taken = if matches!(undo, Undo::Taken(_)) { "was saved" } else { "already was" };
-            page.line(format_args!("The state before {taken} as checkpoint {}", short(style, id)));
+            let saved = if matches!(undo, Undo::Taken(_)) { "was saved" } else { "is in the list" };
+            page.line(format_args!("The state before {saved} as checkpoint {}", short(style, id)));
             let id = id.get(..SHORT).unwrap_or(id);
             page.line(format_args!("To undo: herma rollback {id} --exact{dir}"));
         }

@@ -189,7 +189,11 @@ pub fn bugs(seed: u64) -> ExitCode {
     for bug in planted::catalogue() {
         match planted::hunt(bug, seed, &scratch) {
             Ok(score) => {
-                all_found &= score.is_right(bug);
+                let right = score.is_right(bug);
+                all_found &= right;
+                if let (false, Some((_, shrunk))) = (right, &score.found) {
+                    say(&report::counterexample(&shrunk.history, &shrunk.divergence));
+                }
                 say(&score.line(bug));
             }
             Err(error) => return fail(&format!("{error}; no verdict is given"), NO_VERDICT),

@@ -1,0 +1,132 @@
+//! The system's disk with a hook before every call: the hook may make the call fail, or do
+//! something to the disk first.
+
+use herma_core::disk::{Disk, Held, Sharing, Stat, SystemDisk};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+/// What is about to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Disk::stat`].
+    Stat,
+    /// [`Disk::list`].
+    List,
+    /// [`Disk::read`].
+    Read,
+    /// [`Disk::read_link`].
+    ReadLink,
+    /// [`Disk::write_new`].
+    WriteNew,
+    /// [`Disk::make_link`].
+    MakeLink,
+    /// [`Disk::make_directory`].
+    MakeDirectory,
+    /// [`Disk::rename`], with the path it moves from.
+    Rename,
+    /// [`Disk::set_mode`].
+    SetMode,
+    /// [`Disk::remove_file`].
+    RemoveFile,
+    /// [`Disk::remove_directory`].
+    RemoveDirectory,
+    /// [`Disk::sync_directory`].
+    SyncDirectory,
+    /// [`Disk::try_lock`].
+    TryLock,
+}
+
+/// What runs before each call.
+pub type Hook = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
+
+/// The file system of this machine, with a hook.
+pub struct HookedDisk {
+    hook: Box<Hook>,
+}
+
+impl HookedDisk {
+    /// A disk on which `hook` runs before each call, and fails it by failing.
+    pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        HookedDisk { hook: Box::new(hook) }
+    }
+
+    /// A disk on which a missing right to read is felt by everyone. The system lets root read
+    /// every file, so that a run as root would never meet an unreadable one.
+    pub fn of_an_ordinary_user() -> Self {
+        HookedDisk::new(|call, path| {
+            let reads = matches!(call, Call::Read | Call::List);
+            if reads && SystemDisk.stat(path).is_ok_and(|stat| stat.mode & 0o400 == 0) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Disk for HookedDisk {
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        (self.hook)(Call::Stat, path)?;
+        SystemDisk.stat(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        (self.hook)(Call::List, path)?;
+        SystemDisk.list(path)
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
+        (self.hook)(Call::Read, path)?;
+        SystemDisk.read(path, limit)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
+        (self.hook)(Call::ReadLink, path)?;
+        SystemDisk.read_link(path)
+    }
+
+    fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        (self.hook)(Call::WriteNew, path)?;
+        SystemDisk.write_new(path, content, mode)
+    }
+
+    fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
+        (self.hook)(Call::MakeLink, path)?;
+        SystemDisk.make_link(target, path)
+    }
+
+    fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        (self.hook)(Call::MakeDirectory, path)?;
+        SystemDisk.make_directory(path, mode)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (self.hook)(Call::Rename, from)?;
+        SystemDisk.rename(from, to)
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        (self.hook)(Call::SetMode, path)?;
+        SystemDisk.set_mode(path, mode)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        (self.hook)(Call::RemoveFile, path)?;
+        SystemDisk.remove_file(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        (self.hook)(Call::RemoveDirectory, path)?;
+        SystemDisk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        (self.hook)(Call::SyncDirectory, path)?;
+        SystemDisk.sync_directory(path)
+    }
+
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>> {
+        (self.hook)(Call::TryLock, path)?;
+        SystemDisk.try_lock(path, sharing)
+    }
+}
