@@ -39,19 +39,25 @@ pub fn one_back(history: &History, at: usize) -> Option<History> {
 /// Simpler forms of one operation, the simplest first.
 pub fn simpler(operation: &Operation) -> Vec<Operation> {
     let mut proposals = proposals(operation);
-    let each = matches!(operation, Operation::RestoreEach { .. });
-    // One restore says more about a failure than many, though it takes more words.
-    let one = |proposal: &Operation| each && matches!(proposal, Operation::Restore { .. });
-    proposals.retain(|proposal| one(proposal) || weight(proposal) < weight(operation));
+    proposals.retain(|proposal| weight(proposal) < weight(operation));
     proposals.sort_by_cached_key(weight);
     proposals
 }
 
-/// How much there is to read in an operation.
-fn weight(operation: &Operation) -> (usize, usize) {
+/// How much there is to understand in an operation: first what it depends on besides its own
+/// words, then how much there is to read.
+fn weight(operation: &Operation) -> (usize, usize, usize) {
+    // The turn decides about one, the whole history about another, a second path about a third.
+    let depends = matches!(
+        operation,
+        Operation::Ensure { .. }
+            | Operation::RestoreEach { .. }
+            | Operation::Edit(Edit::Rename { .. })
+    );
     let text = format!("{operation:?}");
     // Escaped bytes are harder on a reader than their length says.
-    (text.len() + 4 * text.matches('\\').count(), text.bytes().map(usize::from).sum())
+    let length = text.len() + 4 * text.matches('\\').count();
+    (usize::from(depends), length, text.bytes().map(usize::from).sum())
 }
 
 fn proposals(operation: &Operation) -> Vec<Operation> {
@@ -65,7 +71,8 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
             let dirs = paths(&dir).into_iter();
             let mut all: Vec<_> =
                 dirs.map(|dir| Operation::Ensure { dir, reason: reason.clone() }).collect();
-            all.push(Operation::Ensure { dir, reason: "r".into() });
+            all.push(Operation::Ensure { dir: dir.clone(), reason: "r".into() });
+            all.push(Operation::Checkpoint { dir, reason: "r".into() });
             all
         }
         Operation::Checkpoint { dir, reason } => {
@@ -187,6 +194,11 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
             let sources = paths(&from).into_iter();
             let mut all: Vec<_> =
                 sources.map(|from| Edit::Rename { from, to: to.clone() }).collect();
+            all.extend(["", "1"].map(|content| Edit::Write {
+                path: to.clone(),
+                content: content.into(),
+                executable: false,
+            }));
             all.extend(paths(&to).into_iter().map(|to| Edit::Rename { from: from.clone(), to }));
             all
         }

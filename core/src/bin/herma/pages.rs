@@ -139,28 +139,36 @@ pub fn restored(
     for (word, tone, text) in rows {
         page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
     }
-    page.blank();
+    let footer = footer(style, changed, restored, undo, &named(project, is_named));
+    if !footer.0.is_empty() {
+        page.blank();
+    }
+    (page.0 + &footer.0).into_bytes()
+}
+
+/// How the project is named in a command that is to be typed in the same place.
+fn named(project: &Path, is_named: bool) -> String {
+    if !is_named {
+        return String::new();
+    }
+    format!(" --dir {}", shell_word(project.as_os_str().as_bytes()))
+}
+
+/// What to do next, and where the state before is.
+fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: &str) -> Page {
+    let mut page = Page::default();
     // Where no checkpoint could be taken, not even an exact restore removes anything.
     if !restored.left.is_empty() && restored.forced_past.is_none() {
         page.line("What is left was created since; --exact removes it");
     }
-    let dir = if is_named {
-        format!(" --dir {}", shell_word(project.as_os_str().as_bytes()))
-    } else {
-        String::new()
-    };
     match undo {
-        Undo::Taken(id) | Undo::Newest(id) if changed => {
-            let saved = if matches!(undo, Undo::Taken(_)) { "was saved" } else { "is in the list" };
-            page.line(format_args!("The state before {saved} as checkpoint {}", short(style, id)));
-            let id = id.get(..SHORT).unwrap_or(id);
-            page.line(format_args!("To undo: herma rollback {id} --exact{dir}"));
-        }
         Undo::Taken(id) => {
-            page.line(format_args!(
-                "The state before was saved as checkpoint {}",
-                short(style, id)
-            ));
+            let id = short(style, id);
+            page.line(format_args!("The state before was saved as checkpoint {id}"));
+        }
+        Undo::Newest(id) if changed => {
+            let id = short(style, id);
+            page.line(format_args!("The state before is in the list as checkpoint {id}"));
         }
         Undo::Impossible(why) => {
             let why = line(why.as_bytes());
@@ -174,7 +182,14 @@ pub fn restored(
         }
         Undo::Newest(_) | Undo::WasGone => {}
     }
-    page.0.into_bytes()
+    if let Undo::Taken(id) | Undo::Newest(id) = undo
+        && changed
+    {
+        // Exact, since a file that was brought back is one more than there was before.
+        let id = id.get(..SHORT).unwrap_or(id);
+        page.line(format_args!("To undo: herma rollback {id} --exact{named}"));
+    }
+    page
 }
 
 /// One row for each path of the answer.
