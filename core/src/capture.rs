@@ -125,7 +125,7 @@ impl Capture<'_> {
             return Ok(Read::Skip(too_large(cap)));
         }
         let blob = match keep {
-            Some(objects) => objects.write(Kind::Blob, &content)?,
+            Some(objects) => objects.add(Kind::Blob, &content)?,
             None => id_of(Kind::Blob, &content)?,
         };
         let mode = stat.as_ref().map_or(Mode::Link, mode_of);

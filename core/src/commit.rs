@@ -37,7 +37,7 @@ pub fn write(
         "tree {tree}\n{parent}author {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} \
          +0000\n\n{reason}\n"
     );
-    objects.write(Kind::Commit, text.as_bytes())
+    objects.add(Kind::Commit, text.as_bytes())
 }
 
 /// Reads the checkpoint `id`.

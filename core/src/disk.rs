@@ -80,6 +80,11 @@ impl From<&fs::Metadata> for Stat {
     }
 }
 
+/// Whether an error says that nothing stands at a path, rather than that it could not be seen.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// How a lock is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {

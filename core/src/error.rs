@@ -13,13 +13,19 @@ pub type Code = &'static str;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The directory is the file system's root.
-    #[error("the file system's root is never checkpointed; name a project directory")]
+    #[error(
+        "the file system's root is never checkpointed; nothing was changed: name a project directory"
+    )]
     ScopeRoot,
     /// The directory is the home directory.
-    #[error("{0:?} is the home directory, which is never checkpointed; name a project inside it")]
+    #[error(
+        "{0:?} is the home directory, which is never checkpointed; nothing was changed: name a project inside it"
+    )]
     ScopeHome(PathBuf),
     /// The directory lies inside the checkpoint base.
-    #[error("{0:?} lies inside the checkpoint store, which is never checkpointed into itself")]
+    #[error(
+        "{0:?} lies inside the checkpoint store, which is never checkpointed into itself; nothing was changed"
+    )]
     ScopeBase(PathBuf),
     /// The directory holds more files than the limit.
     #[error(
@@ -40,20 +46,20 @@ pub enum Error {
     NotADirectory(PathBuf),
     /// The target is neither a number nor an id.
     #[error(
-        "{0:?} names no checkpoint: give a number of the list or 4 to 64 digits of an id; nothing \
+        "\"{0}\" names no checkpoint: give a number of the list or 4 to 64 digits of an id; nothing \
          was changed"
     )]
     BadTarget(String),
     /// The target is well formed and no checkpoint of this project.
     #[error(
-        "this project has no checkpoint {0:?}; nothing was changed: see the list for those it has"
+        "this project has no checkpoint \"{0}\"; nothing was changed: see the list for those it has"
     )]
     UnknownCheckpoint(String),
     /// The short id stands for more than one checkpoint.
-    #[error("{0:?} stands for more than one checkpoint; nothing was changed: give more digits")]
+    #[error("\"{0}\" stands for more than one checkpoint; nothing was changed: give more digits")]
     AmbiguousCheckpoint(String),
     /// The path is empty, absolute or leaves the project.
-    #[error("{path:?} {why}; nothing was changed: give a path inside the project")]
+    #[error("\"{path}\" {why}; nothing was changed: give a path inside the project")]
     BadPath {
         /// The path as given.
         path: String,
@@ -61,10 +67,10 @@ pub enum Error {
         why: &'static str,
     },
     /// The checkpoint has no such file.
-    #[error("the checkpoint holds no file {0:?}; nothing was changed")]
+    #[error("the checkpoint holds no file \"{0}\"; nothing was changed")]
     NotInCheckpoint(String),
     /// Restoring the file would destroy something that no checkpoint holds.
-    #[error("restoring {path:?} would destroy {what}; nothing was changed: move it away first")]
+    #[error("restoring \"{path}\" would destroy {what}; nothing was changed: move it away first")]
     WouldOverwrite {
         /// The path as given.
         path: String,
@@ -73,7 +79,7 @@ pub enum Error {
     },
     /// The pre-rollback checkpoint could not be taken.
     #[error(
-        "no pre-rollback checkpoint could be taken, so nothing was restored ({0}); force it to go on without"
+        "no pre-rollback checkpoint could be taken, so nothing was restored ({0}); a full restore can be forced past that"
     )]
     NoSafetyCheckpoint(#[source] Box<Error>),
     /// The stored checkpoint cannot be read, or names paths that must not be written.

@@ -18,12 +18,14 @@ mod lock;
 mod manager;
 mod metadata;
 mod objects;
+mod pack;
 mod patch;
 mod path;
 mod project;
 mod refs;
 mod report;
 mod restore;
+mod rollback;
 mod snapshot;
 mod status;
 mod store;
@@ -32,8 +34,10 @@ mod walk;
 
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
-pub use manager::{Manager, RestoreOptions};
+pub use manager::Manager;
 pub use project::{project_directory, project_of_file};
 pub use report::{
-    Change, Diff, DiffEntry, Listed, Outcome, ProjectStatus, Remark, Restored, Stats, Status, Taken,
+    Change, Diff, DiffEntry, Listed, Outcome, ProjectState, ProjectStatus, Remark, Restored, Stats,
+    Status, Taken,
 };
+pub use rollback::RestoreOptions;

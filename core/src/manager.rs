@@ -10,8 +10,7 @@ use crate::objects::{Kind, Objects};
 use crate::patch::{self, Compared};
 use crate::path::{on_disk, shown};
 use crate::project::{Project, canonical};
-use crate::report::{Diff, Listed, Outcome, Restored, Stats, Status, Taken};
-use crate::restore::Restore;
+use crate::report::{Diff, Listed, Outcome, Stats, Status, Taken};
 use crate::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::{Store, replace_file, write_fresh};
 use crate::{metadata, refs, status, target};
@@ -19,22 +18,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a full restore goes about it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RestoreOptions {
-    /// Also remove files created since the checkpoint, those that the pre-rollback one holds.
-    pub exact: bool,
-    /// Go on when no pre-rollback checkpoint can be taken.
-    pub force: bool,
-}
-
 /// Takes, lists, compares and restores checkpoints. It remembers which projects had their
 /// automatic checkpoint in this turn, and nothing else.
 pub struct Manager {
-    disk: Arc<dyn Disk>,
+    pub(crate) disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     environment: Environment,
-    config: Config,
+    pub(crate) config: Config,
     slots_used: BTreeSet<String>,
 }
 
@@ -135,36 +125,13 @@ impl Manager {
         })
     }
 
-    /// Brings a checkpoint back, after taking one of the state that this changes.
-    ///
-    /// # Errors
-    /// A refusal changes nothing; what goes wrong after the first change is in the answer.
-    pub fn restore(&self, dir: &Path, target: &[u8], options: RestoreOptions) -> Result<Restored> {
-        self.bring_back(dir, target, Extent::All(options))
-    }
-
-    /// Brings one file of a checkpoint back and touches no other path.
-    ///
-    /// # Errors
-    /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
-    /// without touching another.
-    pub fn restore_file(&self, dir: &Path, target: &[u8], path: &[u8]) -> Result<Restored> {
-        self.bring_back(dir, target, Extent::One(&literal_path(path)?))
-    }
-
     /// Every project of the store, and what the store costs.
     ///
     /// # Errors
     /// A damaged or busy store.
     pub fn status(&self) -> Result<Status> {
-        status::of(self.disk.as_ref(), &self.base())
+        status::of(self.disk.as_ref(), &self.base(), self.config.max_snapshots.max(1))
     }
-}
-
-/// How much of a checkpoint is brought back.
-enum Extent<'a> {
-    All(RestoreOptions),
-    One(&'a [u8]),
 }
 
 /// Taking a checkpoint.
@@ -179,7 +146,7 @@ impl Manager {
     }
 
     /// Takes a checkpoint while the project's lock is held, and answers what it read as well.
-    fn take_locked(
+    pub(crate) fn take_locked(
         &self,
         store: &Store<'_>,
         objects: &mut Objects<'_>,
@@ -199,6 +166,7 @@ impl Manager {
                     Outcome::Unchanged
                 } else {
                     let id = commit::write(objects, tree, tip, self.clock.seconds(), reason)?;
+                    objects.flush()?;
                     refs::advance(store.disk, &store.path, &project.hash, tip, id)?;
                     Outcome::Created { id: id.to_string() }
                 }
@@ -215,7 +183,7 @@ impl Manager {
         Ok((Taken { outcome, skipped: captured.skipped }, captured.snapshot))
     }
 
-    fn capture<'a>(
+    pub(crate) fn capture<'a>(
         &'a self,
         project: &'a Project,
         index: &'a Index,
@@ -232,7 +200,7 @@ impl Manager {
     }
 
     /// What is in the project now, without storing anything of it; nothing where it is gone.
-    fn look(&self, store: &Store<'_>, project: &Project) -> Result<Captured> {
+    pub(crate) fn look(&self, store: &Store<'_>, project: &Project) -> Result<Captured> {
         match project.check_directory(self.disk.as_ref()) {
             Err(Error::MissingDirectory(_)) => Ok(Captured::default()),
             Err(error) => Err(error),
@@ -241,7 +209,7 @@ impl Manager {
     }
 
     /// An index that cannot be read only costs time.
-    fn load_index(&self, store: &Store<'_>, project: &Project) -> Index {
+    pub(crate) fn load_index(&self, store: &Store<'_>, project: &Project) -> Index {
         let path = index_path(store, project);
         let read = self.disk.read(&path, INDEX_BYTES_MAX);
         read.map(|(bytes, stat)| Index::parse(&bytes, stat.modified)).unwrap_or_default()
@@ -261,94 +229,6 @@ impl Manager {
         store.disk.remove_file(&path).context("removing", &path)?;
         stat.map(|stat| stat.modified)
     }
-}
-
-fn index_path(store: &Store<'_>, project: &Project) -> PathBuf {
-    store.path.join("indexes").join(&project.hash)
-}
-
-/// Bringing one back.
-impl Manager {
-    fn bring_back(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
-        let disk = self.disk.as_ref();
-        let project = self.project(dir);
-        let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
-        let mut objects = store.objects()?;
-        let history = self.history(&store, &objects, &project)?;
-        // Found before the pre-rollback checkpoint is taken, so that this cannot evict it.
-        let checkpoint = target::find(&history, target)?;
-        let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
-        let gone = match project.check_directory(disk) {
-            Err(Error::MissingDirectory(_)) => true,
-            Err(error) => return Err(error),
-            Ok(()) => false,
-        };
-        let _lock = store.lock_project(&project.hash)?;
-        if let Extent::One(path) = extent {
-            // Looked at before anything is stored, since a refusal must change nothing.
-            let current = if gone { Snapshot::new() } else { self.look_at_all(&project)? };
-            self.restore_into(&project, &objects, &current, &wanted).check_one(path)?;
-        }
-        let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
-        let safety = if gone {
-            Ok((None, Snapshot::new()))
-        } else {
-            self.take_safety(&store, &mut objects, &project, &reason)
-        };
-        let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
-        let (safety, current, forced_past) = match safety {
-            Ok((safety, current)) => (safety, current, None),
-            Err(error) if force => (None, self.look_at_all(&project)?, Some(error.to_string())),
-            Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
-        };
-        // The objects of the pre-rollback checkpoint are not needed to restore another.
-        let restore = self.restore_into(&project, &objects, &current, &wanted);
-        let report = match extent {
-            // Without a pre-rollback checkpoint nothing is held that could be removed.
-            Extent::All(options) => restore.all(options.exact && forced_past.is_none())?,
-            Extent::One(path) => restore.one(path)?,
-        };
-        Ok(Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report })
-    }
-
-    fn take_safety(
-        &self,
-        store: &Store<'_>,
-        objects: &mut Objects<'_>,
-        project: &Project,
-        reason: &str,
-    ) -> Result<(Option<String>, Snapshot)> {
-        let (taken, current) = self.take_locked(store, objects, project, reason)?;
-        match taken.outcome {
-            Outcome::Created { id } => Ok((Some(id), current)),
-            _ => Ok((None, current)),
-        }
-    }
-
-    /// What is in the project now, however many files that are.
-    fn look_at_all(&self, project: &Project) -> Result<Snapshot> {
-        let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
-        let nothing_known = Index::default();
-        let capture = self.capture(project, &nothing_known, None);
-        Capture { config: &boundless, ..capture }.run(None).map(|captured| captured.snapshot)
-    }
-
-    fn restore_into<'a>(
-        &'a self,
-        project: &'a Project,
-        objects: &'a Objects<'a>,
-        current: &'a Snapshot,
-        target: &'a Snapshot,
-    ) -> Restore<'a> {
-        Restore {
-            disk: self.disk.as_ref(),
-            root: &project.directory,
-            base: self.base(),
-            objects,
-            current,
-            target,
-        }
-    }
 
     /// The bytes of a captured path as they are on the disk now.
     fn read_again(&self, project: &Project, path: &[u8], item: &Item) -> Result<Vec<u8>> {
@@ -361,17 +241,21 @@ impl Manager {
     }
 }
 
+fn index_path(store: &Store<'_>, project: &Project) -> PathBuf {
+    store.path.join("indexes").join(&project.hash)
+}
+
 /// What the public operations share.
 impl Manager {
-    fn base(&self) -> PathBuf {
+    pub(crate) fn base(&self) -> PathBuf {
         canonical(self.disk.as_ref(), &self.environment.base)
     }
 
-    fn project(&self, dir: &Path) -> Project {
+    pub(crate) fn project(&self, dir: &Path) -> Project {
         Project::resolve(self.disk.as_ref(), &self.environment, dir)
     }
 
-    fn history(
+    pub(crate) fn history(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,
@@ -382,35 +266,9 @@ impl Manager {
     }
 }
 
-fn no_checkpoint(target: &[u8]) -> Error {
+pub(crate) fn no_checkpoint(target: &[u8]) -> Error {
     // The same refusals as with an empty list, so that a malformed target is told apart.
     target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
-}
-
-fn literal_path(typed: &[u8]) -> Result<Vec<u8>> {
-    let refused = |why| Err(Error::BadPath { path: shown(typed), why });
-    if typed.is_empty() {
-        return refused("is empty");
-    }
-    if typed.starts_with(b"/") {
-        return refused("is absolute");
-    }
-    if typed.contains(&0) {
-        return refused("holds a NUL");
-    }
-    let mut components: Vec<&[u8]> = Vec::new();
-    for component in typed.split(|byte| *byte == b'/') {
-        match component {
-            b"" | b"." => {}
-            b".." if components.pop().is_none() => return refused("leaves the project"),
-            b".." => {}
-            name => components.push(name),
-        }
-    }
-    if components.is_empty() {
-        return refused("names the project itself");
-    }
-    Ok(components.join(&b'/'))
 }
 
 fn stats(objects: &Objects<'_>, before: &Checkpoint, after: &Checkpoint) -> Result<Stats> {

@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 use crate::project::Project;
 use crate::store::{replace_file, write_fresh};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More bytes than any metadata takes.
 const METADATA_BYTES_MAX: u64 = 1024 * 1024;
@@ -16,10 +17,23 @@ const METADATA_BYTES_MAX: u64 = 1024 * 1024;
 pub struct Metadata {
     /// Its canonical directory. A path that is not UTF-8 is shown with replacement characters.
     pub workdir: String,
+    /// The same as bytes, where it is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir_bytes: Option<Vec<u8>>,
     /// The first checkpoint, in seconds since the epoch.
     pub created_at: f64,
     /// The last one, in seconds since the epoch.
     pub last_touch: f64,
+}
+
+impl Metadata {
+    /// The project's directory.
+    pub fn directory(&self) -> PathBuf {
+        match &self.workdir_bytes {
+            Some(bytes) => PathBuf::from(OsStr::from_bytes(bytes)),
+            None => PathBuf::from(&self.workdir),
+        }
+    }
 }
 
 /// What is stored of the project of that hash; none where that is missing or unreadable.
@@ -33,8 +47,10 @@ pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
 pub fn touch(disk: &dyn Disk, store: &Path, project: &Project, seconds: i64) -> Result<()> {
     let now = seconds as f64;
     let before = read(disk, store, &project.hash);
+    let bytes = project.directory.as_os_str().as_bytes();
     let metadata = Metadata {
-        workdir: String::from_utf8_lossy(project.directory.as_os_str().as_bytes()).into_owned(),
+        workdir: String::from_utf8_lossy(bytes).into_owned(),
+        workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
         created_at: before.map_or(now, |before| before.created_at),
         last_touch: now,
     };

@@ -5,6 +5,8 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
+use crate::pack;
+use crate::store::{replace_file, write_new_named};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use git2::{Odb, OdbLookupFlags, Oid};
@@ -50,16 +52,19 @@ fn unusable(path: &Path, error: &git2::Error) -> Error {
     Error::StoreUnusable { path: path.to_owned(), why: error.message().to_owned() }
 }
 
-/// How many names are tried for a new object's temporary file: more than processes that died
-/// over the same object.
-const TEMPORARY_NAMES_MAX: usize = 1_000;
+/// Fewer new objects than this are stored one by one, where git finds and collects them best.
+const PACK_OBJECTS_MIN: usize = 64;
+/// New objects are stored before they take more memory than this, in bytes.
+const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The objects of one store, as they were when it was opened and with what was written since.
+/// The objects of one store, as they were when it was opened and with what was added since.
 pub struct Objects<'a> {
     disk: &'a dyn Disk,
     directory: PathBuf,
     stored: Odb<'static>,
-    written: HashSet<Oid>,
+    added: HashSet<Oid>,
+    pending: Vec<(Oid, Kind, Vec<u8>)>,
+    pending_bytes: usize,
 }
 
 impl<'a> Objects<'a> {
@@ -71,12 +76,19 @@ impl<'a> Objects<'a> {
             why: "its path is not UTF-8".into(),
         })?;
         stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
-        Ok(Objects { disk, directory, stored, written: HashSet::new() })
+        Ok(Objects {
+            disk,
+            directory,
+            stored,
+            added: HashSet::new(),
+            pending: Vec::new(),
+            pending_bytes: 0,
+        })
     }
 
-    /// Whether the object is stored already.
-    pub fn has(&self, id: Oid) -> bool {
-        self.written.contains(&id) || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
+    /// Whether the object is stored or added already.
+    fn has(&self, id: Oid) -> bool {
+        self.added.contains(&id) || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
     }
 
     /// The bytes of an object of that kind.
@@ -89,50 +101,63 @@ impl<'a> Objects<'a> {
         Ok(object.data().to_vec())
     }
 
-    /// Stores an object unless it is there already; it is durable when this returns.
-    pub fn write(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
+    /// Adds an object unless it is there already. It is stored by the next [`Objects::flush`].
+    pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes)?;
         if !self.has(id) {
-            self.write_loose(id, kind, bytes)?;
-            self.written.insert(id);
+            self.added.insert(id);
+            self.pending.push((id, kind, bytes.to_vec()));
+            self.pending_bytes += bytes.len();
+            if self.pending_bytes > PENDING_BYTES_MAX {
+                self.flush()?;
+            }
         }
         Ok(id)
     }
 
-    fn write_loose(&self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
+    /// Stores what was added; it is durable when this returns. Nothing may point at an added
+    /// object before.
+    pub fn flush(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        if pending.len() >= PACK_OBJECTS_MIN {
+            return self.store_packed(&pending);
+        }
+        pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
+    }
+
+    fn store_packed(&self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<()> {
+        let folder = self.directory.join("pack");
+        let packed = pack::pack(pending).context("packing objects for", &folder)?;
+        // Git reads a pack once its index is there, so that comes last.
+        for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
+            let path = folder.join(format!("pack-{}.{extension}", packed.name));
+            let fresh = self.write_temporary(&format!("{}_{extension}", packed.name), bytes)?;
+            replace_file(self.disk, &fresh, &path)?;
+        }
+        Ok(())
+    }
+
+    fn store_loose(&self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
         let digits = id.to_string();
         let folder = self.directory.join(&digits[..2]);
         let path = folder.join(&digits[2..]);
         let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
-        let temporary = self.write_temporary(&digits, &compressed)?;
-        match self.disk.rename(&temporary, &path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                match self.disk.make_directory(&folder, 0o700) {
-                    Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-                    _ => self.disk.rename(&temporary, &path),
-                }
+        match self.disk.make_directory(&folder, 0o700) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => {
+                made.context("making", &folder)?;
+                let parent = &self.directory;
+                self.disk.sync_directory(parent).context("making a folder in", parent)?;
             }
-            renamed => renamed,
         }
-        .context("storing an object as", &path)?;
-        self.disk.sync_directory(&folder).context("storing an object in", &folder)
+        let fresh = self.write_temporary(&digits, &compressed)?;
+        replace_file(self.disk, &fresh, &path)
     }
 
     /// Git takes files of this name for leftovers and sweeps them up.
-    fn write_temporary(&self, digits: &str, content: &[u8]) -> Result<PathBuf> {
-        for attempt in 0..TEMPORARY_NAMES_MAX {
-            let path = self.directory.join(format!("tmp_obj_{digits}_{attempt}"));
-            match self.disk.write_new(&path, content, 0o400) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    // The half of a file is of no use to anyone; failing to remove it is no news.
-                    let _ = self.disk.remove_file(&path);
-                    return Err(error).context("writing an object to", &path);
-                }
-                Ok(()) => return Ok(path),
-            }
-        }
-        Err(Error::Busy(self.directory.clone()))
+    fn write_temporary(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
+        write_new_named(self.disk, &self.directory, &format!("tmp_obj_{name}"), content, 0o400)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which directory is a project: its canonical path, its hash, and what is out of scope.
 
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, Kind, is_absence};
 use crate::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -62,7 +62,11 @@ impl Project {
         match disk.stat(&self.directory) {
             Ok(stat) if stat.kind == Kind::Directory => Ok(()),
             Ok(_) => Err(Error::NotADirectory(self.directory.clone())),
-            Err(_) => Err(Error::MissingDirectory(self.directory.clone())),
+            // Only this is evidence that it is gone; anything else may pass.
+            Err(error) if is_absence(&error) => {
+                Err(Error::MissingDirectory(self.directory.clone()))
+            }
+            Err(error) => Err(error).context("looking at", &self.directory),
         }
     }
 }

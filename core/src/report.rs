@@ -106,7 +106,8 @@ pub struct Diff {
     pub entries: Vec<DiffEntry>,
     /// Their lines together.
     pub stats: Stats,
-    /// The change as a patch that git can apply; serialized with what is no UTF-8 replaced.
+    /// The change as a patch that git can apply, but for binary files, which it only names;
+    /// serialized with what is no UTF-8 replaced.
     #[serde(serialize_with = "lossy")]
     pub patch: Vec<u8>,
 }
@@ -144,12 +145,24 @@ pub struct ProjectStatus {
     pub hash: String,
     /// Its directory, as far as the metadata says.
     pub workdir: Option<String>,
-    /// How many checkpoints it has.
-    pub checkpoints: usize,
+    /// How many checkpoints can be listed; none where its history is damaged.
+    pub checkpoints: Option<usize>,
     /// When it was last used, in seconds since the epoch.
     pub last_touch: Option<i64>,
-    /// Whether its directory is there.
-    pub live: bool,
+    /// What is known of its directory.
+    pub state: ProjectState,
+}
+
+/// What is known of the directory of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectState {
+    /// It is there.
+    Live,
+    /// It is gone, and the directory it was in is there.
+    Orphan,
+    /// It cannot be seen, or its path is not known.
+    Unknown,
 }
 
 /// The store as a whole.

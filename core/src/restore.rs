@@ -5,7 +5,7 @@
 //! through a symbolic link. A path is written beside its place and moved onto it, so that it is
 //! whole at every moment and other names of the same inode keep their bytes.
 
-use crate::disk::{Disk, Kind as FileKind, Stat};
+use crate::disk::{Disk, Kind as FileKind, Stat, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IgnoreFile};
 use crate::objects::{Kind, Objects, id_of};
@@ -66,7 +66,7 @@ impl Restore<'_> {
     /// Only before anything was changed. Afterwards what goes wrong is in the answer.
     pub fn all(&self, exact: bool) -> Result<Restored> {
         let ignores = self.target_ignores()?;
-        let mut report = Restored { undoes_turn: true, ..Restored::default() };
+        let mut report = Restored::default();
         for (path, item) in self.target {
             if self.current.get(path) == Some(item) {
                 continue;
@@ -91,6 +91,8 @@ impl Restore<'_> {
             }
         }
         self.verify(&mut report);
+        // The conversation goes back only together with the files.
+        report.undoes_turn = report.failed.is_empty();
         for list in [&mut report.restored, &mut report.removed, &mut report.left] {
             list.sort_unstable();
         }
@@ -117,7 +119,8 @@ impl Restore<'_> {
     /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::WouldOverwrite`].
     pub fn check_one(&self, path: &[u8]) -> Result<Item> {
         for ancestor in ancestors(path) {
-            match self.stat(ancestor).map(|stat| stat.kind) {
+            let kind = self.kind(ancestor).context("looking at", &on_disk(self.root, ancestor))?;
+            match kind {
                 None => break,
                 Some(FileKind::Directory) => {}
                 Some(FileKind::Link) => {
@@ -132,7 +135,7 @@ impl Restore<'_> {
         }
         let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
         let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
-        match self.stat(path).map(|stat| stat.kind) {
+        match self.kind(path).context("looking at", &on_disk(self.root, path))? {
             None => Ok(*item),
             Some(FileKind::Directory) if self.content(path).is_some_and(|all| all.is_empty()) => {
                 Ok(*item)
@@ -143,8 +146,16 @@ impl Restore<'_> {
         }
     }
 
-    fn stat(&self, path: &[u8]) -> Option<Stat> {
-        self.disk.stat(&on_disk(self.root, path)).ok()
+    /// What stands at a path. That it cannot be seen is no sign that nothing does.
+    fn stat(&self, path: &[u8]) -> io::Result<Option<Stat>> {
+        match self.disk.stat(&on_disk(self.root, path)) {
+            Err(error) if is_absence(&error) => Ok(None),
+            stat => stat.map(Some),
+        }
+    }
+
+    fn kind(&self, path: &[u8]) -> io::Result<Option<FileKind>> {
+        self.stat(path).map(|stat| stat.map(|stat| stat.kind))
     }
 
     fn target_ignores(&self) -> Result<TargetIgnores> {
@@ -171,7 +182,7 @@ impl Restore<'_> {
             return None;
         }
         for ancestor in ancestors(path) {
-            match self.stat(ancestor).map(|stat| stat.kind) {
+            match self.kind(ancestor).ok()? {
                 None => return Some(Vec::new()),
                 Some(FileKind::Directory) => {}
                 Some(_) => {
@@ -179,7 +190,7 @@ impl Restore<'_> {
                 }
             }
         }
-        match self.stat(path).map(|stat| stat.kind) {
+        match self.kind(path).ok()? {
             None => Some(Vec::new()),
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;
@@ -196,7 +207,7 @@ impl Restore<'_> {
         while let Some(directory) = pending.pop() {
             for name in self.disk.list(&on_disk(self.root, &directory)).ok()? {
                 let path = join(&directory, name.as_bytes());
-                match self.stat(&path)?.kind {
+                match self.kind(&path).ok()?? {
                     FileKind::Directory => pending.push(path),
                     _ => found.push(path),
                 }
@@ -213,10 +224,7 @@ impl Restore<'_> {
     /// What stands at `path` as a checkpoint would record it; none for nothing or no file.
     fn found(&self, path: &[u8]) -> io::Result<Option<Item>> {
         let full = on_disk(self.root, path);
-        let stat = match self.disk.stat(&full) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            stat => stat?,
-        };
+        let Some(stat) = self.stat(path)? else { return Ok(None) };
         let (mode, content) = match stat.kind {
             FileKind::File => {
                 let mode = if stat.executable() { Mode::Executable } else { Mode::Plain };
@@ -262,7 +270,7 @@ impl Restore<'_> {
     fn write(&self, path: &[u8], item: &Item, content: &[u8]) -> Result<()> {
         let full = on_disk(self.root, path);
         self.make_parents(path)?;
-        let before = self.disk.stat(&full).ok();
+        let before = self.stat(path).context("looking at", &full)?;
         if before.is_some_and(|stat| stat.kind == FileKind::Directory) {
             self.remove_empty_directories(&full)?;
         }
@@ -350,7 +358,7 @@ impl Restore<'_> {
         });
         report.removed.retain(|path| {
             // A directory may rightly stand where a removed file was.
-            let gone = self.stat(path).is_none_or(|stat| stat.kind == FileKind::Directory);
+            let gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
             if !gone {
                 wrong.push(Remark::new(path, "it is still there".into()));
             }

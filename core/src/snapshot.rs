@@ -128,7 +128,7 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
         bytes.push(0);
         bytes.extend_from_slice(entry.id.as_bytes());
     }
-    objects.write(Kind::Tree, &bytes)
+    objects.add(Kind::Tree, &bytes)
 }
 
 /// Reads the trees below `root`, the tree of checkpoint `id`.

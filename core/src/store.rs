@@ -64,17 +64,22 @@ pub struct Store<'a> {
     pub disk: &'a dyn Disk,
     /// The bare repository.
     pub path: PathBuf,
-    _lock: Lock,
+    /// None where another tool made the store, which has no locks until it is written here.
+    _lock: Option<Lock>,
 }
 
 impl<'a> Store<'a> {
     /// Opens the store below `base` to look at it; none where there is none.
     pub fn open(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
         let path = base.join("store");
-        if !is_directory(disk, &path)? || !is_directory(disk, &path.join("locks"))? {
+        if !is_directory(disk, &path)? {
             return Ok(None);
         }
-        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
+        let lock = if is_directory(disk, &path.join("locks"))? {
+            Some(lock::take(disk, &path.join("locks/store"), Sharing::Shared)?)
+        } else {
+            None
+        };
         Ok(Some(Store { disk, path, _lock: lock }))
     }
 
@@ -102,12 +107,14 @@ impl<'a> Store<'a> {
             }
         }
         let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
-        Ok(Store { disk, path, _lock: lock })
+        Ok(Store { disk, path, _lock: Some(lock) })
     }
 
     /// Holds the history of one project against every other process.
     pub fn lock_project(&self, hash: &str) -> Result<Lock> {
-        lock::take(self.disk, &self.path.join("locks").join(hash), Sharing::Exclusive)
+        let locks = self.path.join("locks");
+        make_private(self.disk, &locks)?;
+        lock::take(self.disk, &locks.join(hash), Sharing::Exclusive)
     }
 
     /// The objects of the store as they are now.
@@ -118,9 +125,20 @@ impl<'a> Store<'a> {
 
 /// Writes a new durable file beside the store's own, to be moved into place by [`replace_file`].
 pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
+    write_new_named(disk, &store.join("fresh"), name, content, 0o600)
+}
+
+/// Writes a new durable file in `folder` under a name that begins with `name`.
+pub fn write_new_named(
+    disk: &dyn Disk,
+    folder: &Path,
+    name: &str,
+    content: &[u8],
+    mode: u32,
+) -> Result<PathBuf> {
     for attempt in 0..FRESH_NAMES_MAX {
-        let path = store.join("fresh").join(format!("{name}-{attempt}"));
-        match disk.write_new(&path, content, 0o600) {
+        let path = folder.join(format!("{name}-{attempt}"));
+        match disk.write_new(&path, content, mode) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 // The half of a file is of no use to anyone; failing to remove it is no news.
@@ -130,7 +148,7 @@ pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) ->
             Ok(()) => return Ok(path),
         }
     }
-    Err(Error::Busy(store.join("fresh")))
+    Err(Error::Busy(folder.to_owned()))
 }
 
 /// Moves a fresh file to its place in one step and waits until that is durable.

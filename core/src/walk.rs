@@ -8,6 +8,7 @@ use crate::error::{Context, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::path::{join, on_disk};
 use crate::report::Remark;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -115,9 +116,14 @@ impl Walk<'_> {
             if full == self.bounds.base {
                 continue;
             }
-            // What vanished since the directory was read is simply not there.
-            let Ok(stat) = self.disk.stat(&full) else {
-                continue;
+            let stat = match self.disk.stat(&full) {
+                Ok(stat) => stat,
+                // What vanished since the directory was read is simply not there.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => {
+                    self.walked.skipped.push(Remark::new(&path, error.to_string()));
+                    continue;
+                }
             };
             if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
                 continue;

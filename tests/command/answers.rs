@@ -264,7 +264,7 @@ fn every_answer_is_also_given_to_programs() {
     assert_eq!((&restored["id"], &restored["undoes_turn"]), (&taken["id"], &false.into()));
     let status = world.herma(&["checkpoints", "--json"]).done().json();
     assert_eq!(status["projects"][0]["checkpoints"], 2);
-    assert_eq!(status["projects"][0]["live"], true);
+    assert_eq!(status["projects"][0]["state"], "live");
 }
 
 #[test]

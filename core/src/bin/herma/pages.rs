@@ -5,7 +5,7 @@
 
 use crate::text::{Style, Tone, ago, count, line, local_time, name, shell_word, size};
 use herma_core::{
-    Change, Diff, DiffEntry, Listed, Outcome, Remark, Restored, Stats, Status, Taken,
+    Change, Diff, DiffEntry, Listed, Outcome, ProjectState, Remark, Restored, Stats, Status, Taken,
 };
 use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -312,13 +312,18 @@ pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
 
 fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
     let rows = status.projects.iter().map(|project| {
-        let (workdir, state) = match &project.workdir {
-            Some(workdir) if project.live => (name(workdir.as_bytes()), "live"),
-            Some(workdir) => (name(workdir.as_bytes()), "orphan"),
-            None => (format!("unknown ({})", line(project.hash.as_bytes())), "unknown"),
+        let workdir = match &project.workdir {
+            Some(workdir) => name(workdir.as_bytes()),
+            None => format!("unknown ({})", line(project.hash.as_bytes())),
+        };
+        let state = match project.state {
+            ProjectState::Live => "live",
+            ProjectState::Orphan => "orphan",
+            ProjectState::Unknown => "unknown",
         };
         let touched = project.last_touch.map_or_else(|| "-".to_owned(), |time| ago(time, now));
-        (workdir, project.checkpoints, touched, state)
+        let checkpoints = project.checkpoints.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        (workdir, checkpoints, touched, state)
     });
     let rows: Vec<_> = rows.collect();
     let longest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or_default();
