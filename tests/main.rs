@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod command;
+mod docs;
 mod histories;
 mod hostile_input;
 mod ignore;

@@ -6,6 +6,7 @@
 //! rare ones have room.
 
 mod content;
+mod idiom;
 mod names;
 mod operation;
 
@@ -46,8 +47,12 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let real = workspace.is_some();
     (settings(real), any::<u32>()).prop_flat_map(move |(settings, swarm)| {
         let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());
+        let single = operation.prop_map(|operation| vec![operation]);
+        let fragment = prop_oneof![24 => single, 1 => idiom::idiom(settings.max_file_bytes)];
         let workspace = workspace.clone();
-        vec(operation, 1..=options.operations_max).prop_map(move |mut operations| {
+        vec(fragment, 1..=options.operations_max).prop_map(move |fragments| {
+            let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+            operations.truncate(options.operations_max);
             if workspace.is_some() {
                 // What a real tree is there for: every checkpoint of it comes back.
                 operations.push(Operation::RestoreEach { dir: "work/alpha".into() });

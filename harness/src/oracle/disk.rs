@@ -2,12 +2,11 @@
 //! nothing was to change?
 
 use super::{Checks, Judge};
-use crate::sandbox::manifest::Manifest;
+use crate::sandbox::manifest::{Manifest, Outline};
 use herma_model::bytes::{below, file_name, parent};
 use herma_model::expected::{Expected, ExpectedRestore, TakeKind};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{ByteString, Entry, Node, Request, World};
-use std::collections::BTreeMap;
 
 const JUDGE: Judge = Judge::Disk;
 
@@ -22,7 +21,7 @@ pub struct Look<'a> {
     /// The disk after.
     pub after: &'a Manifest,
     /// The store before and after, where it may not have changed.
-    pub store: Option<&'a (BTreeMap<ByteString, u64>, BTreeMap<ByteString, u64>)>,
+    pub store: Option<&'a (Outline, Outline)>,
 }
 
 /// Compares the disk with the world, which already is as a correct subject leaves it.

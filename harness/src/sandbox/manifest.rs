@@ -90,8 +90,11 @@ fn content(path: &Path, mode: u32) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The names, types and sizes of everything below `root`; empty where there is nothing.
-pub fn outline(root: &Path) -> io::Result<BTreeMap<ByteString, u64>> {
+/// The name and size of every path below a root; directories have size 0.
+pub type Outline = BTreeMap<ByteString, u64>;
+
+/// The outline of everything below `root`; empty where there is nothing.
+pub fn outline(root: &Path) -> io::Result<Outline> {
     let mut found = BTreeMap::new();
     let mut pending = vec![Vec::new()];
     while let Some(directory) = pending.pop() {

@@ -1,0 +1,90 @@
+//! Idioms: short runs of operations that belong together, for situations that single operations
+//! drawn at random meet too seldom.
+
+use super::{content, names};
+use crate::history::{Operation, Target};
+use herma_model::{ByteString, Edit};
+use proptest::prelude::*;
+
+/// A project, a path in it and a content for it.
+type Place = (ByteString, ByteString, ByteString);
+
+/// One idiom, drawn for a cap of `cap` bytes.
+pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
+    let place = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
+        let path = names::join(&project, &file);
+        let content = content::content(&path, cap);
+        (Just(project), Just(path), content)
+    });
+    let idioms: [fn(Place) -> Vec<Operation>; 5] = [
+        an_attempt_fails_and_the_turn_goes_on,
+        a_project_is_deleted_and_comes_back,
+        a_file_becomes_executable,
+        a_link_becomes_a_file,
+        a_rollback_is_undone,
+    ];
+    (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
+}
+
+fn write(path: &ByteString, content: &ByteString, executable: bool) -> Operation {
+    Operation::Edit(Edit::Write { path: path.clone(), content: content.clone(), executable })
+}
+
+fn ensure(dir: &ByteString) -> Operation {
+    Operation::Ensure { dir: dir.clone(), reason: "before write_file".into() }
+}
+
+fn checkpoint(dir: &ByteString) -> Operation {
+    Operation::Checkpoint { dir: dir.clone(), reason: "before patch".into() }
+}
+
+fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
+    Operation::Restore { dir: dir.clone(), target: Target::Number(number), exact, force: false }
+}
+
+fn an_attempt_fails_and_the_turn_goes_on((project, path, content): Place) -> Vec<Operation> {
+    vec![
+        Operation::NewTurn,
+        Operation::Edit(Edit::Remove { path: project.clone() }),
+        ensure(&project),
+        write(&path, &content, false),
+        ensure(&project),
+    ]
+}
+
+fn a_project_is_deleted_and_comes_back((project, path, content): Place) -> Vec<Operation> {
+    vec![
+        write(&path, &content, false),
+        checkpoint(&project),
+        Operation::Edit(Edit::Remove { path: project.clone() }),
+        Operation::List { dir: project.clone() },
+        restore(&project, 1, false),
+    ]
+}
+
+fn a_file_becomes_executable((project, path, content): Place) -> Vec<Operation> {
+    vec![
+        write(&path, &content, true),
+        checkpoint(&project),
+        write(&path, &content, false),
+        restore(&project, 1, false),
+    ]
+}
+
+fn a_link_becomes_a_file((project, path, content): Place) -> Vec<Operation> {
+    vec![
+        Operation::Edit(Edit::Link { path: path.clone(), target: "b".into() }),
+        checkpoint(&project),
+        write(&path, &content, false),
+        restore(&project, 1, false),
+    ]
+}
+
+fn a_rollback_is_undone((project, path, content): Place) -> Vec<Operation> {
+    vec![
+        checkpoint(&project),
+        write(&path, &content, false),
+        restore(&project, 1, true),
+        restore(&project, 1, true),
+    ]
+}

@@ -1,0 +1,91 @@
+//! The generated pages of `docs/` say what the tree says; `UPDATE_DOCS=1` writes them again.
+
+use herma_harness::report;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn is_current(page: &str, text: &str) {
+    let path = root().join("docs").join(page);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == text, "docs/{page} is out of date: run `just docs` (or see CONTRIBUTING)");
+}
+
+/// The Rust files below a folder, sorted, each with the first sentence of its module doc.
+fn modules(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut pending = vec![root().join(folder)];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let name = path.strip_prefix(root()).unwrap().display().to_string();
+            found.push((name, first_sentence(&text)));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn first_sentence(source: &str) -> String {
+    let doc = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let paragraph = doc.take_while(|line| !line.trim().is_empty());
+    let text = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
+    match text.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None => text,
+    }
+}
+
+#[test]
+fn the_map_has_one_sentence_for_every_module() {
+    let mut page = String::from(
+        "# The map\n\nOne sentence for every source file, taken from the file itself. What may \
+         depend on what: `harness` on `model` and `core`; `fuzz` on `harness`; `tests` on all; \
+         `model` and `core` on nothing of ours.\n",
+    );
+    for (folder, what) in [
+        ("model", "what must be true"),
+        ("core", "one way to make it true"),
+        ("harness", "who judges"),
+        ("fuzz", "thin glue over the harness's oracles"),
+        ("tests", "what is promised, as lists of sentences"),
+    ] {
+        write!(page, "\n## {folder}: {what}\n\n").unwrap();
+        for (name, sentence) in modules(folder) {
+            assert!(!sentence.is_empty(), "{name} does not say what it is");
+            writeln!(page, "- `{name}`: {sentence}").unwrap();
+        }
+    }
+    is_current("map.md", &page);
+}
+
+#[test]
+fn the_rule_book_is_the_catalogue() {
+    let intro = "# The rule book\n\nGenerated from the model's catalogue; `herma-conform rules` \
+                 prints the same.\n\n```text\n";
+    is_current("rules.md", &format!("{intro}{}```\n", report::rules_text()));
+}
+
+#[test]
+fn the_model_knows_nothing_of_the_rest_and_the_core_nothing_of_model_or_harness() {
+    for (krate, forbidden) in [
+        ("model", &["herma_core", "herma_harness", "std::fs", "std::time", "std::thread"][..]),
+        ("core", &["herma_model", "herma_harness"][..]),
+    ] {
+        for (name, _) in modules(krate) {
+            let text = fs::read_to_string(root().join(&name)).unwrap();
+            for word in forbidden {
+                assert!(!text.contains(word), "{name} mentions {word}");
+            }
+        }
+    }
+}
