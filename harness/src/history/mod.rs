@@ -16,13 +16,17 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct History {
     /// What the subject is configured with.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub settings: Settings,
     /// A real directory whose copy is the first project, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
     /// What happens, in order.
     pub operations: Vec<Operation>,
+}
+
+fn is_default(settings: &Settings) -> bool {
+    *settings == Settings::default()
 }
 
 /// How a checkpoint is named to the subject.

@@ -182,7 +182,7 @@ pub fn shrink(file: &Path, place: Option<PathBuf>) -> ExitCode {
 }
 
 /// `herma-conform bugs`.
-pub fn bugs(seed: u64) -> ExitCode {
+pub fn bugs(seed: u64, show: bool) -> ExitCode {
     let scratch = Scratch::default_place();
     let mut all_found = true;
     say(&planted::Score::header());
@@ -191,7 +191,7 @@ pub fn bugs(seed: u64) -> ExitCode {
             Ok(score) => {
                 let right = score.is_right(bug);
                 all_found &= right;
-                if let (false, Some((_, shrunk))) = (right, &score.found) {
+                if let Some((_, shrunk)) = score.found.as_ref().filter(|_| show || !right) {
                     say(&report::counterexample(&shrunk.history, &shrunk.divergence));
                 }
                 say(&score.line(bug));

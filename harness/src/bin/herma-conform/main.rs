@@ -60,6 +60,9 @@ enum Command {
         /// The seed of the first history
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Print the shortest history of each
+        #[arg(long)]
+        show: bool,
     },
     /// Print the rule book with what is modelled of it
     Rules {
@@ -115,7 +118,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run(&arguments),
         Command::Replay { file, scratch } => commands::replay(&file, scratch),
         Command::Shrink { file, scratch } => commands::shrink(&file, scratch),
-        Command::Bugs { seed } => commands::bugs(seed),
+        Command::Bugs { seed, show } => commands::bugs(seed, show),
         Command::Rules { json } => commands::rules(json),
     }
 }
