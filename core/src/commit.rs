@@ -1,7 +1,8 @@
 //! A checkpoint as a git commit: one parent, the time, and the reason as its message.
 
 use crate::error::{Error, Result};
-use crate::objects::{Kind, Objects};
+use crate::object::Kind;
+use crate::objects::Objects;
 use git2::Oid;
 
 /// One checkpoint as it is stored.

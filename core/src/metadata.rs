@@ -2,8 +2,8 @@
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::fresh::{replace_file, write_fresh};
 use crate::project::Project;
-use crate::store::{replace_file, write_fresh};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

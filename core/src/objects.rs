@@ -5,48 +5,15 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
+use crate::fresh::{replace_file, write_new_named};
+use crate::object::{Kind, id_of};
 use crate::pack;
-use crate::store::{replace_file, write_new_named};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use git2::{Odb, OdbLookupFlags, Oid};
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-
-/// The kinds of object that a checkpoint is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Bytes of a file or a link's target.
-    Blob,
-    /// One directory.
-    Tree,
-    /// One checkpoint.
-    Commit,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Blob => "blob",
-            Kind::Tree => "tree",
-            Kind::Commit => "commit",
-        }
-    }
-
-    fn in_git(self) -> git2::ObjectType {
-        match self {
-            Kind::Blob => git2::ObjectType::Blob,
-            Kind::Tree => git2::ObjectType::Tree,
-            Kind::Commit => git2::ObjectType::Commit,
-        }
-    }
-}
-
-/// The id that git gives to these bytes.
-pub fn id_of(kind: Kind, bytes: &[u8]) -> Result<Oid> {
-    Oid::hash_object(kind.in_git(), bytes).map_err(|error| unusable(Path::new(""), &error))
-}
 
 fn unusable(path: &Path, error: &git2::Error) -> Error {
     Error::StoreUnusable { path: path.to_owned(), why: error.message().to_owned() }

@@ -9,7 +9,7 @@ use git2::Oid;
 use sha1::{Digest, Sha1};
 use std::io::{self, Write};
 
-use crate::objects::Kind;
+use crate::object::Kind;
 
 /// The two files of a pack, and the name that both share.
 pub struct Pack {

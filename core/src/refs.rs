@@ -5,7 +5,7 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use crate::store::{replace_file, write_fresh};
+use crate::fresh::{replace_file, write_fresh};
 use git2::Oid;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,8 @@
 use crate::disk::{Disk, Kind as FileKind, Stat, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IgnoreFile};
-use crate::objects::{Kind, Objects, id_of};
+use crate::object::{Kind, id_of};
+use crate::objects::Objects;
 use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::snapshot::{Item, Mode, Snapshot};

@@ -4,7 +4,8 @@
 //! while whatever could harm a working tree on its way back is refused when it is read.
 
 use crate::error::{Error, Result};
-use crate::objects::{Kind, Objects};
+use crate::object::Kind;
+use crate::objects::Objects;
 use crate::path::{ancestors, join, shown};
 use git2::Oid;
 use std::collections::BTreeMap;
