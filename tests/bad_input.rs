@@ -322,3 +322,105 @@ fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {
     assert!(again.failed.is_empty());
     assert_eq!(fs::read_to_string(project.join("src/b.txt")).unwrap(), "two\n");
 }
+
+/// Runs git on the store, with the project as its work tree.
+fn git(machine: &Machine, arguments: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
+    let store = machine.base().join("store");
+    git.arg("--git-dir").arg(&store).arg("--work-tree").arg(machine.project());
+    let index = fs::read_dir(store.join("indexes")).unwrap().next().unwrap().unwrap().path();
+    let ended = git.env("GIT_INDEX_FILE", index).args(arguments).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn an_index_that_git_wrote_is_not_taken_for_the_bytes_of_files() {
+    let machine = Machine::new();
+    machine.take();
+    fs::remove_file(machine.base().join("store/info/attributes")).unwrap();
+    machine.write(".gitattributes", "* text=auto\n");
+    machine.write("crlf.txt", "one\r\ntwo\r\n");
+    // Git trusts only what is older than its index.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    git(&machine, &["add", "--all"]);
+    machine.take();
+    machine.write("crlf.txt", "changed\n");
+    machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read(machine.project().join("crlf.txt")).unwrap(), b"one\r\ntwo\r\n");
+}
+
+#[test]
+fn a_blob_that_the_store_has_lost_is_made_again() {
+    let machine = Machine::new();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    machine.take();
+    let store = machine.base().join("store");
+    for entry in fs::read_dir(store.join("refs/hermes")).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    // Git would keep what the index names, so that is put back afterwards.
+    let indexes = store.join("indexes");
+    fs::rename(&indexes, store.join("aside")).unwrap();
+    let mut prune = std::process::Command::new("git");
+    prune.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
+    prune.arg("--git-dir").arg(&store).args(["gc", "--quiet", "--prune=now"]);
+    assert!(prune.status().unwrap().success());
+    fs::rename(store.join("aside"), &indexes).unwrap();
+    machine.take();
+    assert!(machine.git_finds_nothing_broken());
+}
+
+#[test]
+fn a_link_that_cannot_be_removed_is_not_written_through() {
+    let machine = Machine::new();
+    machine.take();
+    let (outside, link) = (machine.root().join("outside"), machine.project().join("src"));
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("b.txt"), "not ours\n").unwrap();
+    fs::remove_dir_all(&link).unwrap();
+    symlink(&outside, &link).unwrap();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::RemoveFile && path == link {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    });
+    let restored =
+        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(outside.join("b.txt")).unwrap(), "not ours\n");
+    assert!(restored.restored.is_empty());
+    assert!(restored.failed.iter().any(|failed| failed.path == b"src/b.txt"));
+}
+
+#[test]
+fn what_somebody_writes_while_a_restore_runs_is_kept() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write("a.txt", "mine\n");
+    machine.write("src/b.txt", "mine\n");
+    let (project, raced) = (machine.project(), machine.project().join("src/b.txt"));
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::WriteNew && path.starts_with(&project) {
+            fs::write(&raced, "written just now\n")?;
+        }
+        Ok(())
+    });
+    let options = RestoreOptions { exact: true, force: false };
+    let restored = machine.on(disk).restore(&machine.project(), b"1", options).unwrap();
+    assert_eq!(restored.kept[0].path, b"src/b.txt");
+    let text = fs::read_to_string(machine.project().join("src/b.txt")).unwrap();
+    assert_eq!(text, "written just now\n");
+}
+
+#[test]
+fn a_file_that_only_its_owner_may_read_stays_that_way() {
+    let machine = Machine::new();
+    let path = machine.project().join("a.txt");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    machine.take();
+    machine.write("a.txt", "two\n");
+    machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}

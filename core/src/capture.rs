@@ -1,6 +1,6 @@
 //! Reading a project: from the candidates of a walk to a snapshot of what was really read.
 
-use crate::disk::{Disk, Kind as FileKind, Stat};
+use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::index::{Index, Known};
@@ -39,9 +39,9 @@ pub struct Capture<'a> {
     pub config: &'a Config,
     /// What was known of the files before.
     pub index: &'a Index,
-    /// The time before anything is read, by the file system's own clock. Without it nothing is
-    /// worth remembering.
-    pub started: Option<(i64, i64)>,
+    /// A file of the store made before anything is read: its time is that of the file system's own
+    /// clock. Without it nothing is worth remembering.
+    pub started: Option<Stat>,
 }
 
 impl Capture<'_> {
@@ -109,7 +109,10 @@ impl Capture<'_> {
             FileKind::Link => self.disk.read_link(&path).map(|target| (target, None)),
             _ => {
                 let mode = mode_of(&candidate.stat);
-                if let Some(item) = self.index.unchanged(&candidate.path, &candidate.stat, mode) {
+                // A blob that is no longer stored must be made again.
+                let stored = |item: &Item| keep.as_ref().is_none_or(|keep| keep.has(item.blob));
+                let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
+                if let Some(item) = unchanged.filter(stored) {
                     let known = Known::new(&candidate.stat, item, true);
                     return Ok(Read::Item(item, Some(known)));
                 }
@@ -119,7 +122,8 @@ impl Capture<'_> {
         let (content, stat) = match content {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Read::Gone),
-            Err(error) => return Ok(Read::Skip(error.to_string())),
+            Err(error) if is_unreadable(&error) => return Ok(Read::Skip(error.to_string())),
+            Err(error) => return Err(error).context("reading", &path),
         };
         let cap = self.config.max_file_bytes;
         if stat.is_some() && cap > 0 && content.len() as u64 > cap {
@@ -131,9 +135,9 @@ impl Capture<'_> {
         };
         let mode = stat.as_ref().map_or(Mode::Link, mode_of);
         let item = Item { mode, blob };
-        let known = stat.zip(self.started).map(|(stat, started)| {
-            Known::new(&stat, item, stat.modified.max(stat.changed) < started)
-        });
+        let known = stat
+            .zip(self.started)
+            .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
         Ok(Read::Item(item, known))
     }
 

@@ -47,10 +47,25 @@ pub struct Stat {
     pub group: u32,
 }
 
+/// More than the coarsest timestamps in use (2 seconds) are apart.
+const OTHER_CLOCK_SECONDS: i64 = 3;
+
 impl Stat {
     /// Whether the owner may execute it.
     pub fn executable(&self) -> bool {
         self.mode & 0o100 != 0
+    }
+
+    /// Whether this file was last changed in an earlier tick of its clock than `clock`, a file
+    /// just made. On another device, whose clock may be coarser or a little off, it must have been
+    /// seconds earlier.
+    pub fn is_settled_before(&self, clock: &Stat) -> bool {
+        let last = self.modified.max(self.changed);
+        if self.device == clock.device {
+            last < clock.modified
+        } else {
+            last.0 + OTHER_CLOCK_SECONDS < clock.modified.0
+        }
     }
 }
 
@@ -78,6 +93,21 @@ impl From<&fs::Metadata> for Stat {
             group: metadata.gid(),
         }
     }
+}
+
+/// Whether an error is about this one path, which can be left out: it may not be read, it became
+/// something else, or it keeps changing. Any other error says that the disk is in trouble.
+pub(crate) fn is_unreadable(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        InvalidFilename, InvalidInput, NotADirectory, PermissionDenied, ResourceBusy,
+    };
+    // A link and a socket refuse to be opened in words of their own.
+    let became_another = matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO));
+    became_another
+        || matches!(
+            error.kind(),
+            InvalidFilename | InvalidInput | NotADirectory | PermissionDenied | ResourceBusy
+        )
 }
 
 /// Whether an error says that nothing stands at a path, rather than that it could not be seen.
@@ -216,5 +246,36 @@ impl Disk for SystemDisk {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(device: u64, seconds: i64, nanoseconds: i64) -> Stat {
+        let time = (seconds, nanoseconds);
+        Stat {
+            kind: Kind::File,
+            mode: 0o644,
+            size: 1,
+            modified: time,
+            changed: time,
+            device,
+            inode: 1,
+            user: 0,
+            group: 0,
+        }
+    }
+
+    #[test]
+    fn a_file_is_settled_once_its_clock_has_moved_on() {
+        let clock = stat(1, 100, 500);
+        assert!(stat(1, 100, 499).is_settled_before(&clock));
+        assert!(!stat(1, 100, 500).is_settled_before(&clock));
+        // A device that stamps whole seconds may stamp another change the same.
+        assert!(!stat(2, 100, 0).is_settled_before(&clock));
+        assert!(!stat(2, 97, 0).is_settled_before(&clock));
+        assert!(stat(2, 96, 0).is_settled_before(&clock));
     }
 }

@@ -79,7 +79,9 @@ pub enum Error {
     },
     /// The pre-rollback checkpoint could not be taken.
     #[error(
-        "no pre-rollback checkpoint could be taken, so nothing was restored ({0}); a full restore can be forced past that"
+        "no pre-rollback checkpoint could be taken, so nothing was restored ({}); a full restore \
+         can be forced past that",
+        .0.cause()
     )]
     NoSafetyCheckpoint(#[source] Box<Error>),
     /// The stored checkpoint cannot be read, or names paths that must not be written.
@@ -102,7 +104,7 @@ pub enum Error {
     #[error("another process is using {0:?}; nothing was changed: try again")]
     Busy(PathBuf),
     /// Input or output failed.
-    #[error("{action} {path:?}: {source}")]
+    #[error("{action} {path:?}: {source}; nothing was changed: try again once that is mended")]
     Io {
         /// What was being done.
         action: &'static str,
@@ -114,6 +116,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// What went wrong without what that means for the whole request, for a remark on one path.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            Error::Io { action, source, .. } => format!("{action}: {source}"),
+            error => error.to_string(),
+        }
+    }
+
     /// The stable machine word for this refusal.
     pub fn code(&self) -> Code {
         match self {

@@ -29,6 +29,9 @@ const MODE: usize = 6;
 const SIZE: usize = 9;
 const FIXED_BYTES: usize = 62;
 const HASH_BYTES: usize = 20;
+/// An empty extension that says who wrote the index. Git skips one whose name begins with a
+/// capital, and drops it when it writes the index itself.
+const OUR_EXTENSION: [u8; 8] = *b"HRMA\0\0\0\0";
 /// Longer names are stored with this length; the terminating NUL says where they end.
 const NAME_LENGTH_MAX: usize = 0xfff;
 
@@ -81,15 +84,10 @@ impl Index {
         self.entries.insert(path, known);
     }
 
-    /// Reads an index that was last written at `written` by the file system's clock.
-    pub fn parse(bytes: &[u8], written: (i64, i64)) -> Index {
-        let mut index = parse(bytes).unwrap_or_default();
-        // What changed in the tick of the writing may have changed after it.
-        index.entries.retain(|_, known| {
-            let time = |at: usize| (i64::from(known.words[at]), i64::from(known.words[at + 1]));
-            time(0).max(time(2)) < (i64::from(written.0 as u32), written.1)
-        });
-        index
+    /// Reads an index that was written here. One that another tool wrote counts as empty: git
+    /// may have converted what it hashed, so that its blobs are not the files' bytes.
+    pub fn parse(bytes: &[u8]) -> Index {
+        parse(bytes).unwrap_or_default()
     }
 
     /// The bytes of this index as git reads them.
@@ -110,6 +108,7 @@ impl Index {
             let padding = 8 - (bytes.len() - start) % 8;
             bytes.extend(std::iter::repeat_n(0, padding));
         }
+        bytes.extend_from_slice(&OUR_EXTENSION);
         let hash = Sha1::digest(&bytes);
         bytes.extend_from_slice(&hash);
         bytes
@@ -141,7 +140,7 @@ fn parse(bytes: &[u8]) -> Option<Index> {
         let length = FIXED_BYTES + name.len();
         at += length + 8 - length % 8;
     }
-    Some(index)
+    (body.get(at..)? == OUR_EXTENSION).then_some(index)
 }
 
 #[cfg(test)]
@@ -173,7 +172,7 @@ mod tests {
         for path in [&b"a"[..], b"dir/b\n", &[b'x'; 5000], b"\xff"] {
             index.insert(path.to_vec(), Known::new(&stat(9, 100), item(), true));
         }
-        let read = Index::parse(&index.to_bytes(), (200, 0));
+        let read = Index::parse(&index.to_bytes());
         assert_eq!(read, index);
         assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Plain), Some(item()));
         assert_eq!(read.unchanged(b"a", &stat(9, 101), Mode::Plain), None);
@@ -185,10 +184,17 @@ mod tests {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), false));
         assert_eq!(index.unchanged(b"a", &stat(9, 100), Mode::Plain), None);
+    }
+
+    #[test]
+    fn an_index_of_another_tool_counts_as_empty() {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
-        let read = Index::parse(&index.to_bytes(), (100, 5));
-        assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Plain), None);
+        let bytes = index.to_bytes();
+        let mut foreign = bytes[..bytes.len() - HASH_BYTES - OUR_EXTENSION.len()].to_vec();
+        let hash = Sha1::digest(&foreign);
+        foreign.extend_from_slice(&hash);
+        assert_eq!(Index::parse(&foreign), Index::default());
     }
 
     #[test]
@@ -199,8 +205,8 @@ mod tests {
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
-            assert_eq!(Index::parse(&damaged, (200, 0)), Index::default());
-            assert_eq!(Index::parse(&bytes[..at], (200, 0)), Index::default());
+            assert_eq!(Index::parse(&damaged), Index::default());
+            assert_eq!(Index::parse(&bytes[..at]), Index::default());
         }
     }
 }

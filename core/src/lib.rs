@@ -23,6 +23,7 @@ mod objects;
 mod pack;
 mod patch;
 mod path;
+mod placement;
 mod project;
 mod refs;
 mod report;

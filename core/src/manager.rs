@@ -1,8 +1,8 @@
 //! The public interface: checkpoints of any number of projects in one store, for one process.
 
-use crate::capture::{Capture, Captured};
+use crate::capture::Capture;
 use crate::commit::{self, Checkpoint};
-use crate::disk::Disk;
+use crate::disk::{Disk, Stat};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Context, Error, Result};
 use crate::fresh::{replace_file, write_fresh};
@@ -112,7 +112,7 @@ impl Manager {
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
-        let new = self.look(&store, &project)?.snapshot;
+        let new = self.look(&store, &project)?;
         let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();
@@ -189,7 +189,7 @@ impl Manager {
         &'a self,
         project: &'a Project,
         index: &'a Index,
-        started: Option<(i64, i64)>,
+        started: Option<Stat>,
     ) -> Capture<'a> {
         Capture {
             disk: self.disk.as_ref(),
@@ -201,12 +201,18 @@ impl Manager {
         }
     }
 
-    /// What is in the project now, without storing anything of it; nothing where it is gone.
-    pub(crate) fn look(&self, store: &Store<'_>, project: &Project) -> Result<Captured> {
+    /// What is in the project now, however many files that are, without storing anything of it;
+    /// nothing where it is gone.
+    pub(crate) fn look(&self, store: &Store<'_>, project: &Project) -> Result<Snapshot> {
         match project.check_directory(self.disk.as_ref()) {
-            Err(Error::MissingDirectory(_)) => Ok(Captured::default()),
+            Err(Error::MissingDirectory(_)) => Ok(Snapshot::new()),
             Err(error) => Err(error),
-            Ok(()) => self.capture(project, &self.load_index(store, project), None).run(None),
+            Ok(()) => {
+                let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
+                let known = self.load_index(store, project);
+                let capture = self.capture(project, &known, None);
+                Capture { config: &boundless, ..capture }.run(None).map(|found| found.snapshot)
+            }
         }
     }
 
@@ -214,7 +220,7 @@ impl Manager {
     pub(crate) fn load_index(&self, store: &Store<'_>, project: &Project) -> Index {
         let path = index_path(store, project);
         let read = self.disk.read(&path, INDEX_BYTES_MAX);
-        read.map(|(bytes, stat)| Index::parse(&bytes, stat.modified)).unwrap_or_default()
+        read.map(|(bytes, _)| Index::parse(&bytes)).unwrap_or_default()
     }
 
     fn save_index(&self, store: &Store<'_>, project: &Project, index: &Index) -> Result<()> {
@@ -223,13 +229,14 @@ impl Manager {
         replace_file(store.disk, &fresh, &index_path(store, project))
     }
 
-    /// The time by the clock that stamps files, which need not be the clock of the process.
-    fn file_system_time(&self, store: &Store<'_>, project: &Project) -> Result<(i64, i64)> {
+    /// A file made now, for the time by the clock that stamps files, which need not be the clock
+    /// of the process.
+    fn file_system_time(&self, store: &Store<'_>, project: &Project) -> Result<Stat> {
         let name = format!("clock-{}", project.hash);
         let path = write_fresh(store.disk, &store.path, &name, b"")?;
         let stat = store.disk.stat(&path).context("looking at", &path);
         store.disk.remove_file(&path).context("removing", &path)?;
-        stat.map(|stat| stat.modified)
+        stat
     }
 
     /// The bytes of a captured path as they are on the disk now.

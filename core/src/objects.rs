@@ -54,7 +54,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Whether the object is stored or added already.
-    fn has(&self, id: Oid) -> bool {
+    pub fn has(&self, id: Oid) -> bool {
         self.added.contains(&id) || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
     }
 

@@ -5,10 +5,13 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use crate::fresh::{replace_file, write_fresh};
+use crate::fresh::replace_file;
+use crate::store::make_private;
 use git2::Oid;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// More bytes than the refs of any store take.
 const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -46,8 +49,12 @@ fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>>
     line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
 }
 
+/// How long git's lock on a ref is waited for, in steps of 10 ms. Git holds one for the time of a
+/// rename; one that stays was left by a process that died.
+const LOCK_STEPS_MAX: usize = 200;
+
 /// Moves the history of the project to `tip`, if it still is where the caller saw it. The caller
-/// holds the project's lock, so only another tool can have moved it.
+/// holds the project's lock; git's own, a file beside the ref, keeps other tools out.
 pub fn advance(
     disk: &dyn Disk,
     store: &Path,
@@ -55,12 +62,39 @@ pub fn advance(
     seen: Option<Oid>,
     tip: Oid,
 ) -> Result<()> {
-    if read(disk, store, hash)? != seen {
-        return Err(Error::Busy(file_of(store, hash)));
-    }
     let path = file_of(store, hash);
-    let fresh = write_fresh(disk, store, &format!("refs-{hash}"), format!("{tip}\n").as_bytes())?;
-    replace_file(disk, &fresh, &path)
+    let lock = path.with_extension("lock");
+    make_private(disk, &store.join("refs"))?;
+    make_private(disk, &store.join("refs/hermes"))?;
+    take_git_lock(disk, &lock, format!("{tip}\n").as_bytes())?;
+    let moved = match read(disk, store, hash) {
+        Ok(now) if now == seen => return replace_file(disk, &lock, &path),
+        Ok(_) => Err(Error::Busy(path)),
+        Err(error) => Err(error),
+    };
+    // The ref is as it was; a lock that stays is taken over by the next one.
+    let _ = disk.remove_file(&lock);
+    moved
+}
+
+fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
+    for step in 0..=LOCK_STEPS_MAX {
+        match disk.write_new(lock, content, 0o600) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if step + 1 == LOCK_STEPS_MAX {
+                    disk.remove_file(lock).context("taking over", lock)?;
+                }
+                sleep(Duration::from_millis(10));
+            }
+            Err(error) => {
+                // The half of a file is of no use to anyone; failing to remove it is no news.
+                let _ = disk.remove_file(lock);
+                return Err(error).context("writing", lock);
+            }
+            Ok(()) => return Ok(()),
+        }
+    }
+    Err(Error::Busy(lock.to_owned()))
 }
 
 /// The hashes of all projects that have a history, sorted.

@@ -1,9 +1,8 @@
 //! Bringing a checkpoint back: first a plan of what is written, removed, left and kept, then
 //! carrying it out, then a look at the disk to see that the answer is true.
 //!
-//! Nothing is destroyed that the pre-rollback checkpoint does not hold, and no path is written
-//! through a symbolic link. A path is written beside its place and moved onto it, so that it is
-//! whole at every moment and other names of the same inode keep their bytes.
+//! Nothing is destroyed that the pre-rollback checkpoint does not hold. How one path is written is
+//! the business of [`crate::placement`].
 
 use crate::disk::{Disk, Kind as FileKind, Stat, is_absence};
 use crate::error::{Context, Error, Result};
@@ -11,17 +10,17 @@ use crate::ignore::{Excludes, IgnoreFile};
 use crate::object::{Kind, id_of};
 use crate::objects::Objects;
 use crate::path::{ancestors, join, on_disk, parent, shown};
+use crate::placement::Placement;
 use crate::report::{Remark, Restored};
 use crate::snapshot::{Item, Mode, Snapshot};
 use crate::walk::default_excludes;
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const KEPT: &str = "something that no checkpoint holds is in its place";
-/// How many names are tried for a file beside its place.
-const TEMPORARY_NAMES_MAX: usize = 1_000;
+const CHANGED_SINCE: &str = "it changed while the restore ran";
 
 /// The restore of one checkpoint into one project.
 pub struct Restore<'a> {
@@ -37,15 +36,33 @@ pub struct Restore<'a> {
     pub current: &'a Snapshot,
     /// What is to be brought back.
     pub target: &'a Snapshot,
+    /// The ignore files of that.
+    pub ignores: &'a TargetIgnores,
 }
 
 /// The patterns of a snapshot's own ignore files.
-struct TargetIgnores {
+pub struct TargetIgnores {
     excludes: Excludes,
     files: BTreeMap<Vec<u8>, IgnoreFile>,
 }
 
 impl TargetIgnores {
+    /// Reads the ignore files that `target` holds.
+    ///
+    /// # Errors
+    /// A file that the store has lost.
+    pub fn read(objects: &Objects<'_>, target: &Snapshot) -> Result<Self> {
+        let mut files = BTreeMap::new();
+        for (path, item) in target {
+            let is_ignore_file = path == b".gitignore" || path.ends_with(b"/.gitignore");
+            if is_ignore_file && item.mode != Mode::Link {
+                let text = objects.read(Kind::Blob, item.blob)?;
+                files.insert(parent(path).to_vec(), IgnoreFile::parse(&text));
+            }
+        }
+        Ok(TargetIgnores { excludes: default_excludes(), files })
+    }
+
     fn excludes(&self, path: &[u8]) -> bool {
         let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
         for directory in std::iter::once(&b""[..]).chain(ancestors(path)) {
@@ -61,18 +78,15 @@ impl TargetIgnores {
 }
 
 impl Restore<'_> {
-    /// Restores everything; `exact` also removes what was created since.
-    ///
-    /// # Errors
-    /// Only before anything was changed. Afterwards what goes wrong is in the answer.
-    pub fn all(&self, exact: bool) -> Result<Restored> {
-        let ignores = self.target_ignores()?;
+    /// Restores everything; `exact` also removes what was created since. What goes wrong is in
+    /// the answer.
+    pub fn all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         for (path, item) in self.target {
             if self.current.get(path) == Some(item) {
                 continue;
             }
-            match self.in_the_way(path, &ignores) {
+            match self.in_the_way(path) {
                 Some(obstacles) => self.replace(path, item, obstacles, &mut report),
                 None if self.is_in_place(path, item) => {}
                 None => report.kept.push(Remark::new(path, KEPT.into())),
@@ -84,7 +98,7 @@ impl Restore<'_> {
             }
             if !exact {
                 report.left.push(path.clone());
-            } else if ignores.excludes(path) {
+            } else if self.ignores.excludes(path) {
                 let why = "an ignore rule of the checkpoint covers it";
                 report.kept.push(Remark::new(path, why.into()));
             } else {
@@ -97,7 +111,7 @@ impl Restore<'_> {
         for list in [&mut report.restored, &mut report.removed, &mut report.left] {
             list.sort_unstable();
         }
-        Ok(report)
+        report
     }
 
     /// Restores one path and touches no other.
@@ -159,26 +173,14 @@ impl Restore<'_> {
         self.stat(path).map(|stat| stat.map(|stat| stat.kind))
     }
 
-    fn target_ignores(&self) -> Result<TargetIgnores> {
-        let mut files = BTreeMap::new();
-        for (path, item) in self.target {
-            let is_ignore_file = path == b".gitignore" || path.ends_with(b"/.gitignore");
-            if is_ignore_file && item.mode != Mode::Link {
-                let text = self.objects.read(Kind::Blob, item.blob)?;
-                files.insert(parent(path).to_vec(), IgnoreFile::parse(&text));
-            }
-        }
-        Ok(TargetIgnores { excludes: default_excludes(), files })
-    }
-
     /// Whether what stands at `path` can be taken away: the pre-rollback checkpoint holds it, and
     /// the ignore files of the target do not cover it either.
-    fn expendable(&self, path: &[u8], ignores: &TargetIgnores) -> bool {
-        self.current.contains_key(path) && !ignores.excludes(path)
+    fn expendable(&self, path: &[u8]) -> bool {
+        self.current.contains_key(path) && !self.ignores.excludes(path)
     }
 
     /// What must be removed before `path` can be written; none where that would lose something.
-    fn in_the_way(&self, path: &[u8], ignores: &TargetIgnores) -> Option<Vec<Vec<u8>>> {
+    fn in_the_way(&self, path: &[u8]) -> Option<Vec<Vec<u8>>> {
         if on_disk(self.root, path).starts_with(&self.base) {
             return None;
         }
@@ -187,7 +189,7 @@ impl Restore<'_> {
                 None => return Some(Vec::new()),
                 Some(FileKind::Directory) => {}
                 Some(_) => {
-                    return self.expendable(ancestor, ignores).then(|| vec![ancestor.to_vec()]);
+                    return self.expendable(ancestor).then(|| vec![ancestor.to_vec()]);
                 }
             }
         }
@@ -195,7 +197,7 @@ impl Restore<'_> {
             None => Some(Vec::new()),
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;
-                content.iter().all(|path| self.expendable(path, ignores)).then_some(content)
+                content.iter().all(|path| self.expendable(path)).then_some(content)
             }
             Some(_) => self.current.contains_key(path).then(Vec::new),
         }
@@ -222,9 +224,15 @@ impl Restore<'_> {
         self.found(path).is_ok_and(|found| found == Some(*item))
     }
 
-    /// What stands at `path` as a checkpoint would record it; none for nothing or no file.
+    /// What stands at `path` as a checkpoint would record it; none for nothing, for no file, and
+    /// for what is only reached through a link.
     fn found(&self, path: &[u8]) -> io::Result<Option<Item>> {
         let full = on_disk(self.root, path);
+        for ancestor in ancestors(path) {
+            if self.kind(ancestor)? != Some(FileKind::Directory) {
+                return Ok(None);
+            }
+        }
         let Some(stat) = self.stat(path)? else { return Ok(None) };
         let (mode, content) = match stat.kind {
             FileKind::File => {
@@ -241,22 +249,41 @@ impl Restore<'_> {
         // The content is read first, so that nothing is removed for what cannot be written.
         let content = match self.objects.read(Kind::Blob, item.blob) {
             Ok(content) => content,
-            Err(error) => return report.failed.push(Remark::new(path, error.to_string())),
+            Err(error) => return report.failed.push(Remark::new(path, error.cause())),
         };
-        for obstacle in obstacles {
-            self.remove(&obstacle, report);
+        if self.current.contains_key(path) && !self.is_as_captured(path) {
+            return report.kept.push(Remark::new(path, CHANGED_SINCE.into()));
         }
-        match self.write(path, item, &content) {
+        for obstacle in obstacles {
+            if !self.remove(&obstacle, report) {
+                let why = format!("{} is in its place", shown(&obstacle));
+                return report.failed.push(Remark::new(path, why));
+            }
+        }
+        let placement = Placement { disk: self.disk, root: self.root };
+        match placement.put(path, item.mode, &content) {
             Ok(()) => report.restored.push(path.to_vec()),
-            Err(error) => report.failed.push(Remark::new(path, error.to_string())),
+            Err(error) => report.failed.push(Remark::new(path, error.cause())),
         }
     }
 
-    /// Removes a path and the directories that it leaves empty, but not the project.
-    fn remove(&self, path: &[u8], report: &mut Restored) {
+    /// Whether the disk still holds what was captured, which alone may be done away with: seconds
+    /// can have passed, and somebody may be working.
+    fn is_as_captured(&self, path: &[u8]) -> bool {
+        self.current.get(path).is_some_and(|item| self.is_in_place(path, item))
+    }
+
+    /// Removes a path and the directories that it leaves empty, but not the project; answers
+    /// whether it is gone.
+    fn remove(&self, path: &[u8], report: &mut Restored) -> bool {
+        if !self.is_as_captured(path) {
+            report.kept.push(Remark::new(path, CHANGED_SINCE.into()));
+            return false;
+        }
         let full = on_disk(self.root, path);
         if let Err(error) = self.disk.remove_file(&full) {
-            return report.failed.push(Remark::new(path, error.to_string()));
+            report.failed.push(Remark::new(path, error.to_string()));
+            return false;
         }
         report.removed.push(path.to_vec());
         let mut directory = parent(path);
@@ -266,85 +293,7 @@ impl Restore<'_> {
         {
             directory = parent(directory);
         }
-    }
-
-    fn write(&self, path: &[u8], item: &Item, content: &[u8]) -> Result<()> {
-        let full = on_disk(self.root, path);
-        self.make_parents(path)?;
-        let before = self.stat(path).context("looking at", &full)?;
-        if before.is_some_and(|stat| stat.kind == FileKind::Directory) {
-            self.remove_empty_directories(&full)?;
-        }
-        let temporary = self.write_beside(&full, item, content)?;
-        let placed = self.place(&temporary, &full, item, before);
-        if placed.is_err() {
-            // The path is as it was; a leftover beside it would only be one more file.
-            let _ = self.disk.remove_file(&temporary);
-        }
-        placed
-    }
-
-    fn place(
-        &self,
-        temporary: &Path,
-        full: &Path,
-        item: &Item,
-        before: Option<Stat>,
-    ) -> Result<()> {
-        // A file that only its owner may read stays that way.
-        if let Some(stat) = before.filter(|stat| stat.kind == FileKind::File)
-            && item.mode != Mode::Link
-        {
-            let execute = (stat.mode & 0o444) >> 2;
-            let mode = match item.mode {
-                Mode::Executable => stat.mode | execute | 0o100,
-                _ => stat.mode & !0o111,
-            };
-            self.disk
-                .set_mode(temporary, mode & 0o777)
-                .context("setting the mode of", temporary)?;
-        }
-        self.disk.rename(temporary, full).context("replacing", full)
-    }
-
-    fn make_parents(&self, path: &[u8]) -> Result<()> {
-        let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
-        let inside: Vec<PathBuf> = ancestors(path).map(|path| on_disk(self.root, path)).collect();
-        for directory in on_the_way.map(Path::to_owned).chain(inside) {
-            if self.disk.stat(&directory).is_err() {
-                self.disk.make_directory(&directory, 0o777).context("making", &directory)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn remove_empty_directories(&self, full: &Path) -> Result<()> {
-        for name in self.disk.list(full).context("reading the directory", full)? {
-            self.remove_empty_directories(&full.join(name))?;
-        }
-        self.disk.remove_directory(full).context("removing the directory", full)
-    }
-
-    fn write_beside(&self, full: &Path, item: &Item, content: &[u8]) -> Result<PathBuf> {
-        let folder = full.parent().unwrap_or(self.root);
-        for attempt in 0..TEMPORARY_NAMES_MAX {
-            // Short, since the name itself may be as long as names can be.
-            let temporary = folder.join(format!(".herma-restore-{attempt}"));
-            let written = match item.mode {
-                Mode::Link => self.disk.make_link(content, &temporary),
-                Mode::Plain => self.disk.write_new(&temporary, content, 0o666),
-                Mode::Executable => self.disk.write_new(&temporary, content, 0o777),
-            };
-            match written {
-                Ok(()) => return Ok(temporary),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let _ = self.disk.remove_file(&temporary);
-                    return Err(error).context("writing", &temporary);
-                }
-            }
-        }
-        Err(Error::Busy(folder.to_owned()))
+        true
     }
 
     /// Looks at every path the answer speaks of, so that it never says more than is so.
@@ -358,8 +307,11 @@ impl Restore<'_> {
             right
         });
         report.removed.retain(|path| {
-            // A directory may rightly stand where a removed file was.
-            let gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
+            // A directory may rightly stand where a removed file was, or a link above it.
+            let is_directory =
+                |path: &[u8]| matches!(self.kind(path), Ok(Some(FileKind::Directory)));
+            let gone = !ancestors(path).all(is_directory)
+                || matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
             if !gone {
                 wrong.push(Remark::new(path, "it is still there".into()));
             }

@@ -1,16 +1,14 @@
 //! The way from a target to a restored project: find it, take the pre-rollback checkpoint, and
 //! only then let [`crate::restore`] write.
 
-use crate::capture::Capture;
-use crate::environment::Config;
+use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};
-use crate::index::Index;
 use crate::manager::{Manager, no_checkpoint};
 use crate::objects::Objects;
-use crate::path::shown;
+use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{Outcome, Restored};
-use crate::restore::Restore;
+use crate::restore::{Restore, TargetIgnores};
 use crate::snapshot::{self, Snapshot};
 use crate::store::Store;
 use crate::target;
@@ -46,31 +44,40 @@ impl Manager {
     /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
     /// without touching another.
     pub fn restore_file(&self, dir: &Path, target: &[u8], path: &[u8]) -> Result<Restored> {
-        self.bring_back(dir, target, Extent::One(&literal_path(path)?))
+        self.bring_back(dir, target, Extent::One(path))
     }
 
     fn bring_back(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
-        let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
+        let typed = match extent {
+            Extent::All(_) => None,
+            Extent::One(typed) => Some(literal_path(disk, &project, typed)?),
+        };
+        {
+            // A target that names nothing is refused before anything is made or locked.
+            let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
+            target::find(&self.history(&store, &store.objects()?, &project)?, target)?;
+        }
+        let store = Store::open_or_create(disk, &self.base())?;
         let mut objects = store.objects()?;
-        // A target that names nothing is refused before anything is locked. Only under the lock
-        // does a number stay what it is, so it is looked up again there, and before the
-        // pre-rollback checkpoint is taken, which cannot evict it then.
-        target::find(&self.history(&store, &objects, &project)?, target)?;
+        // Only under the lock does a number stay what it is, so it is looked up again here, and
+        // before the pre-rollback checkpoint is taken, which cannot evict it then.
         let _lock = store.lock_project(&project.hash)?;
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?;
         let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
+        let ignores = TargetIgnores::read(&objects, &wanted)?;
         let gone = match project.check_directory(disk) {
             Err(Error::MissingDirectory(_)) => true,
             Err(error) => return Err(error),
             Ok(()) => false,
         };
-        if let Extent::One(path) = extent {
+        if let Some(path) = &typed {
             // Looked at before anything is stored, since a refusal must change nothing.
-            let current = if gone { Snapshot::new() } else { self.look_at_all(&project)? };
-            self.restore_into(&project, &objects, &current, &wanted).check_one(path)?;
+            let current = self.look(&store, &project)?;
+            let into = (&project, &current);
+            self.restore_into(into, &objects, (&wanted, &ignores)).check_one(path)?;
         }
         let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
         let safety = if gone {
@@ -81,15 +88,16 @@ impl Manager {
         let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
         let (safety, current, forced_past) = match safety {
             Ok((safety, current)) => (safety, current, None),
-            Err(error) if force => (None, self.look_at_all(&project)?, Some(error.to_string())),
+            Err(error) if force => (None, self.look(&store, &project)?, Some(error.to_string())),
             Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
         };
         // The objects of the pre-rollback checkpoint are not needed to restore another.
-        let restore = self.restore_into(&project, &objects, &current, &wanted);
-        let report = match extent {
+        let restore = self.restore_into((&project, &current), &objects, (&wanted, &ignores));
+        let report = match (extent, &typed) {
+            (_, Some(path)) => restore.one(path)?,
             // Without a pre-rollback checkpoint nothing is held that could be removed.
-            Extent::All(options) => restore.all(options.exact && forced_past.is_none())?,
-            Extent::One(path) => restore.one(path)?,
+            (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
+            (Extent::One(_), None) => Restored::default(),
         };
         Ok(Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report })
     }
@@ -108,33 +116,20 @@ impl Manager {
         }
     }
 
-    /// What is in the project now, however many files that are.
-    fn look_at_all(&self, project: &Project) -> Result<Snapshot> {
-        let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
-        let nothing_known = Index::default();
-        let capture = self.capture(project, &nothing_known, None);
-        Capture { config: &boundless, ..capture }.run(None).map(|captured| captured.snapshot)
-    }
-
     fn restore_into<'a>(
         &'a self,
-        project: &'a Project,
+        (project, current): (&'a Project, &'a Snapshot),
         objects: &'a Objects<'a>,
-        current: &'a Snapshot,
-        target: &'a Snapshot,
+        (target, ignores): (&'a Snapshot, &'a TargetIgnores),
     ) -> Restore<'a> {
-        Restore {
-            disk: self.disk.as_ref(),
-            root: &project.directory,
-            base: self.base(),
-            objects,
-            current,
-            target,
-        }
+        let disk = self.disk.as_ref();
+        let (root, base) = (&project.directory, self.base());
+        Restore { disk, root, base, objects, current, target, ignores }
     }
 }
 
-fn literal_path(typed: &[u8]) -> Result<Vec<u8>> {
+/// The project-relative path that a typed one names, without components that mean nothing.
+fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {
     let refused = |why| Err(Error::BadPath { path: shown(typed), why });
     if typed.is_empty() {
         return refused("is empty");
@@ -149,8 +144,16 @@ fn literal_path(typed: &[u8]) -> Result<Vec<u8>> {
     for component in typed.split(|byte| *byte == b'/') {
         match component {
             b"" | b"." => {}
-            b".." if components.pop().is_none() => return refused("leaves the project"),
-            b".." => {}
+            b".." => {
+                let before = on_disk(&project.directory, &components.join(&b'/'));
+                // The parent of what a link leads to is not the directory the link is in.
+                if disk.stat(&before).is_ok_and(|stat| stat.kind == Kind::Link) {
+                    return refused("leads through a symbolic link");
+                }
+                if components.pop().is_none() {
+                    return refused("leaves the project");
+                }
+            }
             name => components.push(name),
         }
     }

@@ -88,6 +88,7 @@ impl<'a> Store<'a> {
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             make_private(disk, &path.join(folder))?;
         }
+        close_to_others(disk, &path)?;
         let excludes: Vec<&str> = DEFAULT_EXCLUDES.iter().chain(SECRETS).copied().collect();
         let excludes = excludes.join("\n") + "\n";
         let files: [(&str, &str); 4] = [
@@ -136,7 +137,7 @@ fn unusable(path: &Path) -> Error {
 }
 
 /// Makes a folder of the store, readable by its owner only.
-fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
+pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
     if is_directory(disk, path)? {
         return Ok(());
     }
@@ -144,6 +145,15 @@ fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => made.context("making", path),
     }
+}
+
+/// Another tool may have made the store for everyone to read; nobody gets past its folder.
+fn close_to_others(disk: &dyn Disk, store: &Path) -> Result<()> {
+    let stat = disk.stat(store).context("looking at", store)?;
+    if stat.mode & 0o077 != 0 {
+        disk.set_mode(store, 0o700).context("setting the mode of", store)?;
+    }
+    Ok(())
 }
 
 fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {

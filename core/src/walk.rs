@@ -3,7 +3,7 @@
 //! The walk reads directories, stat data and ignore files; whether a file can be read, and what
 //! is in it, is left to [`crate::capture`].
 
-use crate::disk::{Disk, Kind, Stat};
+use crate::disk::{Disk, Kind, Stat, is_unreadable};
 use crate::error::{Context, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::path::{join, on_disk};
@@ -77,7 +77,8 @@ struct Walk<'a> {
 /// Walks the project at `root`.
 ///
 /// # Errors
-/// Only where the root itself cannot be read: what cannot be read below it is left out.
+/// Where the root itself cannot be read, and where the disk is in trouble. What only may not be read
+/// is left out.
 pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked> {
     let mut walk = Walk {
         disk,
@@ -88,12 +89,16 @@ pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked>
         pending: Vec::new(),
     };
     let names = disk.list(root).context("reading the directory", root)?;
-    walk.enter(Vec::new(), None, names);
+    walk.enter(Vec::new(), None, names)?;
     while let Some((directory, above)) = walk.pending.pop() {
         let full = on_disk(root, &directory);
         match disk.list(&full) {
-            Ok(names) => walk.enter(directory, above, names),
-            Err(error) => walk.walked.skipped.push(Remark::new(&directory, error.to_string())),
+            Ok(names) => walk.enter(directory, above, names)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if is_unreadable(&error) => {
+                walk.walked.skipped.push(Remark::new(&directory, error.to_string()));
+            }
+            Err(error) => return Err(error).context("reading the directory", &full),
         }
     }
     walk.walked.candidates.sort_unstable_by(|one, other| one.path.cmp(&other.path));
@@ -106,9 +111,9 @@ impl Walk<'_> {
         directory: Vec<u8>,
         above: Option<Rc<Chain>>,
         names: Vec<std::ffi::OsString>,
-    ) {
+    ) -> Result<()> {
         let has_ignore_file = names.iter().any(|name| name == ".gitignore");
-        let ignores = if has_ignore_file { self.descend(&directory, above) } else { above };
+        let ignores = if has_ignore_file { self.descend(&directory, above)? } else { above };
         let levels = levels(&ignores);
         for name in names {
             let path = join(&directory, name.as_bytes());
@@ -120,10 +125,11 @@ impl Walk<'_> {
                 Ok(stat) => stat,
                 // What vanished since the directory was read is simply not there.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => {
+                Err(error) if is_unreadable(&error) => {
                     self.walked.skipped.push(Remark::new(&path, error.to_string()));
                     continue;
                 }
+                Err(error) => return Err(error).context("looking at", &full),
             };
             if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
                 continue;
@@ -140,18 +146,20 @@ impl Walk<'_> {
                 Kind::File | Kind::Link => self.walked.candidates.push(Candidate { path, stat }),
             }
         }
+        Ok(())
     }
 
     /// Adds the ignore file of `directory`. One that is no regular file, or cannot be read,
     /// excludes nothing, as with git.
-    fn descend(&self, directory: &[u8], above: Option<Rc<Chain>>) -> Option<Rc<Chain>> {
+    fn descend(&self, directory: &[u8], above: Option<Rc<Chain>>) -> Result<Option<Rc<Chain>>> {
         let full = on_disk(self.root, &join(directory, b".gitignore"));
         match self.disk.read(&full, IGNORE_BYTES_MAX) {
             Ok((text, _)) => {
                 let file = IgnoreFile::parse(&text);
-                Some(Rc::new(Chain { directory: directory.to_vec(), file, above }))
+                Ok(Some(Rc::new(Chain { directory: directory.to_vec(), file, above })))
             }
-            Err(_) => above,
+            Err(error) if is_unreadable(&error) || error.kind() == ErrorKind::NotFound => Ok(above),
+            Err(error) => Err(error).context("reading", &full),
         }
     }
 }

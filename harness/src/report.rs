@@ -6,6 +6,7 @@ use crate::oracle::Divergence;
 use crate::suite::{Findings, Verdict};
 use herma_model::rules::{self, State};
 use serde_json::json;
+use std::path::Path;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
@@ -55,15 +56,24 @@ pub fn rules_json() -> String {
 }
 
 /// What a suite found: each failure, then a verdict for every rule, then the figures.
-pub fn findings_text(findings: &Findings, seed: u64, replay: &str, colour: bool) -> String {
+pub fn findings_text(
+    findings: &Findings,
+    seed: u64,
+    replay: &str,
+    keep: &Path,
+    colour: bool,
+) -> String {
     let mut text = String::new();
     for (rule, failure) in &findings.failures {
-        let file = rule.replace('/', "-");
+        let file = keep.join(format!("{}.yaml", rule.replace('/', "-")));
         text.push_str(&counterexample(&failure.shrunk.history, &failure.shrunk.divergence));
         text.push_str(&format!(
             "first in {}, and first to break in {} histories; shrunk in {} executions\n\
-             replay: herma-conform replay herma-failures/{file}.yaml\n\n",
-            failure.origin, failure.histories, failure.shrunk.executions
+             replay: herma-conform replay {}\n\n",
+            failure.origin,
+            failure.histories,
+            failure.shrunk.executions,
+            file.display()
         ));
     }
     for rule in rules::catalogue() {

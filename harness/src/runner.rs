@@ -157,7 +157,8 @@ impl Runner {
             self.crashed(main_rule(request), why);
             return Ok(());
         }
-        answer::judge(&mut self.world, &expected, &answer, &mut self.checks);
+        let alias = self.is_alias(request);
+        answer::judge(&mut self.world, &expected, &answer, alias, &mut self.checks);
         let store = if must_leave_store(request, &expected) {
             Some((outline, manifest::outline(&self.sandbox.base())?))
         } else {
@@ -171,10 +172,15 @@ impl Runner {
             store: store.as_ref(),
         };
         disk::judge(&mut self.world, &look, &mut self.checks);
-        // Names of one project are compared whenever it is used by another than its own.
-        self.checks.held(&rules::SCOPE_IDENTITY, 1);
         self.seen = Some(after);
         Ok(())
+    }
+
+    /// Whether the request names its project by another path than the canonical one.
+    fn is_alias(&self, request: &Request) -> bool {
+        request.dir().is_some_and(|dir| {
+            self.world.canonical(dir).is_some_and(|path| self.world.absolute(&path) != *dir)
+        })
     }
 
     fn crashed(&mut self, rule: RuleRef, why: &str) {

@@ -145,6 +145,8 @@ pub struct Restored {
     pub failed: Vec<Remark>,
     /// The pre-rollback checkpoint, if one was taken.
     pub safety: Option<String>,
+    /// Whether the restore went on although no pre-rollback checkpoint could be taken.
+    pub forced_past: bool,
     /// Whether the last conversation turn is to be undone.
     pub undoes_turn: bool,
 }

@@ -98,7 +98,9 @@ impl Capturer {
                     let inner = self.enter(files, project, full, Some(within));
                     directories.insert(path, inner);
                 }
-                Node::Directory => captured.tests(self.exclusion_rule(path)),
+                Node::Directory => {
+                    self.note_exclusion(&mut captured, path, within.ignores.is_some())
+                }
                 node => {
                     let within = within.clone();
                     self.add(&mut captured, path, node, ignored, &within, bounds);
@@ -159,7 +161,11 @@ impl Capturer {
         let name = ByteString::from(path);
         match entry {
             Err(rule) => {
-                captured.tests(rule);
+                if ignored {
+                    self.note_exclusion(captured, path, within.ignores.is_some());
+                } else {
+                    captured.tests(rule);
+                }
                 captured.left_out.insert(name, rule);
             }
             Ok(entry) => {
@@ -179,6 +185,20 @@ impl Capturer {
             &rules::CAPTURE_DEFAULT_EXCLUDES
         } else {
             &rules::CAPTURE_GITIGNORE
+        }
+    }
+
+    /// Counts an excluded path for its rule, if it puts that to the test: secrets where an ignore
+    /// file could re-include them, repositories where they are nested.
+    fn note_exclusion(&self, captured: &mut Captured, path: &[u8], has_ignore_files: bool) {
+        let rule = self.exclusion_rule(path);
+        let tested = match rule {
+            rule if *rule == rules::CAPTURE_SECRETS => has_ignore_files,
+            rule if *rule == rules::CAPTURE_NESTED_REPOSITORY => path.contains(&b'/'),
+            _ => true,
+        };
+        if tested {
+            captured.tests(rule);
         }
     }
 

@@ -65,8 +65,9 @@ pub struct ExpectedTake {
     pub kind: TakeKind,
     /// The rule that decides it.
     pub rule: RuleRef,
-    /// The rule that is broken where the subject says the turn has its checkpoint and it has not.
-    pub if_deduped: RuleRef,
+    /// The rule that is broken where the subject says that the turn has its checkpoint, or that
+    /// none is taken by itself, and that is not so.
+    pub if_declined: RuleRef,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
     /// What was captured to decide it, where that was needed.
@@ -106,6 +107,8 @@ pub struct ExpectedDiff {
     pub entries: BTreeMap<ByteString, crate::answer::Change>,
     /// Their lines.
     pub stats: LineBounds,
+    /// Refusals that are as good an answer.
+    pub may_refuse: Vec<Refusal>,
 }
 
 /// The restore that is right; the world's files already are as it must leave them.

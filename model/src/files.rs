@@ -107,20 +107,22 @@ impl Files {
         }
     }
 
-    /// Takes over from `seen` which empty directories there are: no rule says what becomes of
-    /// those, so the world follows the disk.
-    pub fn adopt_empty_directories(&mut self, seen: &Files) {
+    /// Takes over from `seen` which empty directories there are below `project`: no rule says what
+    /// becomes of those, so the world follows the disk. Repositories are nobody's to tidy.
+    pub fn adopt_empty_directories(&mut self, project: &[u8], seen: &Files) {
+        let free = |path: &[u8]| !path.split(|byte| *byte == b'/').any(|name| name == b".git");
         let gone = |(path, node): (&ByteString, &Node)| {
-            (*node == Node::Directory && seen.get(path).is_none()).then(|| path.clone())
+            let gone = *node == Node::Directory && free(path) && seen.get(path).is_none();
+            gone.then(|| path.clone())
         };
-        let doomed: Vec<ByteString> = self.nodes.iter().filter_map(gone).collect();
+        let doomed: Vec<ByteString> = self.below(project).filter_map(gone).collect();
         for path in doomed {
-            if self.below(&path).next().is_none_or(|(_, node)| *node == Node::Directory) {
-                self.nodes.remove(&path);
+            if self.below(&path).all(|(_, node)| *node == Node::Directory) {
+                self.remove(&path);
             }
         }
-        for (path, node) in seen.iter() {
-            if *node == Node::Directory && self.obstacle(path).is_none() {
+        for (path, node) in seen.below(project) {
+            if *node == Node::Directory && free(path) && self.obstacle(path).is_none() {
                 self.nodes.entry(path.clone()).or_insert(Node::Directory);
             }
         }

@@ -73,6 +73,22 @@ pub enum Request {
 }
 
 impl Request {
+    /// The project that is asked about, as typed.
+    pub fn dir(&self) -> Option<&ByteString> {
+        match self {
+            Request::EnsureCheckpoint { dir, .. }
+            | Request::Checkpoint { dir, .. }
+            | Request::List { dir }
+            | Request::Diff { dir, .. }
+            | Request::Restore { dir, .. }
+            | Request::RestoreFile { dir, .. } => Some(dir),
+            Request::NewTurn
+            | Request::Reopen
+            | Request::SetClock { .. }
+            | Request::ProjectOf { .. } => None,
+        }
+    }
+
     /// Whether the request only looks: it may change no file and nothing in the store.
     pub fn only_looks(&self) -> bool {
         matches!(self, Request::ProjectOf { .. } | Request::List { .. } | Request::Diff { .. })

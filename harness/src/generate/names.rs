@@ -88,6 +88,8 @@ pub fn typed_file() -> BoxedStrategy<ByteString> {
         b"src//main.rs",
         b"a.txt/",
         b"link/x",
+        b"link/../a.txt",
+        b"link/../../beta/b",
         b"out/secret.txt",
         b"a\0b",
         b":/b",

@@ -1,7 +1,7 @@
 //! The first judge: is the subject's answer one that the model allows?
 
 use super::{Checks, Judge};
-use herma_model::answer::{Answer, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
+use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
 use herma_model::expected::{
     Expected, ExpectedDiff, ExpectedList, ExpectedRestore, ExpectedTake, Refusal, TakeKind,
 };
@@ -12,17 +12,34 @@ use std::collections::BTreeSet;
 const JUDGE: Judge = Judge::Answer;
 
 /// Compares an answer with what the model expects, and teaches the world the ids it brings.
-pub fn judge(world: &mut World, expected: &Expected, answer: &Answer, checks: &mut Checks) {
+/// `alias` says that the project was not named by its canonical path.
+pub fn judge(
+    world: &mut World,
+    expected: &Expected,
+    answer: &Answer,
+    alias: bool,
+    checks: &mut Checks,
+) {
+    if alias {
+        checks.check(
+            JUDGE,
+            &rules::SCOPE_IDENTITY,
+            !is_taken_for_another(expected, answer),
+            || (kind(expected), format!("{answer:?}, as if the project had no other name")),
+        );
+    }
     match (expected, answer) {
         (Expected::Done, Answer::Done) => {}
         (Expected::Project { path, rule }, Answer::Project(found)) => {
             checks.same(JUDGE, rule, "the file's project", path, found);
-            checks.held(&rules::SCOPE_ROOT_NEVER_BROAD, 1);
         }
         (Expected::Take(take), answer) => judge_take(world, take, answer, checks),
         (Expected::List(list), Answer::Listed(found)) => judge_list(list, found, checks),
         (Expected::Diff(diff), Answer::Diffed { entries, stats }) => {
             judge_diff(diff, entries, stats, checks);
+        }
+        (Expected::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
+            judge_refusal(&diff.may_refuse, answer, checks);
         }
         (Expected::Restore(restore), Answer::Restored(found)) => {
             judge_restore(world, restore, found, checks);
@@ -32,6 +49,23 @@ pub fn judge(world: &mut World, expected: &Expected, answer: &Answer, checks: &m
             let rule = main_rule(expected);
             checks.check(JUDGE, rule, false, || (kind(expected), format!("{answer:?}")));
         }
+    }
+}
+
+/// Whether a subject answers under another name as if it had never seen the project: no history
+/// where there is one, or a first checkpoint of what it holds already.
+fn is_taken_for_another(expected: &Expected, answer: &Answer) -> bool {
+    let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. });
+    match expected {
+        Expected::List(list) => {
+            !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
+        }
+        Expected::Take(take) => {
+            let held = matches!(take.kind, TakeKind::Unchanged | TakeKind::Deduped);
+            held && matches!(answer, Answer::Taken { outcome: TakeOutcome::Created { .. }, .. })
+        }
+        Expected::Diff(_) | Expected::Restore(_) => unknown,
+        _ => false,
     }
 }
 
@@ -101,13 +135,13 @@ fn judge_take(world: &mut World, take: &ExpectedTake, answer: &Answer, checks: &
         TakeOutcome::Disabled => TakeKind::Disabled,
     };
     let rule = match found {
-        TakeKind::Deduped if take.kind != TakeKind::Deduped => take.if_deduped,
+        TakeKind::Deduped | TakeKind::Disabled if take.kind != found => take.if_declined,
         _ => take.rule,
     };
     checks.check(JUDGE, rule, found == take.kind, told);
-    if take.kind != TakeKind::Deduped {
-        // That the turn did not stop it is what the rule about the slot asks.
-        checks.held(take.if_deduped, 1);
+    if !matches!(take.kind, TakeKind::Deduped | TakeKind::Disabled) {
+        // That nothing stopped it is what the rule about declining asks.
+        checks.held(take.if_declined, 1);
     }
     if let TakeOutcome::Created { id } = outcome {
         world.learn_id(&take.project, id);
@@ -193,6 +227,9 @@ fn judge_restore(
         world.learn_id(&restore.project, id);
     }
     checks.held(&rules::RESTORE_TARGET, 1);
+    let past = *rule == rules::RESTORE_SAFETY_REQUIRED;
+    let told = || (format!("forced past: {past}"), format!("{}", found.forced_past));
+    checks.check(JUDGE, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, told);
     let undoes = restore.only.is_none();
     checks.check(JUDGE, &rules::RESTORE_UNDOES_TURN, found.undoes_turn == undoes, || {
         (format!("undoes the turn: {undoes}"), format!("{}", found.undoes_turn))

@@ -37,13 +37,15 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
     match look.expected {
         Expected::Restore(restore) => {
             // No rule says what becomes of empty directories.
-            world.files.adopt_empty_directories(&look.after.files);
+            world.files.adopt_empty_directories(&restore.project, &look.after.files);
             compare(world, look, |path| restore_rule(restore, world, path), checks);
             count_restored(restore, look, checks);
         }
         expected => {
+            let restores =
+                matches!(look.request, Request::Restore { .. } | Request::RestoreFile { .. });
             let rule = match expected {
-                Expected::Refused(_) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+                Expected::Refused(_) if restores => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
                 _ => &rules::CAPTURE_READ_ONLY,
             };
             compare(world, look, |path| outside_rule(world, path).unwrap_or(rule), checks);
@@ -57,9 +59,10 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
             });
         }
     }
-    for rule in [&rules::ISOLATION_HOME, &rules::ISOLATION_USER_REPOSITORY] {
-        checks.held(rule, 1);
-    }
+    checks.held(&rules::ISOLATION_HOME, 1);
+    let is_repository = |path: &ByteString| file_name(path) == b".git";
+    let repository = look.before.files.iter().any(|(path, _)| is_repository(path));
+    checks.held(&rules::ISOLATION_USER_REPOSITORY, u64::from(repository));
 }
 
 fn unchanged_store_rule(look: &Look<'_>) -> RuleRef {
@@ -186,8 +189,6 @@ fn count_restored(restore: &ExpectedRestore, look: &Look<'_>, checks: &mut Check
     checks.held(&rules::RESTORE_PROTECTS, restore.kept.len() as u64);
     checks.held(&rules::RESTORE_LEAVES_NEW, restore.left.len() as u64);
     checks.held(&rules::RESTORE_CONTAINED, 1);
-    // The turn's slot is asked by the next automatic checkpoint; here it is only not used.
-    checks.held(&rules::RESTORE_SAFETY_OUTSIDE_TURN, 1);
     if restore.only.is_some() {
         checks.held(&rules::RESTORE_FILE_ONLY, 1);
     }
@@ -199,5 +200,6 @@ fn count_restored(restore: &ExpectedRestore, look: &Look<'_>, checks: &mut Check
         checks.held(rule, u64::from(holds));
     }
     let exact = matches!(look.request, Request::Restore { exact: true, .. });
-    checks.held(&rules::RESTORE_EXACT, u64::from(exact));
+    let removed = if exact { restore.removed.len() as u64 } else { 0 };
+    checks.held(&rules::RESTORE_EXACT, removed);
 }

@@ -40,15 +40,23 @@ pub fn judge(
         return Ok(());
     }
     let git = Git { store: store.clone(), home: sandbox.root().join("outside") };
-    let refs = git.lines(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+    let listed = git.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+    checks.check(JUDGE, &rules::LAYOUT_STORE, listed.status.success(), || {
+        let complaint = String::from_utf8_lossy(&listed.stderr).into_owned();
+        ("a repository that plain git reads".into(), complaint)
+    });
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
     judge_refs(world, &refs, checks);
     judge_layout(world, &store, checks)?;
     if checks.diverged() || refs.is_empty() {
         return Ok(());
     }
     let commits = git.commits()?;
-    for (project, history) in world.histories() {
-        judge_history(project, history, &commits, &git, thorough, checks)?;
+    for (project, _) in world.histories() {
+        // What limits dropped need not be there any more.
+        let listed = world.listed(project);
+        judge_history(project, listed, &commits, &git, thorough, checks)?;
     }
     let fsck = git.run(&["fsck", "--full", "--no-dangling", "--no-progress"])?;
     checks.check(JUDGE, &rules::LAYOUT_FSCK, fsck.status.success(), || {
@@ -91,7 +99,7 @@ fn judge_history(
     thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
-    let mut before = String::new();
+    let mut before: Option<String> = None;
     for checkpoint in history {
         let id = checkpoint.id.clone().unwrap_or_default();
         let Some(commit) = commits.get(&id) else {
@@ -100,7 +108,9 @@ fn judge_history(
             });
             return Ok(());
         };
-        checks.same(JUDGE, &rules::LIST_STABLE, "parent", &before, &commit.parent);
+        if let Some(before) = &before {
+            checks.same(JUDGE, &rules::LIST_STABLE, "parent", before, &commit.parent);
+        }
         let seconds = checkpoint.time.to_string();
         checks.same(JUDGE, &rules::LIST_TIME, "commit time", &seconds, &commit.seconds);
         let ours = commit.author != "Hostile User";
@@ -108,7 +118,14 @@ fn judge_history(
             ("an author of the store's own".into(), commit.author.clone())
         });
         checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
-        let tree = git_objects::tree_id(&checkpoint.captured.tree).to_string();
+        let tree = tree_of(checkpoint);
+        let stands_for_another =
+            tree != commit.tree && history.iter().any(|other| tree_of(other) == commit.tree);
+        let rule: RuleRef =
+            if checkpoint.safety { &rules::RESTORE_UNDO } else { &rules::CAPTURE_HONEST };
+        checks.check(JUDGE, rule, !stands_for_another, || {
+            (format!("tree {tree} of {id}"), format!("tree {} of another time", commit.tree))
+        });
         if thorough || tree != commit.tree {
             let same_listing = judge_listing(checkpoint, &id, git, checks)?;
             let told = || (format!("tree {tree} of {id}"), format!("tree {}", commit.tree));
@@ -117,13 +134,16 @@ fn judge_history(
                 return Ok(());
             }
         }
-        checks.held(&rules::CAPTURE_HONEST, 1);
         for (rule, times) in checkpoint.captured.tested.values() {
             checks.held(rule, *times as u64);
         }
-        before = id;
+        before = Some(id);
     }
     Ok(())
+}
+
+fn tree_of(checkpoint: &Checkpoint) -> String {
+    git_objects::tree_id(&checkpoint.captured.tree).to_string()
 }
 
 /// Compares a stored checkpoint with what it should hold, path by path, as `git ls-tree` lists it;
@@ -189,20 +209,24 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
             }
         }
     }
-    for (project, history) in world.histories() {
+    for (project, _) in world.histories() {
         let hash = ref_name(world, project).split_off("refs/hermes/".len());
         let path = store.join("projects").join(format!("{hash}.json"));
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let workdir = String::from_utf8_lossy(&world.absolute(project)).into_owned();
-        let created = history.first().map_or(0, |first| first.time) as f64;
         let holds = value["workdir"] == workdir.as_str()
-            && value["created_at"].as_f64() == Some(created)
+            && value["created_at"].is_number()
             && value["last_touch"].is_number();
         checks.check(JUDGE, &rules::LAYOUT_METADATA, holds, || {
-            (format!("workdir {workdir}, created_at {created}, a last_touch"), text.clone())
+            (format!("workdir {workdir}, a created_at, a last_touch"), text.clone())
         });
     }
+    let known = world.histories().count();
+    let described = std::fs::read_dir(store.join("projects")).map_or(0, Iterator::count);
+    checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, described <= known, || {
+        (format!("{known} projects"), format!("{described} described in projects/"))
+    });
     Ok(())
 }
 
@@ -233,10 +257,6 @@ impl Git {
     fn text(&self, arguments: &[&str]) -> io::Result<String> {
         let output = self.run(arguments)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    fn lines(&self, arguments: &[&str]) -> io::Result<Vec<String>> {
-        Ok(self.text(arguments)?.lines().map(str::to_owned).collect())
     }
 
     fn commits(&self) -> io::Result<BTreeMap<String, Commit>> {

@@ -5,6 +5,7 @@
 use herma_model::bytes::join;
 use herma_model::files::Content;
 use herma_model::{ByteString, Files, Node};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -90,7 +91,8 @@ fn content(path: &Path, mode: u32) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The name and size of every path below a root; directories have size 0.
+/// Every path below a root with its size, or a hash of its bytes where it is small and says what
+/// others mean; directories have 0.
 pub type Outline = BTreeMap<ByteString, u64>;
 
 /// The outline of everything below `root`; empty where there is nothing.
@@ -109,9 +111,19 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
                 pending.push(path.clone());
                 found.insert(ByteString(path), 0);
             } else {
-                found.insert(ByteString(path), entry.metadata()?.size());
+                let size = entry.metadata()?.size();
+                let pointer = [&b"store/refs/"[..], b"store/projects/", b"store/packed-refs"]
+                    .iter()
+                    .any(|folder| path.starts_with(folder));
+                let value = if pointer { digest(&fs::read(entry.path())?) } else { size };
+                found.insert(ByteString(path), value);
             }
         }
     }
     Ok(found)
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(8).fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

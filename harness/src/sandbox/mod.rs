@@ -12,6 +12,7 @@
 //! ```
 
 pub mod edits;
+pub mod hostility;
 pub mod manifest;
 
 use crate::history::History;
@@ -20,7 +21,7 @@ use herma_model::world::Layout;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -57,52 +58,6 @@ pub struct Sandbox {
     root: PathBuf,
 }
 
-/// Git settings that each would change a store which let them in.
-const HOSTILE_CONFIG: &str = "\
-[user]
-\tname = Hostile User
-\temail = hostile@example.org
-\tsigningkey = HOSTILE
-[commit]
-\tgpgsign = true
-\ttemplate = HOSTILE/template
-[tag]
-\tgpgSign = true
-[gpg]
-\tprogram = HOSTILE/mark
-[core]
-\tautocrlf = true
-\tsafecrlf = true
-\texcludesFile = HOSTILE/ignore
-\tattributesFile = HOSTILE/attributes
-\thooksPath = HOSTILE/hooks
-\tfsmonitor = HOSTILE/mark
-\tsymlinks = false
-\tfileMode = false
-\tlogAllRefUpdates = always
-\tsharedRepository = world
-\teditor = HOSTILE/mark
-\tpager = HOSTILE/mark
-[init]
-\ttemplateDir = HOSTILE/template.d
-\tdefaultBranch = hostile
-[credential]
-\thelper = HOSTILE/mark
-[filter \"hostile\"]
-\tclean = HOSTILE/mark
-\tsmudge = HOSTILE/mark
-\trequired = true
-[diff]
-\texternal = HOSTILE/mark
-\trenames = copies
-\tnoprefix = true
-[alias]
-\tcommit = !HOSTILE/mark
-\tadd = !HOSTILE/mark
-[transfer]
-\tfsckObjects = true
-";
-
 impl Sandbox {
     /// Makes a sandbox for `history`.
     pub fn new(scratch: &Scratch, history: &History) -> io::Result<Self> {
@@ -110,7 +65,9 @@ impl Sandbox {
         // Links on the way to the scratch place would give every project a second name.
         let root = directory.path().canonicalize()?;
         let sandbox = Sandbox { _directory: directory, root };
-        sandbox.plant_hostility()?;
+        hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
+        sandbox.write("outside/secret.txt", "sentinel\n")?;
+        sandbox.write("outside/deeper/secret.txt", "sentinel\n")?;
         sandbox.plant_projects(history.workspace.as_deref())?;
         Ok(sandbox)
     }
@@ -145,7 +102,7 @@ impl Sandbox {
 
     /// The file that exists once a hostile program was run.
     pub fn mark(&self) -> PathBuf {
-        self.root.join("hostile/mark-left")
+        hostility::mark(&self.root.join("hostile"))
     }
 
     /// The same fixed points for the model.
@@ -156,27 +113,6 @@ impl Sandbox {
             current: "work".into(),
             base: "home/.hermes/checkpoints".into(),
         }
-    }
-
-    fn plant_hostility(&self) -> io::Result<()> {
-        let hostile = self.root.join("hostile");
-        let text = HOSTILE_CONFIG.replace("HOSTILE", &hostile.to_string_lossy());
-        let mark = format!("#!/bin/sh\n: > '{}'\nexit 1\n", self.mark().display());
-        self.write("home/.gitconfig", &text)?;
-        self.write("home/.config/git/config", &text)?;
-        self.write("home/.config/git/ignore", "*\n")?;
-        self.write("home/.config/git/attributes", "* text eol=crlf filter=hostile\n")?;
-        self.write("hostile/ignore", "*\n")?;
-        self.write("hostile/attributes", "* text eol=crlf filter=hostile\n")?;
-        self.write("hostile/template", "hostile\n")?;
-        self.write("hostile/template.d/info/exclude", "*\n")?;
-        for program in ["mark", "hooks/pre-commit", "hooks/reference-transaction"] {
-            self.write(&format!("hostile/{program}"), &mark)?;
-            let path = hostile.join(program);
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
-        }
-        self.write("outside/secret.txt", "sentinel\n")?;
-        self.write("outside/deeper/secret.txt", "sentinel\n")
     }
 
     fn plant_projects(&self, workspace: Option<&Path>) -> io::Result<()> {

@@ -204,6 +204,7 @@ fn restored(one: herma_core::Restored) -> Answer {
         kept: remarks(one.kept),
         failed: remarks(one.failed),
         safety: one.safety,
+        forced_past: one.forced_past.is_some(),
         undoes_turn: one.undoes_turn,
     })
 }

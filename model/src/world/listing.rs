@@ -73,7 +73,13 @@ impl World {
             Difference::Modified(..) => Change::Modified,
         };
         let entries = differences.iter().map(|(path, how)| ((*path).clone(), kind(how))).collect();
-        Expected::Diff(ExpectedDiff { entries, stats: LineBounds::of(differences.values()) })
+        // The limit is about checkpoints; a preview may mind it as well.
+        let crowded = now.len() > self.settings.max_files;
+        Expected::Diff(ExpectedDiff {
+            entries,
+            stats: LineBounds::of(differences.values()),
+            may_refuse: crowded.then_some(TOO_MANY_FILES).into_iter().collect(),
+        })
     }
 
     fn current_tree(&self, place: &Place) -> Result<Tree, Refusal> {
@@ -83,13 +89,7 @@ impl World {
         match standing {
             Standing::Nothing => Ok(Tree::new()),
             Standing::NoDirectory => Err(NOT_A_DIRECTORY),
-            Standing::Directory => {
-                let tree = self.capture(project).tree;
-                if tree.len() > self.settings.max_files {
-                    return Err(TOO_MANY_FILES);
-                }
-                Ok(tree)
-            }
+            Standing::Directory => Ok(self.capture(project).tree),
         }
     }
 

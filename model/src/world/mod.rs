@@ -18,7 +18,7 @@ use crate::place::{self, Place, Standing};
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a subject is configured with for one history.
@@ -97,6 +97,8 @@ pub struct World {
     layout: Layout,
     seconds: i64,
     slots: BTreeMap<ByteString, Slot>,
+    /// Projects that had a pre-rollback checkpoint since the turn began.
+    rolled_back: BTreeSet<ByteString>,
     histories: BTreeMap<ByteString, Vec<Checkpoint>>,
     capturer: Capturer,
 }
@@ -110,6 +112,7 @@ impl World {
             layout,
             seconds,
             slots: BTreeMap::new(),
+            rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
             capturer: Capturer::default(),
         }
@@ -126,6 +129,7 @@ impl World {
         match request {
             Request::NewTurn | Request::Reopen => {
                 self.slots.values_mut().for_each(|slot| *slot = Slot::Renewed);
+                self.rolled_back.clear();
                 Expected::Done
             }
             Request::SetClock { seconds } => {
@@ -245,7 +249,7 @@ impl World {
     /// The checkpoints of `project` that can be listed and restored, oldest first.
     ///
     /// Implements [`rules::LIST_AT_MOST`].
-    fn listed(&self, project: &[u8]) -> &[Checkpoint] {
+    pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
         let all = self.history(project);
         &all[all.len().saturating_sub(self.settings.max_snapshots)..]
     }

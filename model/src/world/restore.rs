@@ -213,7 +213,8 @@ impl World {
     ) -> Result<(ExpectedRestore, Arc<Captured>), Vec<Refusal>> {
         let place = self.locate(dir);
         let found = self.find(&place, text).map(|(index, target)| (index, target.clone()));
-        let path = typed.map(literal_path).transpose();
+        let project = self.canonical(dir).unwrap_or_default();
+        let path = typed.map(|typed| self.literal_path(&project, typed)).transpose();
         let (found, path) = match (found, path) {
             (Ok(found), Ok(path)) => (found, path),
             (found, path) => return Err([found.err(), path.err()].into_iter().flatten().collect()),
@@ -270,9 +271,41 @@ impl World {
             return Ok((false, &rules::RESTORE_SAFETY_SKIPPED));
         }
         match self.record(project, captured, None, true).0 {
-            TakeKind::Created => Ok((true, &rules::RESTORE_SAFETY_CHECKPOINT)),
+            TakeKind::Created => {
+                self.rolled_back.insert(project.clone());
+                Ok((true, &rules::RESTORE_SAFETY_CHECKPOINT))
+            }
             _ => Ok((false, &rules::RESTORE_SAFETY_SKIPPED)),
         }
+    }
+
+    /// The project-relative path that a typed one names, without meaningless components.
+    ///
+    /// Implements [`rules::RESTORE_BAD_PATH`].
+    fn literal_path(&self, project: &[u8], typed: &[u8]) -> Result<ByteString, Refusal> {
+        let refused = bad_path(&[Code::BadPath]);
+        if typed.is_empty() || typed.starts_with(b"/") || typed.contains(&0) {
+            return Err(refused);
+        }
+        let mut components: Vec<&[u8]> = Vec::new();
+        for component in typed.split(|byte| *byte == b'/') {
+            match component {
+                b"" | b"." => {}
+                b".." => {
+                    let before = bytes::join(project, &components.join(&b'/'));
+                    // The parent of what a link leads to is not the directory the link is in.
+                    let through_link = matches!(self.files.get(&before), Some(Node::Link { .. }));
+                    if through_link || components.pop().is_none() {
+                        return Err(refused);
+                    }
+                }
+                name => components.push(name),
+            }
+        }
+        if components.is_empty() {
+            return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
+        }
+        Ok(ByteString(components.join(&b'/')))
     }
 
     /// Why no pre-rollback checkpoint can be taken.
@@ -324,28 +357,4 @@ impl World {
 
 fn bad_path(codes: &'static [Code]) -> Refusal {
     Refusal { codes, rule: &rules::RESTORE_BAD_PATH }
-}
-
-/// The project-relative path that a typed one names, without meaningless components.
-///
-/// Implements [`rules::RESTORE_BAD_PATH`].
-fn literal_path(typed: &[u8]) -> Result<ByteString, Refusal> {
-    let refused = bad_path(&[Code::BadPath]);
-    if typed.is_empty() || typed.starts_with(b"/") || typed.contains(&0) {
-        return Err(refused);
-    }
-    let mut components: Vec<&[u8]> = Vec::new();
-    for component in typed.split(|byte| *byte == b'/') {
-        match component {
-            b"" | b"." => {}
-            b".." => {
-                components.pop().ok_or(refused)?;
-            }
-            name => components.push(name),
-        }
-    }
-    if components.is_empty() {
-        return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
-    }
-    Ok(ByteString(components.join(&b'/')))
 }

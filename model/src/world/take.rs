@@ -61,7 +61,13 @@ impl World {
             }
             candidate = bytes::parent(candidate);
         }
-        Expected::Project { path: Some(self.absolute(start)), rule: &rules::SCOPE_ROOT_OF_FILE }
+        // Where the walk ended at the home directory, what is answered must not be that.
+        let rule: RuleRef = if candidate == home {
+            &rules::SCOPE_ROOT_NEVER_BROAD
+        } else {
+            &rules::SCOPE_ROOT_OF_FILE
+        };
+        Expected::Project { path: Some(self.absolute(start)), rule }
     }
 
     /// Whether the directory has an entry of that name that leads somewhere.
@@ -90,9 +96,9 @@ impl World {
             Some(Slot::Taken) => &rules::TURN_ONCE,
             Some(Slot::NothingToSave) => &rules::TURN_NOTHING_USES_SLOT,
             _ => {
-                let if_deduped = self.blame_for_dedup(&project);
+                let if_declined = self.blame_for_dedup(&project);
                 let slot_key = project.clone();
-                let expected = self.take(project, refusal, reason, if_deduped);
+                let expected = self.take(project, refusal, reason, if_declined);
                 let slot = match &expected {
                     Expected::Take(take) if take.kind == TakeKind::Created => Slot::Taken,
                     Expected::Take(_) => Slot::NothingToSave,
@@ -109,6 +115,7 @@ impl World {
     fn blame_for_dedup(&self, project: &ByteString) -> RuleRef {
         let used = |slot: &Slot| matches!(slot, Slot::Taken | Slot::NothingToSave);
         match self.slots.get(project) {
+            _ if self.rolled_back.contains(project) => &rules::RESTORE_SAFETY_OUTSIDE_TURN,
             Some(Slot::AttemptFailed) => &rules::TURN_FAILURE_KEEPS_SLOT,
             Some(Slot::Renewed) => &rules::TURN_RESET,
             _ if self.slots.values().any(used) => &rules::TURN_PER_PROJECT,
@@ -129,7 +136,7 @@ impl World {
             project,
             kind,
             rule,
-            if_deduped: rule,
+            if_declined: rule,
             may_refuse: refusal.into_iter().collect(),
             captured: None,
         }))
@@ -140,7 +147,14 @@ impl World {
         let place = self.locate(dir);
         let project = self.canonical(dir).unwrap_or_default();
         let refusal = self.out_of_scope(&place);
-        self.take(project, refusal, reason, &rules::TURN_MANUAL)
+        // Only where an automatic checkpoint would have been declined does asking by hand matter.
+        let used = matches!(self.slots.get(&project), Some(Slot::Taken | Slot::NothingToSave));
+        let declined: RuleRef = if used || !self.settings.enabled {
+            &rules::TURN_MANUAL
+        } else {
+            &rules::CAPTURE_CREATED
+        };
+        self.take(project, refusal, reason, declined)
     }
 
     fn take(
@@ -148,7 +162,7 @@ impl World {
         project: ByteString,
         refusal: Option<Refusal>,
         reason: &str,
-        if_deduped: RuleRef,
+        if_declined: RuleRef,
     ) -> Expected {
         if let Some(refusal) = refusal {
             return Expected::Refused(vec![refusal]);
@@ -167,7 +181,7 @@ impl World {
             project,
             kind,
             rule,
-            if_deduped,
+            if_declined,
             may_refuse: Vec::new(),
             captured: Some(captured),
         }))

@@ -1,7 +1,7 @@
 //! What each command does, from arguments to exit code.
 
-use crate::RunArguments;
 use crate::progress;
+use crate::{KEEP_DEFAULT, RunArguments};
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
 use herma_harness::planted;
@@ -12,6 +12,7 @@ use herma_harness::shrink as shrinking;
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
 use herma_harness::workspace;
+use herma_model::rules;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -78,15 +79,26 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
         say(&report::findings_json(&findings, seed, &replay));
     } else {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        say(&report::findings_text(&findings, seed, &replay, colour));
+        say(&report::findings_text(&findings, seed, &replay, &arguments.keep, colour));
     }
     if findings.any(Verdict::Broken) {
         ExitCode::from(BROKEN)
-    } else if plan.options.workspace.is_none() && findings.any(Verdict::NotExercised) {
+    } else if !enough_ran(&findings, plan.options.workspace.is_some()) {
         fail("too little ran: some modelled rules were not put to the test", TOO_LITTLE)
     } else {
         ExitCode::SUCCESS
     }
+}
+
+/// A run on generated projects puts every modelled rule to the test; one on a few copies of a real
+/// project at least those that it is there for.
+fn enough_ran(findings: &Findings, workspace: bool) -> bool {
+    if !workspace {
+        return !findings.any(Verdict::NotExercised);
+    }
+    [&rules::CAPTURE_BYTES, &rules::CAPTURE_HONEST, &rules::RESTORE_HONEST, &rules::LAYOUT_FSCK]
+        .into_iter()
+        .all(|rule| findings.verdict(rule) == Verdict::Held)
 }
 
 fn options(arguments: &RunArguments) -> Result<Options, String> {
@@ -107,19 +119,29 @@ fn fresh_seed() -> u64 {
 }
 
 fn replay_command(arguments: &RunArguments, seed: u64, plan: &Plan) -> String {
-    let workspace = arguments.workspace.as_ref();
-    let workspace = workspace.map(|path| format!(" --workspace {}", path.display()));
-    format!(
-        "herma-conform run --seed {seed} --histories {} --operations {}{}",
-        plan.histories,
-        plan.options.operations_max,
-        workspace.unwrap_or_default()
-    )
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+    let mut command = format!(
+        "herma-conform run --seed {seed} --histories {} --operations {}",
+        plan.histories, plan.options.operations_max
+    );
+    for (option, path) in [("workspace", &arguments.workspace), ("scratch", &arguments.scratch)] {
+        if let Some(path) = path {
+            command.push_str(&format!(" --{option} {}", quoted(path)));
+        }
+    }
+    if arguments.keep != Path::new(KEEP_DEFAULT) {
+        command.push_str(&format!(" --keep {}", quoted(&arguments.keep)));
+    }
+    command
 }
 
 /// The failing histories of earlier runs, by name.
 fn kept_histories(folder: &Path) -> Result<Vec<(String, History)>, String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(format!("cannot read {folder:?}: {error}; nothing was run")),
+    };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();

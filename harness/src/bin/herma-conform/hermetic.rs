@@ -4,6 +4,7 @@
 //! A process cannot safely change its own environment, so it starts itself again in that one and
 //! afterwards looks whether the user's own files are as they were.
 
+use herma_harness::sandbox::hostility;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,8 @@ pub fn enter() -> Option<ExitCode> {
 
 fn run_inside() -> std::io::Result<u8> {
     let home = tempfile::Builder::new().prefix("herma-home-").tempdir()?;
-    let hostile = "[user]\n\tname = Hostile User\n[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = \
-                   false\n[core]\n\tautocrlf = true\n\tfileMode = false\n\tsymlinks = false\n";
-    fs::write(home.path().join(".gitconfig"), hostile)?;
+    let programs = home.path().join("hostile");
+    hostility::plant(home.path(), &programs)?;
     let before = watched();
     let mut command = Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).env_clear().env(INSIDE, "1");
@@ -62,6 +62,12 @@ fn run_inside() -> std::io::Result<u8> {
     if watched() != before {
         eprintln!("error: files of the user's home changed during the run; the verdict is void");
         return Ok(4);
+    }
+    if hostility::mark(&programs).exists() {
+        eprintln!(
+            "error: a program of the user's git configuration was run (isolation/no-signing)"
+        );
+        return Ok(1);
     }
     // Ended by a signal is neither a verdict nor success.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(4))

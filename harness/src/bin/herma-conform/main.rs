@@ -26,6 +26,9 @@ Examples:
   herma-conform replay herma-failures/turn-once.yaml
   herma-conform rules                          the rule book";
 
+/// Where failing histories are kept unless another folder is named.
+const KEEP_DEFAULT: &str = "herma-failures";
+
 #[derive(Parser)]
 #[command(name = "herma-conform", version, about, long_about = None)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
@@ -91,7 +94,7 @@ pub struct RunArguments {
     #[arg(long)]
     jobs: Option<usize>,
     /// Where failing histories are kept, and read from to be run first
-    #[arg(long, default_value = "herma-failures")]
+    #[arg(long, default_value = KEEP_DEFAULT)]
     keep: PathBuf,
     /// Where sandboxes are made; in memory by default
     #[arg(long)]
