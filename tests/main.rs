@@ -1,6 +1,7 @@
 //! Workspace tests: each module is one subject and reads as a list of sentences about it.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod adapters;
 mod bad_input;
 mod command;
 mod docs;

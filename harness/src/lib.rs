@@ -13,6 +13,7 @@ pub mod history;
 pub mod hostile;
 pub mod oracle;
 pub mod planted;
+pub mod protocol;
 pub mod report;
 pub mod runner;
 pub mod sandbox;

@@ -20,20 +20,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const BROKEN: u8 = 1;
 const USAGE: u8 = 2;
-const NO_VERDICT: u8 = 4;
+/// The harness, an adapter or the machine failed.
+pub const NO_VERDICT: u8 = 4;
 const TOO_LITTLE: u8 = 5;
 
 /// Prints to standard output; a reader that went away is no error of ours.
-fn say(text: &str) {
+pub fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-fn fail(message: &str, code: u8) -> ExitCode {
+/// Says what is wrong and answers the exit code.
+pub fn fail(message: &str, code: u8) -> ExitCode {
     eprintln!("error: {message}");
     ExitCode::from(code)
 }
 
-fn scratch(place: Option<PathBuf>) -> Scratch {
+/// The named place for sandboxes, or the default one.
+pub fn scratch(place: Option<PathBuf>) -> Scratch {
     place.map_or_else(Scratch::default_place, Scratch::at)
 }
 

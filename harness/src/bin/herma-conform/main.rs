@@ -2,11 +2,13 @@
 //!
 //! This file reads the command line and hands over; what is done is in the library.
 
+mod adapters;
 mod commands;
 mod hermetic;
 mod progress;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -24,6 +26,8 @@ Examples:
   herma-conform run --seed 7 --histories 2000  a longer run of chosen histories
   herma-conform run --workspace ~/src/project  histories on a copy of a real project
   herma-conform replay herma-failures/turn-once.yaml
+  herma-conform adapter new --lang python > adapter.py
+  herma-conform adapter check -- python3 adapter.py
   herma-conform rules                          the rule book";
 
 /// Where failing histories are kept unless another folder is named.
@@ -67,12 +71,42 @@ enum Command {
         #[arg(long)]
         show: bool,
     },
+    /// Write and check adapters, by which implementations in any language are driven
+    #[command(subcommand)]
+    Adapter(AdapterCommand),
     /// Print the rule book with what is modelled of it
     Rules {
         /// As JSON, for programs
         #[arg(long)]
         json: bool,
     },
+}
+
+/// What can be done with adapters.
+#[derive(Subcommand)]
+pub enum AdapterCommand {
+    /// Print a complete adapter to start from
+    New {
+        /// The language it is written in
+        #[arg(long, value_enum)]
+        lang: Language,
+    },
+    /// Probe whether an adapter keeps the protocol; judges no rule
+    Check {
+        /// Where sandboxes are made
+        #[arg(long)]
+        scratch: Option<PathBuf>,
+        /// How the adapter is started; never through a shell
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+/// The languages there is a template for.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Language {
+    /// Python 3, nothing beside its standard library.
+    Python,
 }
 
 /// What `run` can be told.
@@ -113,6 +147,9 @@ fn main() -> ExitCode {
     if let Command::Rules { json } = command {
         return commands::rules(json);
     }
+    if let Command::Adapter(AdapterCommand::New { lang }) = command {
+        return adapters::new(lang);
+    }
     // Everything else runs a subject, and that never sees the user's own environment.
     if let Some(code) = hermetic::enter() {
         return code;
@@ -122,6 +159,10 @@ fn main() -> ExitCode {
         Command::Replay { file, scratch } => commands::replay(&file, scratch),
         Command::Shrink { file, scratch } => commands::shrink(&file, scratch),
         Command::Bugs { seed, show } => commands::bugs(seed, show),
+        Command::Adapter(AdapterCommand::Check { scratch, command }) => {
+            adapters::check(&command, scratch)
+        }
+        Command::Adapter(AdapterCommand::New { lang }) => adapters::new(lang),
         Command::Rules { json } => commands::rules(json),
     }
 }

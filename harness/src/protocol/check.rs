@@ -1,0 +1,159 @@
+//! Probes of an adapter: whether it keeps the protocol at all, before anything is judged by it.
+//!
+//! A probe that fails names what is wrong. None says anything about the rules.
+
+use super::VERSION;
+use super::fault::Fault;
+use super::message::{Control, ErrorCode, Hello, Message, Reply, Unsupported, Versions};
+use super::process::{Adapter, Limits};
+use crate::history::History;
+use crate::sandbox::{Sandbox, Scratch};
+use herma_model::{ByteString, Request};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What one probe showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// What was probed, as a sentence that should hold.
+    pub probe: &'static str,
+    /// What is wrong, where it does not.
+    pub wrong: Option<String>,
+}
+
+/// The environment of an adapter: a home of its own and where programs are, nothing else.
+pub fn environment(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
+    let mut variables = vec![
+        ("HOME".into(), sandbox.home().into_os_string()),
+        ("HERMES_HOME".into(), sandbox.home().join(".hermes").into_os_string()),
+        ("TZ".into(), "UTC".into()),
+        ("LC_ALL".into(), "C.UTF-8".into()),
+        ("HERMA_PROTOCOL".into(), VERSION.to_string().into()),
+    ];
+    if let Some(path) = std::env::var_os("PATH") {
+        variables.push(("PATH".into(), path));
+    }
+    variables
+}
+
+/// Runs every probe on the adapter that `command` starts. One that fails ends the run, since what
+/// follows would only show the same.
+///
+/// # Errors
+/// The sandbox cannot be made.
+pub fn check(
+    command: &[OsString],
+    directory: &Path,
+    scratch: &Scratch,
+    limits: Limits,
+) -> std::io::Result<Vec<Probed>> {
+    let sandbox = Sandbox::new(scratch, &History::default())?;
+    std::fs::write(sandbox.root().join("work/alpha/a.txt"), "one\n")?;
+    let mut probed = Vec::new();
+    let mut adapter = match Adapter::start(command, directory, &environment(&sandbox), limits) {
+        Ok(adapter) => adapter,
+        Err(fault) => {
+            probed.push(Probed { probe: "it starts", wrong: Some(fault.to_string()) });
+            return Ok(probed);
+        }
+    };
+    for (probe, run) in PROBES {
+        let wrong = run(&mut adapter, &sandbox).err();
+        let failed = wrong.is_some();
+        probed.push(Probed { probe, wrong });
+        if failed {
+            return Ok(probed);
+        }
+    }
+    let wrong = adapter.finish().err().map(|fault| fault.to_string());
+    probed.push(Probed { probe: "it ends with its input and leaves nothing running", wrong });
+    Ok(probed)
+}
+
+type Probe = (&'static str, fn(&mut Adapter, &Sandbox) -> Result<(), String>);
+
+const PROBES: [Probe; 6] = [
+    ("it says who it is and speaks this version", hello),
+    ("an operation that no version has is answered `unsupported`", unsupported),
+    ("it opens a store", open),
+    ("it takes a checkpoint of a project", checkpoint),
+    ("it lists that checkpoint", list),
+    ("it closes the store", close),
+];
+
+fn ask(adapter: &mut Adapter, message: &Message) -> Result<Reply, String> {
+    adapter.ask(message).map_err(|fault: Fault| {
+        let complaint = adapter.complaint();
+        let said = if complaint.is_empty() { "" } else { "\nit printed to stderr:\n" };
+        format!("{fault}{said}{complaint}")
+    })
+}
+
+fn answered(adapter: &mut Adapter, message: &Message) -> Result<Value, String> {
+    let reply = ask(adapter, message)?;
+    reply.ok.ok_or_else(|| format!("refused: {:?}", reply.err))
+}
+
+fn hello(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
+    let protocol = Versions { min: VERSION, max: VERSION };
+    let said = answered(adapter, &Message::Control(Control::Hello { protocol }))?;
+    let hello: Hello =
+        serde_json::from_value(said).map_err(|error| format!("no hello: {error}"))?;
+    if hello.protocol != VERSION {
+        return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
+    }
+    let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
+    if vague && hello.implementation.commit.is_none() {
+        return Err("a version that moves needs a commit beside it".into());
+    }
+    Ok(())
+}
+
+fn unsupported(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
+    let reply = ask(adapter, &Message::Control(Control::NoSuchOperation))?;
+    match reply.err.map(|refusal| refusal.code) {
+        Some(ErrorCode::Unsupported(Unsupported::Unsupported)) => Ok(()),
+        other => Err(format!("answered {:?} {other:?}", reply.ok)),
+    }
+}
+
+fn bytes(path: &Path) -> ByteString {
+    ByteString::from(path.as_os_str().as_bytes())
+}
+
+fn open(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
+    let message = Control::Open {
+        store: bytes(&sandbox.base()),
+        home: bytes(&sandbox.home()),
+        current_directory: bytes(&sandbox.current_directory()),
+        settings: History::default().settings,
+    };
+    answered(adapter, &Message::Control(message)).map(|_| ())
+}
+
+fn project(sandbox: &Sandbox) -> ByteString {
+    bytes(&sandbox.root().join("work/alpha"))
+}
+
+fn checkpoint(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
+    let request = Request::Checkpoint { dir: project(sandbox), reason: "probe".into() };
+    let taken = answered(adapter, &Message::Request(request))?;
+    match taken["outcome"].as_str() {
+        Some("created") => Ok(()),
+        _ => Err(format!("a changed project gave {taken}")),
+    }
+}
+
+fn list(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
+    let listed = answered(adapter, &Message::Request(Request::List { dir: project(sandbox) }))?;
+    match listed["checkpoints"].as_array().map(Vec::len) {
+        Some(1) => Ok(()),
+        _ => Err(format!("after one checkpoint the list is {listed}")),
+    }
+}
+
+fn close(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
+    answered(adapter, &Message::Control(Control::Close)).map(|_| ())
+}

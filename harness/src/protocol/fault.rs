@@ -1,0 +1,111 @@
+//! Every way an adapter can fail to keep the protocol, each with a name and what to do about it.
+//!
+//! None of these is a verdict on the implementation behind the adapter.
+
+use std::time::Duration;
+
+/// Lines are shown up to this many bytes.
+const SHOWN_BYTES_MAX: usize = 120;
+
+/// What is wrong with an adapter.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It cannot be started.
+    #[error("not-started: the adapter cannot be started: {0}")]
+    NotStarted(String),
+    /// It said nothing within the limit.
+    #[error("silent: no reply to `{op}` within {} s", .limit.as_secs_f32())]
+    Silent {
+        /// What was asked.
+        op: String,
+        /// How long it was waited for.
+        limit: Duration,
+    },
+    /// It said something and did not end the line.
+    #[error("no-newline: the reply to `{op}` has no newline at its end; flush a whole line")]
+    NoNewline {
+        /// What was asked.
+        op: String,
+    },
+    /// It printed something that is no JSON.
+    #[error("noise: line {line} is not JSON: \"{text}\"; print diagnostics to stderr")]
+    Noise {
+        /// The number of the line, from 1.
+        line: u64,
+        /// The line.
+        text: String,
+    },
+    /// It printed JSON that is no reply.
+    #[error("not-a-reply: line {line} is JSON but no reply ({why}): \"{text}\"")]
+    NotAReply {
+        /// The number of the line, from 1.
+        line: u64,
+        /// What is missing.
+        why: String,
+        /// The line.
+        text: String,
+    },
+    /// It answered something else.
+    #[error("wrong-id: the reply to request {expected} carries id {found}")]
+    WrongId {
+        /// The request.
+        expected: u64,
+        /// What the reply says.
+        found: u64,
+    },
+    /// It answered twice.
+    #[error("two-answers: request {id} was answered more than once")]
+    TwoAnswers {
+        /// The request.
+        id: u64,
+    },
+    /// Its line goes on and on.
+    #[error("endless-line: a line of more than {limit} bytes")]
+    EndlessLine {
+        /// The limit.
+        limit: usize,
+    },
+    /// It ended while a reply was due.
+    #[error("exited: the adapter ended ({status}) before it answered `{op}`")]
+    Exited {
+        /// What was asked.
+        op: String,
+        /// How it ended.
+        status: String,
+    },
+    /// It did not end when its input did.
+    #[error("lingers: the adapter did not end within {} s of the end of its input", .limit.as_secs_f32())]
+    Lingers {
+        /// How long it was waited for.
+        limit: Duration,
+    },
+    /// It ended, and something it started did not.
+    #[error("leaves-a-child: the adapter ended and left a process of its group behind")]
+    LeavesAChild,
+}
+
+impl Fault {
+    /// The stable name, which opens the message.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Fault::NotStarted(_) => "not-started",
+            Fault::Silent { .. } => "silent",
+            Fault::NoNewline { .. } => "no-newline",
+            Fault::Noise { .. } => "noise",
+            Fault::NotAReply { .. } => "not-a-reply",
+            Fault::WrongId { .. } => "wrong-id",
+            Fault::TwoAnswers { .. } => "two-answers",
+            Fault::EndlessLine { .. } => "endless-line",
+            Fault::Exited { .. } => "exited",
+            Fault::Lingers { .. } => "lingers",
+            Fault::LeavesAChild => "leaves-a-child",
+        }
+    }
+}
+
+/// The beginning of a line, with everything but printable ASCII escaped.
+pub fn shown(line: &[u8]) -> String {
+    let head = &line[..line.len().min(SHOWN_BYTES_MAX)];
+    let dots = if head.len() < line.len() { "…" } else { "" };
+    format!("{}{dots}", head.escape_ascii())
+}

@@ -1,0 +1,145 @@
+//! What runner and adapter say to each other, one JSON object on a line each.
+
+use herma_model::answer::Code;
+use herma_model::{ByteString, Request, Settings};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// One line to the adapter.
+#[derive(Debug, Serialize)]
+pub struct Envelope<'a> {
+    /// Counts up from 1; the reply carries the same.
+    pub id: u64,
+    /// What is asked.
+    #[serde(flatten)]
+    pub message: &'a Message,
+}
+
+/// What an adapter is asked beside the requests to its subject.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Control {
+    /// Who are you, and what can you do?
+    Hello {
+        /// The versions this runner speaks.
+        protocol: Versions,
+    },
+    /// Work on this store from now on.
+    Open {
+        /// An empty or existing folder for everything that the subject stores.
+        store: ByteString,
+        /// The home directory.
+        home: ByteString,
+        /// The directory that relative paths start from.
+        current_directory: ByteString,
+        /// How the subject is to be configured.
+        settings: Settings,
+    },
+    /// The store is not used any more.
+    Close,
+    /// An operation that no version has; the right reply is `unsupported`.
+    #[serde(rename = "x_no_such_operation")]
+    NoSuchOperation,
+}
+
+/// Everything that is said to an adapter.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Message {
+    /// About the adapter itself.
+    Control(Control),
+    /// To its subject.
+    Request(Request),
+}
+
+/// A range of protocol versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// The oldest.
+    pub min: u32,
+    /// The newest.
+    pub max: u32,
+}
+
+/// What an adapter says of itself.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Hello {
+    /// The version it speaks.
+    pub protocol: u32,
+    /// The implementation behind it.
+    #[serde(rename = "impl")]
+    pub implementation: Implementation,
+    /// What it claims, each by name with its value; what is not named is not claimed.
+    #[serde(default)]
+    pub capabilities: BTreeMap<String, Value>,
+}
+
+/// An implementation's identity.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Implementation {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit, where the version does not say it.
+    #[serde(default)]
+    pub commit: Option<String>,
+}
+
+/// One line from the adapter: either answered or refused. Unknown fields are ignored.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Reply {
+    /// Which request it answers.
+    pub id: u64,
+    /// The answer.
+    #[serde(default)]
+    pub ok: Option<Value>,
+    /// The refusal.
+    #[serde(default)]
+    pub err: Option<Refusal>,
+}
+
+/// Why an adapter refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Refusal {
+    /// From the closed list.
+    pub code: ErrorCode,
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+    /// What became of the disk.
+    #[serde(default)]
+    pub changed: Changed,
+}
+
+/// The closed list of an adapter's codes: those of the rules, and one for what it does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum ErrorCode {
+    /// The subject refused.
+    Refused(Code),
+    /// The adapter does not serve the operation.
+    Unsupported(Unsupported),
+}
+
+/// The word for an operation that is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsupported {
+    /// `unsupported`.
+    Unsupported,
+}
+
+/// What a refusal left on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    /// Nothing changed.
+    None,
+    /// Something did.
+    Partial,
+    /// The adapter cannot tell.
+    #[default]
+    Unknown,
+}

@@ -1,0 +1,14 @@
+//! The adapter protocol, version 1: how an implementation in any language is driven.
+//!
+//! The runner starts the adapter as a process of its own group and speaks JSON lines with it, one
+//! request and one reply at a time. [`message`] is what is said, [`process`] is how a process is
+//! kept to it, [`fault`] is every way it can fail to, by name, and [`check`] probes an adapter for
+//! all of it.
+
+pub mod check;
+pub mod fault;
+pub mod message;
+pub mod process;
+
+/// The version this runner speaks.
+pub const VERSION: u32 = 1;

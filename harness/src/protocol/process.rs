@@ -1,0 +1,291 @@
+//! An adapter as a process: started in a group of its own, spoken to a line at a time, held to
+//! time limits, and ended with everything it started.
+
+use super::fault::{Fault, shown};
+use super::message::{Envelope, Message, Reply};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For a reply.
+    pub reply: Duration,
+    /// For the process to end once its input has.
+    pub end: Duration,
+    /// For a process group to end of itself after it was asked to, before it is killed.
+    pub mercy: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            reply: Duration::from_secs(60),
+            end: Duration::from_secs(2),
+            mercy: Duration::from_secs(2),
+        }
+    }
+}
+
+/// No line of either side is longer than this, in bytes.
+pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// As much of what was printed to stderr is kept, from its end.
+const COMPLAINT_BYTES_MAX: usize = 16 * 1024;
+/// How often a process that should end is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What the reading thread saw.
+enum Heard {
+    Line(Vec<u8>),
+    /// The output ended, with this many bytes after the last newline.
+    End(usize),
+    TooLong,
+}
+
+/// A running adapter.
+pub struct Adapter {
+    child: Child,
+    group: Pid,
+    /// Lines on their way; a process that does not read them must not hold the runner.
+    input: Option<Sender<Vec<u8>>>,
+    heard: Receiver<Heard>,
+    complaint: Arc<Mutex<Vec<u8>>>,
+    limits: Limits,
+    requests: u64,
+    lines: u64,
+}
+
+impl Adapter {
+    /// Starts `command`, never through a shell, with an empty environment but for `environment`.
+    ///
+    /// # Errors
+    /// [`Fault::NotStarted`].
+    pub fn start(
+        command: &[OsString],
+        directory: &Path,
+        environment: &[(OsString, OsString)],
+        limits: Limits,
+    ) -> Result<Self, Fault> {
+        let not_started = |why: &dyn std::fmt::Display| Fault::NotStarted(why.to_string());
+        let (program, arguments) =
+            command.split_first().ok_or_else(|| not_started(&"no command was given"))?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(directory)
+            .env_clear()
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| not_started(&error))?;
+        let group = Pid::from_child(&child);
+        let input = child.stdin.take().map(speak);
+        let (sender, heard) = sync_channel(64);
+        if let Some(output) = child.stdout.take() {
+            thread::spawn(move || listen(output, &sender));
+        }
+        let complaint = Arc::new(Mutex::new(Vec::new()));
+        if let Some(errors) = child.stderr.take() {
+            let complaint = Arc::clone(&complaint);
+            thread::spawn(move || keep_tail(errors, &complaint));
+        }
+        Ok(Adapter { child, group, input, heard, complaint, limits, requests: 0, lines: 0 })
+    }
+
+    /// Says one thing and waits for the reply.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the reply; the adapter is of no use any more then.
+    pub fn ask(&mut self, message: &Message) -> Result<Reply, Fault> {
+        self.requests += 1;
+        let id = self.requests;
+        let mut line = serde_json::to_vec(&Envelope { id, message })
+            .expect("a message holds only what JSON can say");
+        let op = operation_of(&line);
+        line.push(b'\n');
+        // A process that ended cannot be written to; why it ended is told by reading.
+        if let Some(input) = &self.input {
+            let _ = input.send(line);
+        }
+        let deadline = Instant::now() + self.limits.reply;
+        match self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Heard::Line(line)) => self.read(id, &line),
+            Ok(Heard::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
+            Ok(Heard::End(0)) | Err(RecvTimeoutError::Disconnected) => {
+                Err(Fault::Exited { op, status: self.status() })
+            }
+            Ok(Heard::End(_)) => Err(Fault::NoNewline { op }),
+            Err(RecvTimeoutError::Timeout) => Err(self.silent(op)),
+        }
+    }
+
+    fn read(&mut self, id: u64, line: &[u8]) -> Result<Reply, Fault> {
+        self.lines += 1;
+        let (number, text) = (self.lines, shown(line));
+        let value: serde_json::Value = serde_json::from_slice(line)
+            .map_err(|_| Fault::Noise { line: number, text: text.clone() })?;
+        let reply: Reply = serde_json::from_value(value).map_err(|error| Fault::NotAReply {
+            line: number,
+            why: error.to_string(),
+            text: text.clone(),
+        })?;
+        if reply.ok.is_some() == reply.err.is_some() {
+            let why = "it needs either `ok` or `err`".into();
+            return Err(Fault::NotAReply { line: number, why, text });
+        }
+        match reply.id {
+            found if found == id => Ok(reply),
+            found if (1..id).contains(&found) => Err(Fault::TwoAnswers { id: found }),
+            found => Err(Fault::WrongId { expected: id, found }),
+        }
+    }
+
+    /// Tells an adapter that said nothing from one that only did not end its line.
+    fn silent(&mut self, op: String) -> Fault {
+        self.kill();
+        let rest = self.heard.recv_timeout(self.limits.mercy);
+        match rest {
+            Ok(Heard::End(bytes)) if bytes > 0 => Fault::NoNewline { op },
+            _ => Fault::Silent { op, limit: self.limits.reply },
+        }
+    }
+
+    fn status(&mut self) -> String {
+        let deadline = Instant::now() + self.limits.mercy;
+        while Instant::now() < deadline {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return status.to_string();
+            }
+            thread::sleep(LOOK);
+        }
+        "its output ended".into()
+    }
+
+    /// Ends the input and waits for the process and everything it started to end.
+    ///
+    /// # Errors
+    /// [`Fault::Lingers`], [`Fault::LeavesAChild`], and [`Fault::TwoAnswers`] or
+    /// [`Fault::Noise`] for what was printed after the last reply.
+    pub fn finish(mut self) -> Result<(), Fault> {
+        drop(self.input.take());
+        let deadline = Instant::now() + self.limits.end;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(_)) => break,
+                _ if Instant::now() >= deadline => {
+                    return Err(Fault::Lingers { limit: self.limits.end });
+                }
+                _ => thread::sleep(LOOK),
+            }
+        }
+        if test_kill_process_group(self.group).is_ok() {
+            return Err(Fault::LeavesAChild);
+        }
+        let answered = self.requests;
+        match self.heard.recv_timeout(self.limits.mercy) {
+            Ok(Heard::Line(line)) => match self.read(answered + 1, &line) {
+                Err(fault) => Err(fault),
+                Ok(reply) => Err(Fault::WrongId { expected: answered, found: reply.id }),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// The end of what the adapter printed to stderr.
+    pub fn complaint(&self) -> String {
+        let kept = self.complaint.lock().expect("no thread panics while it holds this");
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+
+    /// Ends the whole group: first asked to, then made to.
+    fn kill(&mut self) {
+        // A group that is gone already cannot be signalled, which is as good.
+        let _ = kill_process_group(self.group, Signal::TERM);
+        let deadline = Instant::now() + self.limits.mercy;
+        while Instant::now() < deadline {
+            let ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            if ended && test_kill_process_group(self.group).is_err() {
+                return;
+            }
+            thread::sleep(LOOK);
+        }
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let ended = matches!(self.child.try_wait(), Ok(Some(_)));
+        if !ended || test_kill_process_group(self.group).is_ok() {
+            self.kill();
+        }
+    }
+}
+
+/// The word for what a line asks, for messages.
+fn operation_of(line: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
+    value["op"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Writes lines until there are no more to come, and ends the input then.
+fn speak(mut input: ChildStdin) -> Sender<Vec<u8>> {
+    let (sender, lines) = channel::<Vec<u8>>();
+    thread::spawn(move || {
+        for line in lines {
+            if input.write_all(&line).and_then(|()| input.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    sender
+}
+
+fn listen(mut output: impl Read, sender: &SyncSender<Heard>) {
+    let mut line = Vec::new();
+    let mut chunk = [0; 64 * 1024];
+    // Nobody listens any more once sending fails.
+    loop {
+        let read = match output.read(&mut chunk) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => read,
+        };
+        for byte in &chunk[..read] {
+            if *byte != b'\n' {
+                line.push(*byte);
+            } else if sender.send(Heard::Line(std::mem::take(&mut line))).is_err() {
+                return;
+            }
+        }
+        if line.len() > LINE_BYTES_MAX {
+            let _ = sender.send(Heard::TooLong);
+            return;
+        }
+    }
+    let _ = sender.send(Heard::End(line.len()));
+}
+
+fn keep_tail(mut errors: impl Read, tail: &Mutex<Vec<u8>>) {
+    let mut chunk = [0; 4096];
+    while let Ok(read) = errors.read(&mut chunk) {
+        if read == 0 {
+            return;
+        }
+        let mut tail = tail.lock().expect("no thread panics while it holds this");
+        tail.extend_from_slice(&chunk[..read]);
+        let excess = tail.len().saturating_sub(COMPLAINT_BYTES_MAX);
+        tail.drain(..excess);
+    }
+}

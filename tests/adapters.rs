@@ -1,0 +1,144 @@
+//! How adapters are driven: each way to break the protocol has its own name and ends in time.
+
+use herma_harness::protocol::check::check;
+use herma_harness::protocol::fault::Fault;
+use herma_harness::protocol::message::{Control, Message};
+use herma_harness::protocol::process::{Adapter, Limits};
+use herma_harness::sandbox::Scratch;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const LIMITS: Limits = Limits {
+    reply: Duration::from_millis(400),
+    end: Duration::from_millis(400),
+    mercy: Duration::from_millis(400),
+};
+
+/// Answers every line with success, as a shell script would.
+const OBEDIENT: &str = r#"
+answer() { id=${1#*\"id\":}; id=${id%%,*}; printf '{"id":%s,"ok":{}}\n' "$id"; }
+while read -r line; do answer "$line"; done
+"#;
+
+fn start(script: &str) -> Adapter {
+    let command: Vec<OsString> = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
+    let path = (OsString::from("PATH"), std::env::var_os("PATH").unwrap());
+    Adapter::start(&command, Path::new("/"), &[path], LIMITS).unwrap()
+}
+
+fn close() -> Message {
+    Message::Control(Control::Close)
+}
+
+/// What two requests and the end of the input come to.
+fn ends(script: &str) -> Result<(), Fault> {
+    let mut adapter = start(script);
+    adapter.ask(&close())?;
+    adapter.ask(&close())?;
+    adapter.finish()
+}
+
+#[test]
+fn every_broken_adapter_gets_its_own_name_within_its_limit() {
+    let lingering = format!("{OBEDIENT}\nsleep 60");
+    let parent = format!("sleep 60 &\n{OBEDIENT}");
+    let stubborn = "trap '' TERM; while :; do sleep 60; done";
+    let cases: [(&str, &str, &str); 14] = [
+        ("silent", "says nothing", "cat > /dev/null"),
+        ("silent", "says nothing and ignores being asked to end", stubborn),
+        ("no-newline", "keeps the line open", r#"printf '{"id":1,"ok":{}}'; sleep 60"#),
+        ("no-newline", "ends within a line", r#"printf '{"id":1,"ok":{}}'"#),
+        ("noise", "prints a banner", "echo 'Initialized empty Git repository'; sleep 60"),
+        ("not-a-reply", "prints other JSON", r#"echo '{"level":"info"}'; sleep 60"#),
+        ("not-a-reply", "answers neither way", r#"echo '{"id":1}'; sleep 60"#),
+        (
+            "not-a-reply",
+            "answers both ways",
+            r#"echo '{"id":1,"ok":{},"err":{"code":"io"}}'; sleep 60"#,
+        ),
+        ("wrong-id", "answers another request", r#"echo '{"id":7,"ok":{}}'; sleep 60"#),
+        (
+            "two-answers",
+            "answers twice",
+            r#"echo '{"id":1,"ok":{}}'; echo '{"id":1,"ok":{}}'; sleep 60"#,
+        ),
+        ("endless-line", "never ends its line", r"yes x | tr -d '\n'"),
+        ("exited", "ends in the middle", "read -r line; exit 3"),
+        ("lingers", "does not end with its input", &lingering),
+        ("leaves-a-child", "leaves a process that holds the pipe", &parent),
+    ];
+    for (name, what, script) in cases {
+        let started = Instant::now();
+        let fault = ends(script).expect_err(what);
+        assert_eq!(fault.name(), name, "{what}: {fault}");
+        assert!(fault.to_string().starts_with(name), "{fault}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{what}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn an_obedient_adapter_is_left_alone() {
+    assert_eq!(ends(OBEDIENT), Ok(()));
+}
+
+#[test]
+fn an_adapter_that_dies_of_a_signal_is_told_from_one_that_exits() {
+    let fault = ends("read -r line; kill -SEGV $$").unwrap_err();
+    assert!(fault.to_string().contains("signal"), "{fault}");
+    let fault = ends("read -r line; exit 3").unwrap_err();
+    assert!(fault.to_string().contains("exit status: 3"), "{fault}");
+}
+
+#[test]
+fn nothing_of_a_group_survives_its_adapter() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("mark");
+    let script = format!("(sleep 1; : > '{}') &\n{OBEDIENT}", mark.display());
+    drop(start(&script));
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert!(!mark.exists());
+}
+
+#[test]
+fn what_an_adapter_prints_to_stderr_is_kept_and_not_judged() {
+    let mut adapter = start(&format!("echo 'a warning' >&2\n{OBEDIENT}"));
+    adapter.ask(&close()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while adapter.complaint().is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(adapter.complaint(), "a warning\n");
+    assert_eq!(adapter.finish(), Ok(()));
+}
+
+#[test]
+fn a_command_that_is_not_there_is_said_not_to_start() {
+    let command = [OsString::from("/nowhere/adapter")];
+    let started = Adapter::start(&command, Path::new("/"), &[], LIMITS);
+    assert_eq!(started.err().map(|fault| fault.name()), Some("not-started"));
+}
+
+#[test]
+fn the_template_keeps_the_protocol() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("not run: the Python template (no python3 on this machine)");
+        return;
+    }
+    let template =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/adapters/templates/adapter.py");
+    let command = ["python3".into(), template.into_os_string()];
+    let limits = Limits::default();
+    let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
+    assert_eq!(probed.len(), 7);
+    assert!(probed.iter().all(|one| one.wrong.is_none()), "{probed:#?}");
+}
+
+#[test]
+fn an_adapter_that_serves_nothing_fails_its_first_probe() {
+    let command: Vec<OsString> = ["/bin/sh", "-c", OBEDIENT].map(OsString::from).to_vec();
+    let probed = check(&command, Path::new("/"), &Scratch::default_place(), LIMITS).unwrap();
+    assert_eq!(probed.len(), 1);
+    assert!(probed[0].wrong.as_ref().unwrap().contains("no hello"), "{probed:?}");
+}
