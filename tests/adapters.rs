@@ -1,18 +1,25 @@
 //! How adapters are driven: each way to break the protocol has its own name and ends in time.
 
+use herma_harness::generate::Options;
 use herma_harness::protocol::check::check;
 use herma_harness::protocol::fault::Fault;
 use herma_harness::protocol::message::{Control, Message};
 use herma_harness::protocol::process::{Adapter, Limits};
-use herma_harness::sandbox::Scratch;
+use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::shrink::BUDGET_DEFAULT;
+use herma_harness::subject::{AdapterCommand, CoreSubject, ProcessSubject, Subject};
+use herma_harness::suite::{Plan, run_suite};
+use herma_harness::{History, Operation, run};
+use herma_model::Settings;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 const LIMITS: Limits = Limits {
-    reply: Duration::from_millis(400),
-    end: Duration::from_millis(400),
+    // Long enough for a shell to start on a busy machine.
+    reply: Duration::from_secs(1),
+    end: Duration::from_secs(1),
     mercy: Duration::from_millis(400),
 };
 
@@ -141,4 +148,76 @@ fn an_adapter_that_serves_nothing_fails_its_first_probe() {
     let probed = check(&command, Path::new("/"), &Scratch::default_place(), LIMITS).unwrap();
     assert_eq!(probed.len(), 1);
     assert!(probed[0].wrong.as_ref().unwrap().contains("no hello"), "{probed:?}");
+}
+
+fn serving(limits: Limits) -> AdapterCommand {
+    let command = [herma_tests::built_binary("herma-conform"), "adapter".into(), "serve".into()];
+    AdapterCommand { command: command.map(Into::into).to_vec(), directory: "/".into(), limits }
+}
+
+#[test]
+fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
+    let plan = Plan {
+        seed: 5,
+        histories: 40,
+        options: Options::default(),
+        kept: Vec::new(),
+        jobs: 2,
+        shrink_budget: BUDGET_DEFAULT,
+    };
+    let scratch = Scratch::default_place();
+    let start = serving(Limits::default());
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+        Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
+    };
+    let outside = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
+    let inside = run_suite(&plan, &CoreSubject::boxed, &scratch, &|_| {}).unwrap();
+    assert!(outside.failures.is_empty(), "{:#?}", outside.failures);
+    assert_eq!((outside.operations, outside.checks), (inside.operations, inside.checks));
+}
+
+#[test]
+fn an_adapter_that_claims_less_is_not_judged() {
+    let script = r#"
+        read -r line
+        echo '{"id":1,"ok":{"protocol":1,"impl":{"name":"x","version":"1"},"capabilities":{}}}'
+        cat > /dev/null"#;
+    let start = AdapterCommand {
+        command: ["/bin/sh", "-c", script].map(OsString::from).to_vec(),
+        directory: "/".into(),
+        limits: LIMITS,
+    };
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+        Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
+    };
+    let operations = vec![Operation::List { dir: "work/alpha".into() }];
+    let history = History { operations, ..History::default() };
+    let error = run(&history, &open, &Scratch::default_place()).unwrap_err();
+    assert!(error.to_string().contains("incomplete"), "{error}");
+}
+
+#[test]
+fn an_adapter_that_dies_is_a_divergence_and_one_that_breaks_the_protocol_is_none() {
+    let hello = r#"{"id":1,"ok":{"protocol":1,"impl":{"name":"x","version":"1"},"#;
+    let hello = format!(r#"{hello}"capabilities":{{"complete":true}}}}}}"#);
+    let run_with = |then: &str| {
+        let script = format!(
+            "read -r l; echo '{hello}'; read -r l; echo '{{\"id\":2,\"ok\":{{}}}}'; read -r l; echo \
+             '{{\"id\":3,\"ok\":{{}}}}'; read -r l; {then}"
+        );
+        let start = AdapterCommand {
+            command: ["/bin/sh", "-c", &script].map(OsString::from).to_vec(),
+            directory: "/".into(),
+            limits: LIMITS,
+        };
+        let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+            Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
+        };
+        let operations = vec![Operation::List { dir: "work/alpha".into() }];
+        run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
+    };
+    let died = run_with("exit 7").unwrap().divergence.unwrap();
+    assert!(died.found.contains("exit status: 7"), "{died:?}");
+    let error = run_with("echo noise; sleep 60").unwrap_err().to_string();
+    assert!(error.contains("noise"), "{error}");
 }

@@ -1,1 +1,49 @@
-//! Holds no code: a package needs a library for its tests to belong to.
+//! Finds the commands that tests run: `cargo test` builds the tests of a package, not the binaries
+//! of another, and one that stands there may be older than its source.
+#![allow(clippy::unwrap_used)]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The command of that name in the profile of the running test, built if it must be. A variable
+/// such as `HERMA_CONFORM_BINARY` names another one.
+pub fn built_binary(name: &str) -> PathBuf {
+    let variable = format!("{}_BINARY", name.to_uppercase().replace('-', "_"));
+    if let Some(given) = std::env::var_os(&variable) {
+        return PathBuf::from(given);
+    }
+    // <target>/<profile>/deps/<this test>
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap();
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        build(&cargo, name, folder);
+    }
+    let binary = folder.join(name);
+    assert!(
+        binary.is_file(),
+        "{binary:?} is missing: build it with `cargo build --bin {name}` in the same profile, or \
+         name another with {variable}"
+    );
+    binary
+}
+
+fn build(cargo: &OsStr, name: &str, folder: &Path) {
+    // Cargo calls the folder of the profile `dev` by another name than the profile.
+    let profile = match folder.file_name().unwrap().to_str().unwrap() {
+        "debug" => "dev",
+        profile => profile,
+    };
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--workspace", "--bin", name, "--profile", profile])
+        .arg("--target-dir")
+        .arg(folder.parent().unwrap())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "the command does not build:\n{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+}

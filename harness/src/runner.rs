@@ -4,6 +4,7 @@
 use crate::history::History;
 use crate::history::concrete::{self, Step};
 use crate::oracle::{Checks, Divergence, Judge, answer, disk, git};
+use crate::protocol::fault::Fault;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::{Sandbox, Scratch, edits};
 use crate::subject::{NewSubject, Subject};
@@ -49,6 +50,14 @@ pub enum RunError {
         step: usize,
         /// The first path that differs.
         path: ByteString,
+    },
+    /// The adapter broke the protocol.
+    #[error("the adapter broke the protocol at operation {step}: {fault}")]
+    Adapter {
+        /// The operation.
+        step: usize,
+        /// How.
+        fault: Fault,
     },
     /// A directory above the sandbox holds a project marker, which every history would find.
     #[error("{0:?} marks a project above the sandboxes: choose another place with --scratch")]
@@ -143,10 +152,10 @@ impl Runner {
             matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. });
         if touches_nothing {
             self.world.step(request);
-            if let Answer::Crashed(why) = self.subject.ask(request) {
-                self.crashed(&rules::TURN_RESET, &why);
-            }
-            return Ok(());
+            return match self.subject.ask(request) {
+                Answer::Crashed(why) => self.crashed(step, &rules::TURN_RESET, &why),
+                _ => Ok(()),
+            };
         }
         let before = self.before(step)?;
         let outline = manifest::outline(&self.sandbox.base())?;
@@ -154,8 +163,7 @@ impl Runner {
         let answer = self.subject.ask(request);
         let after = self.look()?;
         if let Answer::Crashed(why) = &answer {
-            self.crashed(main_rule(request), why);
-            return Ok(());
+            return self.crashed(step, main_rule(request), why);
         }
         let alias = self.is_alias(request);
         answer::judge(&mut self.world, &expected, &answer, alias, &mut self.checks);
@@ -183,10 +191,14 @@ impl Runner {
         })
     }
 
-    fn crashed(&mut self, rule: RuleRef, why: &str) {
+    fn crashed(&mut self, step: usize, rule: RuleRef, why: &str) -> Result<(), RunError> {
+        if let Some(fault) = self.subject.fault() {
+            return Err(RunError::Adapter { step, fault: fault.clone() });
+        }
         self.checks.check(Judge::Answer, rule, false, || {
             ("an answer".into(), format!("the subject crashed: {why}"))
         });
+        Ok(())
     }
 
     fn finish(mut self, operations: usize, steps: usize, thorough: bool) -> Result<Run, RunError> {

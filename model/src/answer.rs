@@ -132,6 +132,7 @@ pub struct Remark {
 
 /// What a restore did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Restored {
     /// Paths that now stand as recorded and did not before.
     pub restored: Vec<ByteString>,

@@ -15,6 +15,7 @@ pub enum Request {
     /// The process ends and another one opens the same store.
     Reopen,
     /// From now on the clock says this.
+    #[serde(rename = "test.clock")]
     SetClock {
         /// Seconds since the epoch.
         seconds: i64,

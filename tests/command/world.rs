@@ -16,48 +16,10 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// The command, built on first use: `cargo test` builds only the tests of a binary, not the
-/// binary itself, and one that stands there may be older than its source.
+/// The command.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        if let Some(given) = std::env::var_os("HERMA_BINARY") {
-            return PathBuf::from(given);
-        }
-        // <target>/<profile>/deps/<this test>
-        let test = std::env::current_exe().unwrap();
-        let folder = test.parent().and_then(Path::parent).unwrap();
-        if let Some(cargo) = std::env::var_os("CARGO") {
-            build(&cargo, folder);
-        }
-        let binary = folder.join("herma");
-        assert!(
-            binary.is_file(),
-            "{binary:?} is missing: build it with `cargo build --bin herma` in the same profile, \
-             or name another with HERMA_BINARY"
-        );
-        binary
-    })
-}
-
-fn build(cargo: &OsStr, folder: &Path) {
-    // Cargo calls the folder of the profile `dev` by another name than the profile.
-    let profile = match folder.file_name().unwrap().to_str().unwrap() {
-        "debug" => "dev",
-        profile => profile,
-    };
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--workspace", "--bin", "herma", "--profile", profile])
-        .arg("--target-dir")
-        .arg(folder.parent().unwrap())
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(
-        built.status.success(),
-        "the command does not build:\n{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
+    BINARY.get_or_init(|| herma_tests::built_binary("herma"))
 }
 
 /// What the command said.

@@ -45,6 +45,20 @@ pub enum Fault {
         /// The line.
         text: String,
     },
+    /// It does not claim to serve everything, and judging by what is claimed is not built yet.
+    #[error(
+        "incomplete: the adapter does not claim `complete`, and what is judged by fewer claims is \
+         not built yet; nothing was judged"
+    )]
+    Incomplete,
+    /// Its answer is not of the form that the operation has.
+    #[error("bad-answer: the answer to `{op}` is not of its form: {why}")]
+    BadAnswer {
+        /// What was asked.
+        op: String,
+        /// What is wrong.
+        why: String,
+    },
     /// It answered something else.
     #[error("wrong-id: the reply to request {expected} carries id {found}")]
     WrongId {
@@ -85,6 +99,12 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether it is an answer of the implementation behind the adapter, which died or hangs,
+    /// rather than a breach of the protocol.
+    pub fn is_the_subjects(&self) -> bool {
+        matches!(self, Fault::Exited { .. } | Fault::Silent { .. })
+    }
+
     /// The stable name, which opens the message.
     pub fn name(&self) -> &'static str {
         match self {
@@ -93,6 +113,8 @@ impl Fault {
             Fault::NoNewline { .. } => "no-newline",
             Fault::Noise { .. } => "noise",
             Fault::NotAReply { .. } => "not-a-reply",
+            Fault::Incomplete => "incomplete",
+            Fault::BadAnswer { .. } => "bad-answer",
             Fault::WrongId { .. } => "wrong-id",
             Fault::TwoAnswers { .. } => "two-answers",
             Fault::EndlessLine { .. } => "endless-line",

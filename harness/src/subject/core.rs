@@ -35,25 +35,25 @@ pub struct CoreSubject {
 }
 
 impl CoreSubject {
-    /// Opens the core.
+    /// Opens the core in a sandbox.
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let disk = Arc::new(HookedDisk::of_an_ordinary_user());
-        CoreSubject::on_disk(disk, sandbox, settings, seconds)
-    }
-
-    /// Opens the core on a disk of the caller's.
-    pub fn on_disk(
-        disk: Arc<dyn Disk>,
-        sandbox: &Sandbox,
-        settings: &Settings,
-        seconds: i64,
-    ) -> Self {
-        let clock = Arc::new(SetClock(AtomicI64::new(seconds)));
         let environment = Environment {
             home: sandbox.home(),
             current_directory: sandbox.current_directory(),
             base: sandbox.base(),
         };
+        CoreSubject::in_environment(disk, environment, settings, seconds)
+    }
+
+    /// Opens the core on a disk and in an environment of the caller's.
+    pub fn in_environment(
+        disk: Arc<dyn Disk>,
+        environment: Environment,
+        settings: &Settings,
+        seconds: i64,
+    ) -> Self {
+        let clock = Arc::new(SetClock(AtomicI64::new(seconds)));
         let config = Config {
             enabled: settings.enabled,
             max_snapshots: settings.max_snapshots,

@@ -2,10 +2,13 @@
 
 mod core;
 mod hooked_disk;
+mod process;
 
 pub use self::core::CoreSubject;
 pub use hooked_disk::{Call, Hook, HookedDisk};
+pub use process::{AdapterCommand, ProcessSubject};
 
+use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
 
@@ -14,6 +17,11 @@ pub trait Subject {
     /// Answers a request. A subject that fails in a way it has no word for answers
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
+
+    /// What is wrong with the adapter, once it broke the protocol; then no answer of it counts.
+    fn fault(&self) -> Option<&Fault> {
+        None
+    }
 }
 
 /// Opens a subject in a sandbox, configured with these settings, at that time.

@@ -38,3 +38,11 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
     }
     if kept { ExitCode::SUCCESS } else { ExitCode::from(NO_VERDICT) }
 }
+
+/// `herma-conform adapter serve`.
+pub fn serve() -> ExitCode {
+    match herma_harness::protocol::serve::serve(std::io::stdin().lock(), std::io::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("the runner cannot be heard: {error}"), NO_VERDICT),
+    }
+}

@@ -5,14 +5,15 @@ use crate::{KEEP_DEFAULT, RunArguments};
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
 use herma_harness::planted;
+use herma_harness::protocol::process::Limits;
 use herma_harness::report;
 use herma_harness::runner::run as run_history;
-use herma_harness::sandbox::Scratch;
+use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::shrink as shrinking;
-use herma_harness::subject::CoreSubject;
+use herma_harness::subject::{AdapterCommand, CoreSubject, ProcessSubject, Subject};
 use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
 use herma_harness::workspace;
-use herma_model::rules;
+use herma_model::{Settings, rules};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -68,7 +69,16 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     };
     let scratch = scratch(arguments.scratch.clone());
     let bar = progress::bar(plan.histories + plan.kept.len() as u64, "histories");
-    let findings = run_suite(&plan, &CoreSubject::boxed, &scratch, &|done| bar.set_position(done));
+    let progress = |done| bar.set_position(done);
+    let findings = match adapter(arguments) {
+        None => run_suite(&plan, &CoreSubject::boxed, &scratch, &progress),
+        Some(start) => {
+            let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+                Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
+            };
+            run_suite(&plan, &open, &scratch, &progress)
+        }
+    };
     bar.finish_and_clear();
     let findings = match findings {
         Ok(findings) => findings,
@@ -115,6 +125,14 @@ fn options(arguments: &RunArguments) -> Result<Options, String> {
     Ok(Options { operations_max: arguments.operations, workspace })
 }
 
+fn adapter(arguments: &RunArguments) -> Option<AdapterCommand> {
+    (!arguments.command.is_empty()).then(|| AdapterCommand {
+        command: arguments.command.clone(),
+        directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        limits: Limits::default(),
+    })
+}
+
 fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Six digits are enough to be fresh and few enough to type.
@@ -134,6 +152,12 @@ fn replay_command(arguments: &RunArguments, seed: u64, plan: &Plan) -> String {
     }
     if arguments.keep != Path::new(KEEP_DEFAULT) {
         command.push_str(&format!(" --keep {}", quoted(&arguments.keep)));
+    }
+    if !arguments.command.is_empty() {
+        command.push_str(" --");
+    }
+    for word in &arguments.command {
+        command.push_str(&format!(" {}", quoted(Path::new(word))));
     }
     command
 }

@@ -91,6 +91,8 @@ pub enum AdapterCommand {
         #[arg(long, value_enum)]
         lang: Language,
     },
+    /// Be the core behind an adapter, on standard input and output
+    Serve,
     /// Probe whether an adapter keeps the protocol; judges no rule
     Check {
         /// Where sandboxes are made
@@ -136,6 +138,9 @@ pub struct RunArguments {
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
+    /// How an adapter is started; the core is judged in-process where none is given
+    #[arg(last = true)]
+    command: Vec<OsString>,
 }
 
 fn main() -> ExitCode {
@@ -147,8 +152,10 @@ fn main() -> ExitCode {
     if let Command::Rules { json } = command {
         return commands::rules(json);
     }
-    if let Command::Adapter(AdapterCommand::New { lang }) = command {
-        return adapters::new(lang);
+    match command {
+        Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(lang),
+        Command::Adapter(AdapterCommand::Serve) => return adapters::serve(),
+        _ => {}
     }
     // Everything else runs a subject, and that never sees the user's own environment.
     if let Some(code) = hermetic::enter() {
@@ -163,6 +170,7 @@ fn main() -> ExitCode {
             adapters::check(&command, scratch)
         }
         Command::Adapter(AdapterCommand::New { lang }) => adapters::new(lang),
+        Command::Adapter(AdapterCommand::Serve) => adapters::serve(),
         Command::Rules { json } => commands::rules(json),
     }
 }

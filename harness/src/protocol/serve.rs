@@ -1,0 +1,96 @@
+//! The core as an adapter: the same requests over the protocol that it answers in-process.
+//!
+//! What the suite says of it here and there must be the same, which is how the protocol itself is
+//! tested.
+
+use super::message::Versions;
+use super::{VERSION, translate};
+use crate::subject::{CoreSubject, HookedDisk, Subject};
+use herma_core::Environment;
+use herma_model::{ByteString, Request, Settings};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Deserialize)]
+struct Asked {
+    id: u64,
+    op: String,
+}
+
+#[derive(Deserialize)]
+struct Open {
+    store: ByteString,
+    home: ByteString,
+    current_directory: ByteString,
+    settings: Settings,
+}
+
+/// Serves until the input ends.
+///
+/// # Errors
+/// Input or output that failed.
+pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let mut core: Option<CoreSubject> = None;
+    for line in input.lines() {
+        let reply = answer(&line?, &mut core);
+        writeln!(output, "{reply}")?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn answer(line: &str, core: &mut Option<CoreSubject>) -> Value {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    let Ok(Asked { id, op }) = Asked::deserialize(&value) else {
+        return refused(0, "bad_target", "this line is no request");
+    };
+    match &op[..] {
+        "hello" => json!({ "id": id, "ok": hello(&value) }),
+        "open" => match Open::deserialize(&value) {
+            Ok(open) => {
+                *core = Some(opened(&open));
+                json!({ "id": id, "ok": {} })
+            }
+            Err(error) => refused(id, "store_unusable", &error.to_string()),
+        },
+        "close" => {
+            *core = None;
+            json!({ "id": id, "ok": {} })
+        }
+        _ => match (Request::deserialize(&value), core) {
+            (Err(_), _) => refused(id, "unsupported", &op),
+            (Ok(_), None) => refused(id, "store_unusable", "no store is open"),
+            (Ok(request), Some(core)) => translate::reply(id, core.ask(&request)),
+        },
+    }
+}
+
+fn refused(id: u64, code: &str, message: &str) -> Value {
+    json!({ "id": id, "err": { "code": code, "message": message, "changed": "none" } })
+}
+
+fn hello(asked: &Value) -> Value {
+    let range = Versions::deserialize(&asked["protocol"]);
+    let protocol = range.map_or(VERSION, |range| range.max.min(VERSION));
+    json!({
+        "protocol": protocol,
+        "impl": { "name": "herma-core", "version": env!("CARGO_PKG_VERSION") },
+        "capabilities": { "complete": true },
+    })
+}
+
+fn opened(open: &Open) -> CoreSubject {
+    let path = |bytes: &ByteString| PathBuf::from(OsStr::from_bytes(bytes));
+    let environment = Environment {
+        home: path(&open.home),
+        current_directory: path(&open.current_directory),
+        base: path(&open.store),
+    };
+    let disk = Arc::new(HookedDisk::of_an_ordinary_user());
+    CoreSubject::in_environment(disk, environment, &open.settings, 0)
+}

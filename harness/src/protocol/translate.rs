@@ -1,0 +1,102 @@
+//! Between the model's answers and what stands in a reply, in both directions.
+//!
+//! Nothing is added and nothing repaired on the way.
+
+use super::fault::Fault;
+use super::message::{ErrorCode, Reply};
+use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
+use herma_model::{ByteString, Request};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+#[derive(Serialize, Deserialize)]
+struct Project {
+    project: Option<ByteString>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Taken {
+    #[serde(flatten)]
+    outcome: TakeOutcome,
+    #[serde(default)]
+    skipped: Vec<Remark>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Checkpoints {
+    checkpoints: Vec<Listed>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Diffed {
+    entries: Vec<DiffEntry>,
+    stats: Stats,
+}
+
+/// The answer that a reply to `request` stands for.
+///
+/// # Errors
+/// [`Fault::BadAnswer`].
+pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
+    if let Some(refusal) = reply.err {
+        let code = match refusal.code {
+            ErrorCode::Refused(code) => code,
+            // What is claimed must be served; what is not claimed is not asked.
+            ErrorCode::Unsupported(_) => Code::Internal,
+        };
+        return Ok(Answer::Refused { code, message: refusal.message });
+    }
+    let value = reply.ok.unwrap_or_default();
+    let read = match request {
+        Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Ok(Answer::Done),
+        Request::ProjectOf { .. } => {
+            serde_json::from_value(value).map(|one: Project| Answer::Project(one.project))
+        }
+        Request::EnsureCheckpoint { .. } | Request::Checkpoint { .. } => {
+            serde_json::from_value(value).map(|taken: Taken| Answer::Taken {
+                outcome: taken.outcome,
+                skipped: taken.skipped,
+            })
+        }
+        Request::List { .. } => {
+            serde_json::from_value(value).map(|all: Checkpoints| Answer::Listed(all.checkpoints))
+        }
+        Request::Diff { .. } => serde_json::from_value(value)
+            .map(|diff: Diffed| Answer::Diffed { entries: diff.entries, stats: diff.stats }),
+        Request::Restore { .. } | Request::RestoreFile { .. } => {
+            serde_json::from_value(value).map(|done: Restored| Answer::Restored(done))
+        }
+    };
+    read.map_err(|error| Fault::BadAnswer { op: operation(request), why: error.to_string() })
+}
+
+fn operation(request: &Request) -> String {
+    let value = serde_json::to_value(request).unwrap_or_default();
+    value["op"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The reply with number `id` that says `answer`.
+pub fn reply(id: u64, answer: Answer) -> Value {
+    let ok = |value: Value| json!({ "id": id, "ok": value });
+    let of = |value: Result<Value, serde_json::Error>| {
+        value.expect("an answer holds only what JSON can say")
+    };
+    match answer {
+        Answer::Done => ok(json!({})),
+        Answer::Project(project) => ok(of(serde_json::to_value(Project { project }))),
+        Answer::Taken { outcome, skipped } => {
+            ok(of(serde_json::to_value(Taken { outcome, skipped })))
+        }
+        Answer::Listed(checkpoints) => ok(of(serde_json::to_value(Checkpoints { checkpoints }))),
+        Answer::Diffed { entries, stats } => {
+            ok(of(serde_json::to_value(Diffed { entries, stats })))
+        }
+        Answer::Restored(restored) => ok(of(serde_json::to_value(restored))),
+        Answer::Refused { code, message } => {
+            json!({ "id": id, "err": { "code": code, "message": message, "changed": "none" } })
+        }
+        Answer::Crashed(why) => {
+            json!({ "id": id, "err": { "code": Code::Internal, "message": why } })
+        }
+    }
+}
