@@ -1,16 +1,18 @@
 //! How adapters are driven: each way to break the protocol has its own name and ends in time.
 
-use herma_harness::generate::Options;
+use herma_harness::generate::{self, Options};
 use herma_harness::protocol::check::check;
+use herma_harness::protocol::claims::Claims;
 use herma_harness::protocol::fault::Fault;
 use herma_harness::protocol::message::{Control, Message};
 use herma_harness::protocol::process::{Adapter, Limits};
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject, ProcessSubject, Subject};
-use herma_harness::suite::{Plan, run_suite};
+use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
 use herma_harness::{History, Operation, run};
-use herma_model::Settings;
+use herma_model::{Settings, rules};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -176,24 +178,45 @@ fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
     assert_eq!((outside.operations, outside.checks), (inside.operations, inside.checks));
 }
 
+/// An adapter that says hello with these capabilities, and nothing else.
+fn claiming(capabilities: &str) -> AdapterCommand {
+    let script = format!(
+        "read -r line; echo '{{\"id\":1,\"ok\":{{\"protocol\":1,\"impl\":{{\"name\":\"x\",\"version\":\
+         \"1\"}},\"capabilities\":{capabilities}}}}}'; cat > /dev/null"
+    );
+    let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
+    AdapterCommand { command, directory: "/".into(), limits: LIMITS }
+}
+
 #[test]
-fn an_adapter_that_claims_less_is_not_judged() {
-    let script = r#"
-        read -r line
-        echo '{"id":1,"ok":{"protocol":1,"impl":{"name":"x","version":"1"},"capabilities":{}}}'
-        cat > /dev/null"#;
-    let start = AdapterCommand {
-        command: ["/bin/sh", "-c", script].map(OsString::from).to_vec(),
-        directory: "/".into(),
-        limits: LIMITS,
-    };
+fn an_unknown_claim_is_refused_with_the_nearest_one() {
+    let start = claiming(r#"{"restore.exakt":true}"#);
     let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
         Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
     };
     let operations = vec![Operation::List { dir: "work/alpha".into() }];
     let history = History { operations, ..History::default() };
-    let error = run(&history, &open, &Scratch::default_place()).unwrap_err();
-    assert!(error.to_string().contains("incomplete"), "{error}");
+    let error = run(&history, &open, &Scratch::default_place()).unwrap_err().to_string();
+    assert!(error.contains("did you mean `restore.exact`"), "{error}");
+}
+
+#[test]
+fn what_is_not_claimed_is_neither_asked_nor_held() {
+    let nothing = Claims::read(&BTreeMap::new()).unwrap();
+    let history = generate::draw(&Options::default(), 5, 3);
+    let asked = nothing.restrict(&history);
+    assert!(asked.operations.len() < history.operations.len());
+    assert!(!asked.operations.iter().any(|one| matches!(
+        one,
+        Operation::Ensure { .. } | Operation::Diff { .. } | Operation::RestoreFile { .. }
+    )));
+    assert_eq!(asked.settings, Settings::default());
+    assert_eq!(nothing.lacking(&rules::TURN_ONCE), Some("ensure_checkpoint"));
+    assert_eq!(nothing.lacking(&rules::RESTORE_BYTES), None);
+    assert_eq!(Claims::default().restrict(&history), history);
+    let findings = Findings { claims: nothing, ..Findings::default() };
+    assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
+    assert_eq!(findings.verdict(&rules::RESTORE_BYTES), Verdict::NotExercised);
 }
 
 #[test]

@@ -82,11 +82,16 @@ pub fn findings_text(
             Verdict::Held => ("held", "32"),
             Verdict::Broken => ("BROKEN", "31"),
             Verdict::NotExercised => ("not exercised", "33"),
+            Verdict::NotApplicable => ("not applicable", "90"),
             Verdict::NotModelled => ("not yet modelled", "90"),
         };
         let word = format!("{word:<16}");
         let word = if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word };
-        let checks = if count > 0 { format!("{count} checks") } else { String::new() };
+        let checks = match findings.claims.lacking(rule) {
+            Some(claim) => format!("`{claim}` is not claimed"),
+            None if count > 0 => format!("{count} checks"),
+            None => String::new(),
+        };
         text.push_str(format!("{:<30} {word} {checks}", rule.id).trim_end());
         text.push('\n');
     }
@@ -121,6 +126,7 @@ pub fn findings_json(findings: &Findings, seed: u64, replay: &str) -> String {
                 Verdict::Held => "held",
                 Verdict::Broken => "broken",
                 Verdict::NotExercised => "not_exercised",
+                Verdict::NotApplicable => "not_applicable",
                 Verdict::NotModelled => "not_modelled",
             };
             let checks = findings.checks.get(rule.id).copied().unwrap_or_default();

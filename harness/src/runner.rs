@@ -4,6 +4,7 @@
 use crate::history::History;
 use crate::history::concrete::{self, Step};
 use crate::oracle::{Checks, Divergence, Judge, answer, disk, git};
+use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::{Sandbox, Scratch, edits};
@@ -27,6 +28,8 @@ pub struct Run {
     pub operations: usize,
     /// The first difference, which ended the run.
     pub divergence: Option<Divergence>,
+    /// What the subject claimed; the history was run without the rest.
+    pub claims: Claims,
 }
 
 /// Why a run could not be made; never the subject's fault.
@@ -78,11 +81,13 @@ pub fn run(
         return Err(RunError::MarkerAbove(marker));
     }
     let seen = manifest::read(sandbox.root(), &sandbox.base())?;
+    let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
+    let claims = subject.claims();
+    let history = &claims.restrict(history);
     let world =
         World::new(seen.files.clone(), sandbox.layout(), history.settings.clone(), FIRST_SECOND);
-    let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
     let mut runner =
-        Runner { sandbox, world, subject, seen: Some(seen), checks: Checks::default() };
+        Runner { sandbox, world, subject, claims, seen: Some(seen), checks: Checks::default() };
     let mut operations = 0;
     for (step, operation) in history.operations.iter().enumerate() {
         runner.checks.at_step(step);
@@ -112,6 +117,7 @@ struct Runner {
     sandbox: Sandbox,
     world: World,
     subject: Box<dyn Subject>,
+    claims: Claims,
     /// The disk as it was seen last; none once an edit changed it.
     seen: Option<Manifest>,
     checks: Checks,
@@ -166,7 +172,8 @@ impl Runner {
             return self.crashed(step, main_rule(request), why);
         }
         let alias = self.is_alias(request);
-        answer::judge(&mut self.world, &expected, &answer, alias, &mut self.checks);
+        let told = answer::Told { expected: &expected, answer: &answer, alias };
+        answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
         let store = if must_leave_store(request, &expected) {
             Some((outline, manifest::outline(&self.sandbox.base())?))
         } else {
@@ -204,12 +211,14 @@ impl Runner {
     fn finish(mut self, operations: usize, steps: usize, thorough: bool) -> Result<Run, RunError> {
         self.checks.at_step(steps);
         if !self.checks.diverged() {
-            git::judge(&self.world, &self.sandbox, thorough, &mut self.checks)?;
+            if self.claims.has("layout") {
+                git::judge(&self.world, &self.sandbox, thorough, &mut self.checks)?;
+            }
             let marked = self.sandbox.mark().exists();
             self.checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &marked);
         }
         let (checks, divergence) = self.checks.into_parts();
-        Ok(Run { checks, operations, divergence })
+        Ok(Run { checks, operations, divergence, claims: self.claims })
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::generate::{self, Options};
 use crate::history::History;
 use crate::oracle::Divergence;
+use crate::protocol::claims::Claims;
 use crate::runner::{RunError, run};
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
@@ -60,6 +61,8 @@ pub struct Findings {
     pub elapsed: Duration,
     /// How many ran at the same time.
     pub jobs: usize,
+    /// What the subject claims.
+    pub claims: Claims,
 }
 
 /// What became of one rule.
@@ -71,6 +74,8 @@ pub enum Verdict {
     Broken,
     /// Nothing that ran put it to the test.
     NotExercised,
+    /// The subject does not claim what it takes to judge it.
+    NotApplicable,
     /// The model does not decide it yet.
     NotModelled,
 }
@@ -83,6 +88,7 @@ impl Findings {
         }
         match (rule.state, self.checks.get(rule.id)) {
             (State::Planned, _) => Verdict::NotModelled,
+            (State::Modelled, _) if self.claims.lacking(rule).is_some() => Verdict::NotApplicable,
             (State::Modelled, Some(1..)) => Verdict::Held,
             (State::Modelled, _) => Verdict::NotExercised,
         }
@@ -192,6 +198,7 @@ impl Shared {
                 return;
             }
         };
+        self.findings.claims = outcome.claims;
         self.findings.histories += 1;
         self.findings.operations += outcome.operations as u64;
         for (rule, count) in outcome.checks {

@@ -1,6 +1,7 @@
 //! The first judge: is the subject's answer one that the model allows?
 
 use super::{Checks, Judge};
+use crate::protocol::claims::Claims;
 use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
 use herma_model::expected::{
     Expected, ExpectedDiff, ExpectedList, ExpectedRestore, ExpectedTake, Refusal, TakeKind,
@@ -11,16 +12,21 @@ use std::collections::BTreeSet;
 
 const JUDGE: Judge = Judge::Answer;
 
-/// Compares an answer with what the model expects, and teaches the world the ids it brings.
-/// `alias` says that the project was not named by its canonical path.
-pub fn judge(
-    world: &mut World,
-    expected: &Expected,
-    answer: &Answer,
-    alias: bool,
-    checks: &mut Checks,
-) {
-    if alias {
+/// What was answered to one request.
+pub struct Told<'a> {
+    /// What the model allows.
+    pub expected: &'a Expected,
+    /// What the subject said.
+    pub answer: &'a Answer,
+    /// Whether the project was not named by its canonical path.
+    pub alias: bool,
+}
+
+/// Compares an answer with what the model expects, as far as the subject claims to say it, and
+/// teaches the world the ids it brings.
+pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut Checks) {
+    let (expected, answer) = (told.expected, told.answer);
+    if told.alias {
         checks.check(
             JUDGE,
             &rules::SCOPE_IDENTITY,
@@ -33,16 +39,16 @@ pub fn judge(
         (Expected::Project { path, rule }, Answer::Project(found)) => {
             checks.same(JUDGE, rule, "the file's project", path, found);
         }
-        (Expected::Take(take), answer) => judge_take(world, take, answer, checks),
-        (Expected::List(list), Answer::Listed(found)) => judge_list(list, found, checks),
+        (Expected::Take(take), answer) => judge_take(world, take, answer, claims, checks),
+        (Expected::List(list), Answer::Listed(found)) => judge_list(list, found, claims, checks),
         (Expected::Diff(diff), Answer::Diffed { entries, stats }) => {
-            judge_diff(diff, entries, stats, checks);
+            judge_diff(diff, entries, stats, claims, checks);
         }
         (Expected::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
             judge_refusal(&diff.may_refuse, answer, checks);
         }
         (Expected::Restore(restore), Answer::Restored(found)) => {
-            judge_restore(world, restore, found, checks);
+            judge_restore(world, restore, found, claims, checks);
         }
         (Expected::Refused(refusals), answer) => judge_refusal(refusals, answer, checks),
         (expected, answer) => {
@@ -117,7 +123,13 @@ fn judge_refusal(refusals: &[Refusal], answer: &Answer, checks: &mut Checks) {
     });
 }
 
-fn judge_take(world: &mut World, take: &ExpectedTake, answer: &Answer, checks: &mut Checks) {
+fn judge_take(
+    world: &mut World,
+    take: &ExpectedTake,
+    answer: &Answer,
+    claims: &Claims,
+    checks: &mut Checks,
+) {
     if matches!(answer, Answer::Refused { .. }) && !take.may_refuse.is_empty() {
         return judge_refusal(&take.may_refuse, answer, checks);
     }
@@ -148,7 +160,7 @@ fn judge_take(world: &mut World, take: &ExpectedTake, answer: &Answer, checks: &
     }
     if let (Some(captured), TakeKind::Created) = (&take.captured, take.kind) {
         let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
-        for path in captured.unreadable() {
+        for path in captured.unreadable().filter(|_| claims.has("take.skipped")) {
             checks.check(JUDGE, &rules::CAPTURE_UNREADABLE, reported.contains(path), || {
                 (format!("{path} reported as skipped"), format!("skipped: {skipped:?}"))
             });
@@ -160,7 +172,7 @@ fn judge_take(world: &mut World, take: &ExpectedTake, answer: &Answer, checks: &
     }
 }
 
-fn judge_list(list: &ExpectedList, found: &[Listed], checks: &mut Checks) {
+fn judge_list(list: &ExpectedList, found: &[Listed], claims: &Claims, checks: &mut Checks) {
     let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
     let expected: Vec<&String> = list.entries.iter().filter_map(|one| one.id.as_ref()).collect();
     let told = || (format!("ids, newest first: {expected:?}"), format!("{ids:?}"));
@@ -183,11 +195,16 @@ fn judge_list(list: &ExpectedList, found: &[Listed], checks: &mut Checks) {
     checks.check(JUDGE, &rules::LIST_NEWEST_FIRST, expected == ids && numbered, told);
     let last = list.entries.len().saturating_sub(1);
     for (index, (entry, one)) in list.entries.iter().zip(found).enumerate() {
-        checks.same(JUDGE, &rules::LIST_TIME, "time", &entry.time, &one.time);
+        if claims.has("test.clock") {
+            checks.same(JUDGE, &rules::LIST_TIME, "time", &entry.time, &one.time);
+        }
         if let Some(reason) = &entry.reason {
             checks.same(JUDGE, &rules::CAPTURE_REASON, "reason", reason, &one.reason);
         }
         let told = || (format!("number {}: {:?}", index + 1, entry.stats), format!("{one:?}"));
+        if !claims.has("list.stats") {
+            continue;
+        }
         match (&entry.stats, &one.stats) {
             (Some(bounds), Some(stats)) => {
                 let fits = stats.files == bounds.files && bounds.allow(stats.added, stats.removed);
@@ -202,11 +219,20 @@ fn judge_list(list: &ExpectedList, found: &[Listed], checks: &mut Checks) {
     }
 }
 
-fn judge_diff(diff: &ExpectedDiff, found: &[DiffEntry], stats: &Stats, checks: &mut Checks) {
+fn judge_diff(
+    diff: &ExpectedDiff,
+    found: &[DiffEntry],
+    stats: &Stats,
+    claims: &Claims,
+    checks: &mut Checks,
+) {
     let entries: Vec<_> = diff.entries.iter().map(|(path, how)| (path, *how)).collect();
     let mut named: Vec<_> = found.iter().map(|one| (&one.path, one.change)).collect();
     named.sort_unstable_by_key(|(path, _)| *path);
     checks.same(JUDGE, &rules::DIFF_PREVIEW, "changed files", &entries, &named);
+    if !claims.has("diff.stats") {
+        return;
+    }
     let fits = stats.files == diff.stats.files && diff.stats.allow(stats.added, stats.removed);
     checks.check(JUDGE, &rules::DIFF_STATS, fits, || {
         (format!("{:?}", diff.stats), format!("{stats:?}"))
@@ -217,6 +243,7 @@ fn judge_restore(
     world: &mut World,
     restore: &ExpectedRestore,
     found: &Restored,
+    claims: &Claims,
     checks: &mut Checks,
 ) {
     let (wanted, rule) = restore.safety;
@@ -230,10 +257,15 @@ fn judge_restore(
     let past = *rule == rules::RESTORE_SAFETY_REQUIRED;
     let told = || (format!("forced past: {past}"), format!("{}", found.forced_past));
     checks.check(JUDGE, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, told);
-    let undoes = restore.only.is_none();
-    checks.check(JUDGE, &rules::RESTORE_UNDOES_TURN, found.undoes_turn == undoes, || {
-        (format!("undoes the turn: {undoes}"), format!("{}", found.undoes_turn))
-    });
+    if claims.has("restore.undoes_turn") {
+        let undoes = restore.only.is_none();
+        checks.check(JUDGE, &rules::RESTORE_UNDOES_TURN, found.undoes_turn == undoes, || {
+            (format!("undoes the turn: {undoes}"), format!("{}", found.undoes_turn))
+        });
+    }
+    if !claims.has("restore.report") {
+        return;
+    }
     let set = |paths: &[ByteString]| paths.iter().cloned().collect::<BTreeSet<_>>();
     let kept = |remarks: &[Remark]| remarks.iter().map(|one| one.path.clone()).collect();
     let mut kept: BTreeSet<ByteString> = kept(&found.kept);

@@ -45,12 +45,6 @@ pub enum Fault {
         /// The line.
         text: String,
     },
-    /// It does not claim to serve everything, and judging by what is claimed is not built yet.
-    #[error(
-        "incomplete: the adapter does not claim `complete`, and what is judged by fewer claims is \
-         not built yet; nothing was judged"
-    )]
-    Incomplete,
     /// Its answer is not of the form that the operation has.
     #[error("bad-answer: the answer to `{op}` is not of its form: {why}")]
     BadAnswer {
@@ -113,7 +107,6 @@ impl Fault {
             Fault::NoNewline { .. } => "no-newline",
             Fault::Noise { .. } => "noise",
             Fault::NotAReply { .. } => "not-a-reply",
-            Fault::Incomplete => "incomplete",
             Fault::BadAnswer { .. } => "bad-answer",
             Fault::WrongId { .. } => "wrong-id",
             Fault::TwoAnswers { .. } => "two-answers",

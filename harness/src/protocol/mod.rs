@@ -2,10 +2,11 @@
 //!
 //! The runner starts the adapter as a process of its own group and speaks JSON lines with it, one
 //! request and one reply at a time. [`message`] is what is said, [`process`] is how a process is
-//! kept to it, [`fault`] is every way it can fail to, by name, [`check`] probes an adapter for all
-//! of it, and [`serve`] is the core behind it.
+//! kept to it, [`fault`] is every way it can fail to, by name, [`claims`] is what an
+//! implementation says it can, [`check`] probes an adapter for all of it, and [`serve`] is the core behind it.
 
 pub mod check;
+pub mod claims;
 pub mod fault;
 pub mod message;
 pub mod process;

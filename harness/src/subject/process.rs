@@ -6,12 +6,14 @@
 
 use super::Subject;
 use crate::protocol::check::environment;
+use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
-use crate::protocol::message::{Control, Message, Versions};
+use crate::protocol::message::{Control, Hello, Message, Reply, Versions};
 use crate::protocol::process::{Adapter, Limits};
 use crate::protocol::{VERSION, translate};
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, ByteString, Request, Settings};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,11 @@ pub struct AdapterCommand {
 pub struct ProcessSubject {
     start: AdapterCommand,
     environment: Vec<(OsString, OsString)>,
-    open: Control,
+    store: ByteString,
+    home: ByteString,
+    current_directory: ByteString,
+    settings: Settings,
+    claims: Claims,
     seconds: i64,
     adapter: Result<Adapter, Fault>,
 }
@@ -48,12 +54,11 @@ impl ProcessSubject {
         let mut subject = ProcessSubject {
             start: start.clone(),
             environment: environment(sandbox),
-            open: Control::Open {
-                store: bytes(&sandbox.base()),
-                home: bytes(&sandbox.home()),
-                current_directory: bytes(&sandbox.current_directory()),
-                settings: settings.clone(),
-            },
+            store: bytes(&sandbox.base()),
+            home: bytes(&sandbox.home()),
+            current_directory: bytes(&sandbox.current_directory()),
+            settings: settings.clone(),
+            claims: Claims::default(),
             seconds,
             adapter: Err(Fault::NotStarted("it was not tried yet".into())),
         };
@@ -61,17 +66,23 @@ impl ProcessSubject {
         subject
     }
 
-    fn started(&self) -> Result<Adapter, Fault> {
+    fn started(&mut self) -> Result<Adapter, Fault> {
         let AdapterCommand { command, directory, limits } = &self.start;
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
         let protocol = Versions { min: VERSION, max: VERSION };
         let said = adapter.ask(&Message::Control(Control::Hello { protocol }))?;
-        // Asking for what is not claimed would accuse an implementation of what it never said.
-        if said.ok.is_none_or(|hello| hello["capabilities"]["complete"] != true) {
-            return Err(Fault::Incomplete);
+        self.claims = read_claims(said)?;
+        let open = Control::Open {
+            store: self.store.clone(),
+            home: self.home.clone(),
+            current_directory: self.current_directory.clone(),
+            settings: self.claims.restrict_settings(&self.settings),
+        };
+        served(adapter.ask(&Message::Control(open))?)?;
+        if self.claims.has("test.clock") {
+            let clock = Request::SetClock { seconds: self.seconds };
+            served(adapter.ask(&Message::Request(clock))?)?;
         }
-        adapter.ask(&Message::Control(self.open.clone()))?;
-        adapter.ask(&Message::Request(Request::SetClock { seconds: self.seconds }))?;
         Ok(adapter)
     }
 
@@ -97,7 +108,25 @@ impl ProcessSubject {
     }
 }
 
+/// What the hello claims.
+fn read_claims(said: Reply) -> Result<Claims, Fault> {
+    let hello = served(said)?;
+    let hello: Hello = serde_json::from_value(hello)
+        .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })?;
+    Claims::read(&hello.capabilities).map_err(|why| Fault::BadAnswer { op: "hello".into(), why })
+}
+
+/// What was answered; a refusal of what every adapter must serve is a breach.
+fn served(reply: Reply) -> Result<Value, Fault> {
+    let refused = format!("refused: {:?}", reply.err);
+    reply.ok.ok_or(Fault::BadAnswer { op: "hello, open or test.clock".into(), why: refused })
+}
+
 impl Subject for ProcessSubject {
+    fn claims(&self) -> Claims {
+        self.claims.clone()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         match self.asked(request) {
             Ok(answer) => answer,
