@@ -204,16 +204,20 @@ fn an_unknown_claim_is_refused_with_the_nearest_one() {
 fn what_is_not_claimed_is_neither_asked_nor_held() {
     let nothing = Claims::read(&BTreeMap::new()).unwrap();
     let history = generate::draw(&Options::default(), 5, 3);
-    let asked = nothing.restrict(&history);
-    assert!(asked.operations.len() < history.operations.len());
-    assert!(!asked.operations.iter().any(|one| matches!(
+    let asked: Vec<Operation> =
+        history.operations.iter().flat_map(|one| nothing.asked_for(one)).collect();
+    assert!(asked.len() < history.operations.len());
+    assert!(!asked.iter().any(|one| matches!(
         one,
         Operation::Ensure { .. } | Operation::Diff { .. } | Operation::RestoreFile { .. }
     )));
-    assert_eq!(asked.settings, Settings::default());
+    assert_eq!(nothing.restrict_settings(&history.settings), Settings::default());
     assert_eq!(nothing.lacking(&rules::TURN_ONCE), Some("ensure_checkpoint"));
     assert_eq!(nothing.lacking(&rules::RESTORE_BYTES), None);
-    assert_eq!(Claims::default().restrict(&history), history);
+    let all = Claims::default();
+    let asked: Vec<Operation> =
+        history.operations.iter().flat_map(|one| all.asked_for(one)).collect();
+    assert_eq!(asked, history.operations);
     let findings = Findings { claims: nothing, ..Findings::default() };
     assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
     assert_eq!(findings.verdict(&rules::RESTORE_BYTES), Verdict::NotExercised);

@@ -1,8 +1,8 @@
 //! Runs one history: every operation is applied to the model and to the subject, and the oracle
 //! looks after each.
 
-use crate::history::History;
 use crate::history::concrete::{self, Step};
+use crate::history::{History, Operation};
 use crate::oracle::{Checks, Divergence, Judge, answer, disk, git};
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -83,28 +83,16 @@ pub fn run(
     let seen = manifest::read(sandbox.root(), &sandbox.base())?;
     let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
     let claims = subject.claims();
-    let history = &claims.restrict(history);
-    let world =
-        World::new(seen.files.clone(), sandbox.layout(), history.settings.clone(), FIRST_SECOND);
+    let settings = claims.restrict_settings(&history.settings);
+    let world = World::new(seen.files.clone(), sandbox.layout(), settings, FIRST_SECOND);
     let mut runner =
         Runner { sandbox, world, subject, claims, seen: Some(seen), checks: Checks::default() };
     let mut operations = 0;
     for (step, operation) in history.operations.iter().enumerate() {
         runner.checks.at_step(step);
-        match concrete::step(operation, &runner.world) {
-            Step::Edit(edit) => {
-                runner.edit(&edit)?;
-                operations += 1;
-            }
-            Step::Ask(requests) => {
-                for request in requests {
-                    runner.ask(step, &request)?;
-                    operations += 1;
-                    if runner.checks.diverged() {
-                        break;
-                    }
-                }
-            }
+        // The steps that are counted are those of the history as written.
+        for operation in runner.claims.asked_for(operation) {
+            operations += runner.operation(step, &operation)?;
         }
         if runner.checks.diverged() {
             break;
@@ -124,6 +112,30 @@ struct Runner {
 }
 
 impl Runner {
+    /// Applies one operation and answers how many requests and edits that took.
+    fn operation(&mut self, step: usize, operation: &Operation) -> Result<usize, RunError> {
+        if self.checks.diverged() {
+            return Ok(0);
+        }
+        match concrete::step(operation, &self.world) {
+            Step::Edit(edit) => {
+                self.edit(&edit)?;
+                Ok(1)
+            }
+            Step::Ask(requests) => {
+                let mut asked = 0;
+                for request in requests {
+                    self.ask(step, &request)?;
+                    asked += 1;
+                    if self.checks.diverged() {
+                        break;
+                    }
+                }
+                Ok(asked)
+            }
+        }
+    }
+
     fn edit(&mut self, edit: &Edit) -> Result<(), RunError> {
         for change in self.world.edit(edit) {
             edits::apply(self.sandbox.root(), &change)

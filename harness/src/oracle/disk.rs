@@ -28,9 +28,13 @@ pub struct Look<'a> {
 pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
     if let Some((before, after)) = look.store {
         let rule = unchanged_store_rule(look);
-        checks.check(JUDGE, rule, before == after, || {
-            let changed = |path: &&ByteString| before.get(*path) != after.get(*path);
-            let paths: Vec<_> = before.keys().chain(after.keys()).filter(changed).collect();
+        // A refusal may leave its mark in the bookkeeping, such as when a project was last used,
+        // but not in what is stored.
+        let refused = matches!(look.expected, Expected::Refused(_));
+        let counts = |path: &ByteString| !refused || is_history(path);
+        let changed = |path: &&ByteString| counts(path) && before.get(*path) != after.get(*path);
+        let paths: Vec<_> = before.keys().chain(after.keys()).filter(changed).collect();
+        checks.check(JUDGE, rule, paths.is_empty(), || {
             ("the store as it was".into(), format!("changed in the store: {paths:?}"))
         });
     }
@@ -63,6 +67,13 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
     let is_repository = |path: &ByteString| file_name(path) == b".git";
     let repository = look.before.files.iter().any(|(path, _)| is_repository(path));
     checks.held(&rules::ISOLATION_USER_REPOSITORY, u64::from(repository));
+}
+
+/// Whether a path of the base is part of what is stored.
+fn is_history(path: &[u8]) -> bool {
+    [&b"store/refs/"[..], b"store/objects/", b"store/packed-refs"]
+        .iter()
+        .any(|part| path.starts_with(part))
 }
 
 fn unchanged_store_rule(look: &Look<'_>) -> RuleRef {

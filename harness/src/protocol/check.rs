@@ -138,8 +138,16 @@ fn project(sandbox: &Sandbox) -> ByteString {
 }
 
 fn checkpoint(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
-    let request = Request::Checkpoint { dir: project(sandbox), reason: "probe".into() };
-    let taken = answered(adapter, &Message::Request(request))?;
+    let (dir, reason) = (project(sandbox), "probe".to_owned());
+    let by_hand =
+        Message::Request(Request::Checkpoint { dir: dir.clone(), reason: reason.clone() });
+    let mut reply = ask(adapter, &by_hand)?;
+    let code = reply.err.as_ref().map(|refusal| refusal.code);
+    if code == Some(ErrorCode::Unsupported(Unsupported::Unsupported)) {
+        // Who cannot be asked by hand takes one in a turn.
+        reply = ask(adapter, &Message::Request(Request::EnsureCheckpoint { dir, reason }))?;
+    }
+    let taken = reply.ok.ok_or_else(|| format!("refused: {:?}", reply.err))?;
     match taken["outcome"].as_str() {
         Some("created") => Ok(()),
         _ => Err(format!("a changed project gave {taken}")),

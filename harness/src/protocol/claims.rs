@@ -4,7 +4,7 @@
 //! defaults, and parts of an answer are not compared. The rules that only such things can put to
 //! the test are *not applicable*, and shown so; never held.
 
-use crate::history::{History, Operation};
+use crate::history::Operation;
 use herma_model::Settings;
 use herma_model::rules::{self, RuleRef};
 use serde_json::Value;
@@ -140,14 +140,9 @@ impl Claims {
         kept
     }
 
-    /// The history without what is not claimed.
-    pub fn restrict(&self, history: &History) -> History {
-        let settings = self.restrict_settings(&history.settings);
-        let operations = history.operations.iter().flat_map(|one| self.restrict_one(one));
-        History { settings, workspace: history.workspace.clone(), operations: operations.collect() }
-    }
-
-    fn restrict_one(&self, operation: &Operation) -> Vec<Operation> {
+    /// What is asked for in the place of one operation: itself, nothing, or what comes closest to
+    /// it among what is claimed.
+    pub fn asked_for(&self, operation: &Operation) -> Vec<Operation> {
         let kept = match operation {
             Operation::ProjectOf { .. } => self.has("project_of"),
             Operation::Ensure { .. } => self.has("ensure_checkpoint"),

@@ -52,6 +52,10 @@ const HOSTILE_CONFIG: &str = "\
 \tfsckObjects = true
 ";
 
+/// One name that histories use: a store that lets it in loses that file and is seen to, where one
+/// that ignored everything would show nothing else any more.
+const IGNORE: &str = "lib.rs\n";
+
 /// The file that exists once a program below `folder` was run.
 pub fn mark(folder: &Path) -> PathBuf {
     folder.join("mark-left")
@@ -65,9 +69,9 @@ pub fn plant(home: &Path, folder: &Path) -> io::Result<()> {
     for (directory, name, text) in [
         (home, ".gitconfig", &config[..]),
         (home, ".config/git/config", &config),
-        (home, ".config/git/ignore", "*\n"),
+        (home, ".config/git/ignore", IGNORE),
         (home, ".config/git/attributes", attributes),
-        (folder, "ignore", "*\n"),
+        (folder, "ignore", IGNORE),
         (folder, "attributes", attributes),
         (folder, "template", "hostile\n"),
         (folder, "template.d/info/exclude", "*\n"),

@@ -104,7 +104,13 @@ impl World {
         };
         let unknown =
             Refusal { codes: &[Code::UnknownCheckpoint], rule: &rules::RESTORE_OWN_CHECKPOINT };
-        let malformed = Refusal { codes: &[Code::BadTarget], rule: &rules::RESTORE_BAD_TARGET };
+        // Where there is no checkpoint at all, saying that is as good a reason.
+        let codes: &'static [Code] = if listed.is_empty() {
+            &[Code::BadTarget, Code::UnknownCheckpoint]
+        } else {
+            &[Code::BadTarget]
+        };
+        let malformed = Refusal { codes, rule: &rules::RESTORE_BAD_TARGET };
         let out_of_range = Refusal {
             codes: &[Code::UnknownCheckpoint, Code::BadTarget],
             rule: &rules::RESTORE_BAD_TARGET,
