@@ -43,9 +43,16 @@ class Toy:
         checkpoint = f"{len(self.ids()) + 1:08x}"
         folder = os.path.join(self.store, checkpoint)
         shutil.copytree(project, os.path.join(folder, "tree"), symlinks=True)
-        with open(os.path.join(folder, "reason"), "w", encoding="utf-8") as file:
+        with open(os.path.join(folder, "reason"), "w", encoding="utf-8", newline="") as file:
             file.write(reason)
         return checkpoint
+
+    def describe(self, number, checkpoint):
+        name = os.path.join(self.store, checkpoint, "reason")
+        with open(name, encoding="utf-8", newline="") as file:
+            reason = file.read()
+        seconds = int(os.stat(name).st_mtime)
+        return {"number": number, "id": checkpoint, "time": seconds, "reason": reason}
 
     def restore(self, project, checkpoint):
         tree = os.path.join(self.store, checkpoint, "tree")
@@ -61,7 +68,8 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "copy-tree", "version": "0.1.0"},
-        "capabilities": {"list": True, "restore": True},
+        # Listing and restoring are asked of everyone; the rest only of who claims it.
+        "capabilities": {"checkpoint": True},
     }
 
 
@@ -76,7 +84,7 @@ def checkpoint(request):
 
 
 def list_(_):
-    return {"checkpoints": [{"id": checkpoint} for checkpoint in TOY.ids()]}
+    return {"checkpoints": [TOY.describe(*one) for one in enumerate(TOY.ids(), 1)]}
 
 
 def restore(request):

@@ -3,6 +3,7 @@
 //! A probe that fails names what is wrong. None says anything about the rules.
 
 use super::VERSION;
+use super::claims::Claims;
 use super::fault::Fault;
 use super::message::{Control, ErrorCode, Hello, Message, Reply, Unsupported, Versions};
 use super::process::{Adapter, Limits};
@@ -104,6 +105,7 @@ fn hello(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
     if hello.protocol != VERSION {
         return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
     }
+    Claims::read(&hello.capabilities)?;
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
     if vague && hello.implementation.commit.is_none() {
         return Err("a version that moves needs a commit beside it".into());
