@@ -8,7 +8,7 @@ use herma_harness::protocol::message::{Control, Message};
 use herma_harness::protocol::process::{Adapter, Limits};
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::shrink::BUDGET_DEFAULT;
-use herma_harness::subject::{AdapterCommand, CoreSubject, ProcessSubject, Subject};
+use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
 use herma_harness::{History, Operation, run};
 use herma_model::{Settings, rules};
@@ -169,9 +169,8 @@ fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
     };
     let scratch = Scratch::default_place();
     let start = serving(Limits::default());
-    let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
-        Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
-    };
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| start.boxed(sandbox, settings, seconds);
     let outside = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
     let inside = run_suite(&plan, &CoreSubject::boxed, &scratch, &|_| {}).unwrap();
     assert!(outside.failures.is_empty(), "{:#?}", outside.failures);
@@ -191,9 +190,8 @@ fn claiming(capabilities: &str) -> AdapterCommand {
 #[test]
 fn an_unknown_claim_is_refused_with_the_nearest_one() {
     let start = claiming(r#"{"restore.exakt":true}"#);
-    let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
-        Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
-    };
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| start.boxed(sandbox, settings, seconds);
     let operations = vec![Operation::List { dir: "work/alpha".into() }];
     let history = History { operations, ..History::default() };
     let error = run(&history, &open, &Scratch::default_place()).unwrap_err().to_string();
@@ -237,8 +235,8 @@ fn an_adapter_that_dies_is_a_divergence_and_one_that_breaks_the_protocol_is_none
             directory: "/".into(),
             limits: LIMITS,
         };
-        let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
-            Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
+        let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+            start.boxed(sandbox, settings, seconds)
         };
         let operations = vec![Operation::List { dir: "work/alpha".into() }];
         run(&History { operations, ..History::default() }, &open, &Scratch::default_place())

@@ -176,8 +176,11 @@ impl Runner {
             };
         }
         let before = self.before(step)?;
-        let outline = manifest::outline(&self.sandbox.base())?;
         let expected = self.world.step(request);
+        // Read only where it is compared: most requests may change the store.
+        let outline = must_leave_store(request, &expected)
+            .then(|| manifest::outline(&self.sandbox.base()))
+            .transpose()?;
         let answer = self.subject.ask(request);
         let after = self.look()?;
         if let Answer::Crashed(why) = &answer {
@@ -186,10 +189,9 @@ impl Runner {
         let alias = self.is_alias(request);
         let told = answer::Told { expected: &expected, answer: &answer, alias };
         answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
-        let store = if must_leave_store(request, &expected) {
-            Some((outline, manifest::outline(&self.sandbox.base())?))
-        } else {
-            None
+        let store = match outline {
+            Some(before) => Some((before, manifest::outline(&self.sandbox.base())?)),
+            None => None,
         };
         let look = disk::Look {
             request,

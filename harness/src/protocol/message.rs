@@ -53,6 +53,12 @@ pub enum Message {
     Request(Request),
 }
 
+/// The word that a message or request goes by, for people; it is looked up only to tell a fault.
+pub fn operation(message: &impl Serialize) -> String {
+    let value = serde_json::to_value(message).unwrap_or_default();
+    value["op"].as_str().unwrap_or_default().to_owned()
+}
+
 /// A range of protocol versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Versions {

@@ -2,7 +2,7 @@
 //! time limits, and ended with everything it started.
 
 use super::fault::{Fault, shown};
-use super::message::{Envelope, Message, Reply};
+use super::message::{Envelope, Message, Reply, operation};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -111,7 +111,7 @@ impl Adapter {
         let id = self.requests;
         let mut line = serde_json::to_vec(&Envelope { id, message })
             .expect("a message holds only what JSON can say");
-        let op = operation_of(&line);
+        let op = || operation(message);
         line.push(b'\n');
         // A process that ended cannot be written to; why it ended is told by reading.
         if let Some(input) = &self.input {
@@ -122,10 +122,10 @@ impl Adapter {
             Ok(Heard::Line(line)) => self.read(id, &line),
             Ok(Heard::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
             Ok(Heard::End(0)) | Err(RecvTimeoutError::Disconnected) => {
-                Err(Fault::Exited { op, status: self.status() })
+                Err(Fault::Exited { op: op(), status: self.status() })
             }
-            Ok(Heard::End(_)) => Err(Fault::NoNewline { op }),
-            Err(RecvTimeoutError::Timeout) => Err(self.silent(op)),
+            Ok(Heard::End(_)) => Err(Fault::NoNewline { op: op() }),
+            Err(RecvTimeoutError::Timeout) => Err(self.silent(op())),
         }
     }
 
@@ -232,12 +232,6 @@ impl Drop for Adapter {
             self.kill();
         }
     }
-}
-
-/// The word for what a line asks, for messages.
-fn operation_of(line: &[u8]) -> String {
-    let value: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
-    value["op"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Writes lines until there are no more to come, and ends the input then.

@@ -3,7 +3,7 @@
 //! Nothing is added and nothing repaired on the way.
 
 use super::fault::Fault;
-use super::message::{ErrorCode, Reply};
+use super::message::{ErrorCode, Reply, operation};
 use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
 use herma_model::{ByteString, Request};
 use serde::{Deserialize, Serialize};
@@ -68,11 +68,6 @@ pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
         }
     };
     read.map_err(|error| Fault::BadAnswer { op: operation(request), why: error.to_string() })
-}
-
-fn operation(request: &Request) -> String {
-    let value = serde_json::to_value(request).unwrap_or_default();
-    value["op"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The reply with number `id` that says `answer`.

@@ -29,6 +29,13 @@ pub struct AdapterCommand {
     pub limits: Limits,
 }
 
+impl AdapterCommand {
+    /// Opens the subject behind the adapter, as a subject of the suite.
+    pub fn boxed(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
+        Box::new(ProcessSubject::new(self, sandbox, settings, seconds))
+    }
+}
+
 /// A subject in another process.
 pub struct ProcessSubject {
     start: AdapterCommand,

@@ -10,7 +10,7 @@ use herma_harness::report;
 use herma_harness::runner::run as run_history;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::shrink as shrinking;
-use herma_harness::subject::{AdapterCommand, CoreSubject, ProcessSubject, Subject};
+use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
 use herma_harness::workspace;
 use herma_model::{Settings, rules};
@@ -73,8 +73,8 @@ pub fn run(arguments: &RunArguments) -> ExitCode {
     let findings = match adapter(arguments) {
         None => run_suite(&plan, &CoreSubject::boxed, &scratch, &progress),
         Some(start) => {
-            let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
-                Box::new(ProcessSubject::new(&start, sandbox, settings, seconds))
+            let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+                start.boxed(sandbox, settings, seconds)
             };
             run_suite(&plan, &open, &scratch, &progress)
         }
