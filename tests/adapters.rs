@@ -1,18 +1,20 @@
 //! How adapters are driven: each way to break the protocol has its own name and ends in time.
 
 use herma_harness::generate::{self, Options};
+use herma_harness::oracle::Kind;
+use herma_harness::protocol::asked::asked_for;
 use herma_harness::protocol::check::check;
 use herma_harness::protocol::claims::Claims;
 use herma_harness::protocol::fault::Fault;
 use herma_harness::protocol::message::{Control, Message};
 use herma_harness::protocol::process::{Adapter, Limits};
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::{Sandbox, Scratch, manifest};
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
 use herma_harness::{History, Operation, run};
-use herma_model::{Settings, rules};
-use std::collections::BTreeMap;
+use herma_model::{Dialect, Settings, World, rules};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -129,19 +131,48 @@ fn a_command_that_is_not_there_is_said_not_to_start() {
     assert_eq!(started.err().map(|fault| fault.name()), Some("not-started"));
 }
 
-#[test]
-fn the_template_keeps_the_protocol() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("not run: the Python template (no python3 on this machine)");
-        return;
+/// How each template is started, where this machine can.
+fn templates() -> Vec<Vec<OsString>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/adapters/templates");
+    let example = herma_tests::built_binary("examples/adapter-template");
+    let mut commands = vec![vec![example.into_os_string()]];
+    for (interpreter, file) in [("python3", "adapter.py"), ("node", "adapter.mjs")] {
+        if Command::new(interpreter).arg("--version").output().is_ok() {
+            commands.push(vec![interpreter.into(), folder.join(file).into_os_string()]);
+        } else {
+            eprintln!("not run: {file} (no {interpreter} on this machine)");
+        }
     }
-    let template =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/adapters/templates/adapter.py");
-    let command = ["python3".into(), template.into_os_string()];
+    commands
+}
+
+#[test]
+fn every_template_keeps_the_protocol() {
     let limits = Limits::default();
-    let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
-    assert_eq!(probed.len(), 7);
-    assert!(probed.iter().all(|one| one.wrong.is_none()), "{probed:#?}");
+    for command in templates() {
+        let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
+        assert_eq!(probed.len(), 7, "{command:?}");
+        assert!(probed.iter().all(|one| one.wrong.is_none()), "{command:?}: {probed:#?}");
+    }
+}
+
+#[test]
+fn every_template_gets_the_same_verdicts() {
+    let plan = plan(5, 6);
+    let scratch = Scratch::default_place();
+    let verdicts = templates().into_iter().map(|command| {
+        let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+        let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+            start.boxed(sandbox, settings, seconds)
+        };
+        let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
+        let all: Vec<_> =
+            rules::catalogue().map(|rule| (rule.id, findings.verdict(rule))).collect();
+        (findings.operations, all)
+    });
+    let verdicts: Vec<_> = verdicts.collect();
+    assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]), "{verdicts:#?}");
+    assert!(verdicts[0].1.contains(&("list/newest-first", Verdict::Held)), "{verdicts:#?}");
 }
 
 #[test]
@@ -152,6 +183,18 @@ fn an_adapter_that_serves_nothing_fails_its_first_probe() {
     assert!(probed[0].wrong.as_ref().unwrap().contains("no hello"), "{probed:?}");
 }
 
+fn plan(seed: u64, histories: u64) -> Plan {
+    Plan {
+        seed,
+        histories,
+        options: Options::default(),
+        kept: Vec::new(),
+        jobs: 2,
+        shrink_budget: BUDGET_DEFAULT,
+        known: BTreeSet::new(),
+    }
+}
+
 fn serving(limits: Limits) -> AdapterCommand {
     let command = [herma_tests::built_binary("herma-conform"), "adapter".into(), "serve".into()];
     AdapterCommand { command: command.map(Into::into).to_vec(), directory: "/".into(), limits }
@@ -159,14 +202,7 @@ fn serving(limits: Limits) -> AdapterCommand {
 
 #[test]
 fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
-    let plan = Plan {
-        seed: 5,
-        histories: 40,
-        options: Options::default(),
-        kept: Vec::new(),
-        jobs: 2,
-        shrink_budget: BUDGET_DEFAULT,
-    };
+    let plan = plan(5, 40);
     let scratch = Scratch::default_place();
     let start = serving(Limits::default());
     let open =
@@ -200,21 +236,28 @@ fn an_unknown_claim_is_refused_with_the_nearest_one() {
 
 #[test]
 fn what_is_not_claimed_is_neither_asked_nor_held() {
-    let nothing = Claims::read(&BTreeMap::new()).unwrap();
+    let nothing = Claims::read(&BTreeMap::new(), &[]).unwrap();
     let history = generate::draw(&Options::default(), 5, 3);
+    let scratch = Scratch::default_place();
+    let sandbox = Sandbox::new(&scratch, &history).unwrap();
+    let files = manifest::read(sandbox.root(), &sandbox.base(), false).unwrap().files;
+    let settings = Settings::default();
+    let world = World::new(files, sandbox.layout(), settings, Dialect::default(), 0);
     let asked: Vec<Operation> =
-        history.operations.iter().flat_map(|one| nothing.asked_for(one)).collect();
+        history.operations.iter().flat_map(|one| asked_for(&nothing, one, &world)).collect();
     assert!(asked.len() < history.operations.len());
     assert!(!asked.iter().any(|one| matches!(
         one,
         Operation::Ensure { .. } | Operation::Diff { .. } | Operation::RestoreFile { .. }
     )));
-    assert_eq!(nothing.restrict_settings(&history.settings), Settings::default());
+    let unbounded = nothing.restrict_settings(&history.settings);
+    assert!(unbounded.enabled && unbounded.max_file_bytes == 0);
+    assert!(unbounded.max_files > 1_000_000 && unbounded.max_snapshots > 1_000_000);
     assert_eq!(nothing.lacking(&rules::TURN_ONCE), Some("ensure_checkpoint"));
     assert_eq!(nothing.lacking(&rules::RESTORE_BYTES), None);
     let all = Claims::default();
     let asked: Vec<Operation> =
-        history.operations.iter().flat_map(|one| all.asked_for(one)).collect();
+        history.operations.iter().flat_map(|one| asked_for(&all, one, &world)).collect();
     assert_eq!(asked, history.operations);
     let findings = Findings { claims: nothing, ..Findings::default() };
     assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
@@ -222,7 +265,7 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
 }
 
 #[test]
-fn an_adapter_that_dies_is_a_divergence_and_one_that_breaks_the_protocol_is_none() {
+fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_none() {
     let hello = r#"{"id":1,"ok":{"protocol":1,"impl":{"name":"x","version":"1"},"#;
     let hello = format!(r#"{hello}"capabilities":{{"complete":true}}}}}}"#);
     let run_with = |then: &str| {
@@ -241,8 +284,16 @@ fn an_adapter_that_dies_is_a_divergence_and_one_that_breaks_the_protocol_is_none
         let operations = vec![Operation::List { dir: "work/alpha".into() }];
         run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
     };
-    let died = run_with("exit 7").unwrap().divergence.unwrap();
-    assert!(died.found.contains("exit status: 7"), "{died:?}");
-    let error = run_with("echo noise; sleep 60").unwrap_err().to_string();
-    assert!(error.contains("noise"), "{error}");
+    let died = run_with("kill -SEGV $$").unwrap().divergences.remove(0);
+    assert_eq!(died.told.kind, Kind::Crash);
+    assert!(died.told.found.contains("signal"), "{died:?}");
+    let hung = run_with("sleep 60").unwrap().divergences.remove(0);
+    assert_eq!(hung.told.kind, Kind::Timeout);
+    // Whoever ends an adapter, it was not what is behind it.
+    for (then, name) in
+        [("echo noise; sleep 60", "noise"), ("exit 7", "exited"), ("kill -KILL $$", "exited")]
+    {
+        let error = run_with(then).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
 }

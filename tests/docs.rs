@@ -46,6 +46,11 @@ fn first_sentence(source: &str) -> String {
 }
 
 #[test]
+fn the_published_schema_is_that_of_the_types() {
+    is_current("protocol.schema.json", &herma_harness::protocol::schema::text());
+}
+
+#[test]
 fn the_map_has_one_sentence_for_every_module() {
     let mut page = String::from(
         "# The map\n\nOne sentence for every source file, taken from the file itself. What may \

@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The command of that name in the profile of the running test, built if it must be. A variable
+/// The command of that name in the profile of the running test, built if it must be; an example
+/// where the name opens with `examples/`. A variable
 /// such as `HERMA_CONFORM_BINARY` names another one.
 pub fn built_binary(name: &str) -> PathBuf {
     let variable = format!("{}_BINARY", name.to_uppercase().replace('-', "_"));
@@ -34,8 +35,12 @@ fn build(cargo: &OsStr, name: &str, folder: &Path) {
         "debug" => "dev",
         profile => profile,
     };
+    let (kind, name) = match name.strip_prefix("examples/") {
+        Some(example) => ("--example", example),
+        None => ("--bin", name),
+    };
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--workspace", "--bin", name, "--profile", profile])
+        .args(["build", "--quiet", "--workspace", kind, name, "--profile", profile])
         .arg("--target-dir")
         .arg(folder.parent().unwrap())
         .current_dir(env!("CARGO_MANIFEST_DIR"))

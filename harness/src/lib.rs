@@ -2,24 +2,31 @@
 //!
 //! Data flows one way. A generator or a file yields a [`History`]; the [`runner`] applies each
 //! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the [`oracle`] compares
-//! the answer and everything observable; on a difference [`shrink`] looks for a shorter history
-//! with the same one; a [`suite`] does so many times and [`report`] says which rules hold.
+//! the answer and everything observable; on a difference a [`trial`] tells whose doing it is and
+//! [`shrink`] looks for a shorter history with the same one; a [`suite`] does so many times and [`results`] says which rules hold.
 //!
 //! A downstream crate checks its own implementation with [`check`] over [`generate::history`].
 #![forbid(unsafe_code)]
 
+pub mod bundled;
+pub mod compare;
+pub mod expectations;
+pub mod export;
 pub mod generate;
+pub mod hints;
 pub mod history;
 pub mod hostile;
 pub mod oracle;
 pub mod planted;
 pub mod protocol;
 pub mod report;
+pub mod results;
 pub mod runner;
 pub mod sandbox;
 pub mod shrink;
 pub mod subject;
 pub mod suite;
+pub mod trial;
 pub mod workspace;
 
 pub use history::{History, Operation};
@@ -35,8 +42,8 @@ pub fn check(
     new_subject: &subject::NewSubject<'_>,
     scratch: &sandbox::Scratch,
 ) -> Result<(), String> {
-    let outcome = run(history, new_subject, scratch).map_err(|error| error.to_string())?;
-    let Some(divergence) = outcome.divergence else { return Ok(()) };
-    let shrunk = shrink::shrink(history, &divergence, new_subject, scratch, shrink::BUDGET_DEFAULT);
+    let outcome = trial::trial(history, new_subject, scratch).map_err(|error| error.to_string())?;
+    let Some(divergence) = outcome.run.divergences.first() else { return Ok(()) };
+    let shrunk = shrink::shrink(history, divergence, new_subject, scratch, shrink::BUDGET_DEFAULT);
     Err(report::counterexample(&shrunk.history, &shrunk.divergence))
 }

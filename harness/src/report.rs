@@ -1,25 +1,24 @@
-//! What a person reads: a counterexample, and a verdict for every rule.
+//! What a person reads beside the results of a run: a counterexample alone, and the rule book.
 
 use crate::history::History;
 use crate::history::file::to_yaml;
 use crate::oracle::Divergence;
-use crate::suite::{Findings, Verdict};
 use herma_model::rules::{self, State};
 use serde_json::json;
-use std::path::Path;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
+    let Divergence { rule, judge, step, told } = divergence;
+    let tree: String = told.tree.iter().map(|line| format!("    {line}\n")).collect();
     format!(
-        "{}: {}\n  source:   {}\n  judged by {}, at operation {}\n  expected: {}\n  found:    {}\n\
-         the shortest history found, {} operations:\n{}",
-        divergence.rule.id,
-        divergence.rule.statement,
-        divergence.rule.source,
-        divergence.judge,
-        divergence.step + 1,
-        divergence.expected,
-        divergence.found,
+        "{}: {}\n  source:   {}\n  judged by {judge}, at operation {}\n  expected: {}\n  found:    \
+         {}\n{tree}the shortest history found, {} operations:\n{}",
+        rule.id,
+        rule.statement,
+        rule.source,
+        step + 1,
+        told.expected,
+        told.found,
         history.operations.len(),
         to_yaml(history)
     )
@@ -53,95 +52,6 @@ pub fn rules_json() -> String {
         })
         .collect();
     pretty(&json!(rules))
-}
-
-/// What a suite found: each failure, then a verdict for every rule, then the figures.
-pub fn findings_text(
-    findings: &Findings,
-    seed: u64,
-    replay: &str,
-    keep: &Path,
-    colour: bool,
-) -> String {
-    let mut text = String::new();
-    for (rule, failure) in &findings.failures {
-        let file = keep.join(format!("{}.yaml", rule.replace('/', "-")));
-        text.push_str(&counterexample(&failure.shrunk.history, &failure.shrunk.divergence));
-        text.push_str(&format!(
-            "first in {}, and first to break in {} histories; shrunk in {} executions\n\
-             replay: herma-conform replay {}\n\n",
-            failure.origin,
-            failure.histories,
-            failure.shrunk.executions,
-            file.display()
-        ));
-    }
-    for rule in rules::catalogue() {
-        let count = findings.checks.get(rule.id).copied().unwrap_or_default();
-        let (word, code) = match findings.verdict(rule) {
-            Verdict::Held => ("held", "32"),
-            Verdict::Broken => ("BROKEN", "31"),
-            Verdict::NotExercised => ("not exercised", "33"),
-            Verdict::NotApplicable => ("not applicable", "90"),
-            Verdict::NotModelled => ("not yet modelled", "90"),
-        };
-        let word = format!("{word:<16}");
-        let word = if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word };
-        let checks = match findings.claims.lacking(rule) {
-            Some(claim) => format!("`{claim}` is not claimed"),
-            None if count > 0 => format!("{count} checks"),
-            None => String::new(),
-        };
-        text.push_str(format!("{:<30} {word} {checks}", rule.id).trim_end());
-        text.push('\n');
-    }
-    text.push_str(&format!(
-        "\n{} histories, {} operations, {:.1} s, {:.0} operations per second and core ({} cores)\n\
-         seed {seed}\nreplay: {replay}\n",
-        findings.histories,
-        findings.operations,
-        findings.elapsed.as_secs_f64(),
-        findings.operations_per_second_and_core(),
-        findings.jobs
-    ));
-    text
-}
-
-/// What a suite found, for programs.
-pub fn findings_json(findings: &Findings, seed: u64, replay: &str) -> String {
-    let rules: Vec<_> = rules::catalogue()
-        .map(|rule| {
-            let failure = findings.failures.get(rule.id).map(|failure| {
-                let divergence = &failure.shrunk.divergence;
-                json!({
-                    "judge": divergence.judge.to_string(),
-                    "operation": divergence.step,
-                    "expected": divergence.expected,
-                    "found": divergence.found,
-                    "histories": failure.histories,
-                    "history": failure.shrunk.history,
-                })
-            });
-            let verdict = match findings.verdict(rule) {
-                Verdict::Held => "held",
-                Verdict::Broken => "broken",
-                Verdict::NotExercised => "not_exercised",
-                Verdict::NotApplicable => "not_applicable",
-                Verdict::NotModelled => "not_modelled",
-            };
-            let checks = findings.checks.get(rule.id).copied().unwrap_or_default();
-            json!({ "id": rule.id, "verdict": verdict, "checks": checks, "failure": failure })
-        })
-        .collect();
-    pretty(&json!({
-        "seed": seed,
-        "replay": replay,
-        "histories": findings.histories,
-        "operations": findings.operations,
-        "seconds": findings.elapsed.as_secs_f64(),
-        "operations_per_second_and_core": findings.operations_per_second_and_core(),
-        "rules": rules,
-    }))
 }
 
 fn pretty(value: &serde_json::Value) -> String {

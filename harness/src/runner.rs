@@ -3,16 +3,18 @@
 
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
-use crate::oracle::{Checks, Divergence, Judge, answer, disk, git};
+use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, disk, git};
+use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::{Sandbox, Scratch, edits};
-use crate::subject::{NewSubject, Subject};
-use herma_model::answer::Answer;
+use crate::subject::{Identity, NewSubject, Subject};
+use herma_model::answer::{Answer, Changed};
+use herma_model::edit::Change;
 use herma_model::expected::{Expected, TakeKind};
 use herma_model::rules::{self, RuleRef};
-use herma_model::{ByteString, Edit, Request, World};
+use herma_model::{ByteString, Edit, Files, Request, World};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -26,10 +28,13 @@ pub struct Run {
     pub checks: BTreeMap<&'static str, u64>,
     /// How many operations were applied.
     pub operations: usize,
-    /// The first difference, which ended the run.
-    pub divergence: Option<Divergence>,
+    /// Every difference; the last ended the run, where model and subject no longer agreed on what
+    /// there is.
+    pub divergences: Vec<Divergence>,
     /// What the subject claimed; the history was run without the rest.
     pub claims: Claims,
+    /// Who the subject is.
+    pub subject: Identity,
 }
 
 /// Why a run could not be made; never the subject's fault.
@@ -67,6 +72,35 @@ pub enum RunError {
     MarkerAbove(std::path::PathBuf),
 }
 
+/// One thing that happened in a run, with everything concrete.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The sandbox was made.
+    Began {
+        /// Where it is.
+        root: ByteString,
+        /// The files in it.
+        files: Files,
+    },
+    /// The runner changed files.
+    Edited(Vec<Change>),
+    /// The subject was asked.
+    Asked(Box<Asked>),
+}
+
+/// A request and what came of it.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The operation of the history, from 0.
+    pub step: usize,
+    /// What the subject was asked.
+    pub request: Request,
+    /// What it answered.
+    pub answer: Answer,
+    /// The files afterwards; none where the request could touch none.
+    pub after: Option<Files>,
+}
+
 /// Runs `history` in a fresh sandbox.
 ///
 /// # Errors
@@ -76,22 +110,53 @@ pub fn run(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Run, RunError> {
+    run_watched(history, new_subject, scratch, &Claims::default(), &mut |_| {})
+}
+
+/// The same, asking for no more than `limit`, with `watch` told what happens.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+    limit: &Claims,
+    watch: &mut dyn FnMut(Event),
+) -> Result<Run, RunError> {
     let sandbox = Sandbox::new(scratch, history)?;
     if let Some(marker) = sandbox.marker_above() {
         return Err(RunError::MarkerAbove(marker));
     }
-    let seen = manifest::read(sandbox.root(), &sandbox.base())?;
+    let mut seen = manifest::read(sandbox.root(), &sandbox.base(), false)?;
     let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
-    let claims = subject.claims();
+    let claims = subject.claims().in_common(limit);
+    let mut checks = Checks::default();
+    if let Some(fault) = subject.fault() {
+        return Err(RunError::Adapter { step: 0, fault: fault.clone() });
+    }
+    let opened = manifest::read(sandbox.root(), &sandbox.base(), false)?;
+    checks.check(Judge::Disk, &rules::ISOLATION_HOME, opened.files == seen.files, || {
+        let files = opened.files.iter().filter(|(path, _)| seen.files.get(path).is_none());
+        let files: Vec<_> = files.map(|(path, _)| path).collect();
+        Told::new("opening leaves files", "no file but in the store", format!("{files:?}"))
+    });
+    if claims.needs_repository() {
+        sandbox.make_repositories()?;
+        seen = manifest::read(sandbox.root(), &sandbox.base(), true)?;
+    }
+    let plain_home = history.plain_home;
     let settings = claims.restrict_settings(&history.settings);
-    let world = World::new(seen.files.clone(), sandbox.layout(), settings, FIRST_SECOND);
+    let world =
+        World::new(seen.files.clone(), sandbox.layout(), settings, claims.dialect(), FIRST_SECOND);
+    watch(Event::Began { root: sandbox.layout().root, files: seen.files.clone() });
     let mut runner =
-        Runner { sandbox, world, subject, claims, seen: Some(seen), checks: Checks::default() };
+        Runner { sandbox, world, subject, claims, seen: Some(seen), checks, plain_home, watch };
     let mut operations = 0;
     for (step, operation) in history.operations.iter().enumerate() {
         runner.checks.at_step(step);
         // The steps that are counted are those of the history as written.
-        for operation in runner.claims.asked_for(operation) {
+        for operation in asked_for(&runner.claims, operation, &runner.world) {
             operations += runner.operation(step, &operation)?;
         }
         if runner.checks.diverged() {
@@ -101,7 +166,7 @@ pub fn run(
     runner.finish(operations, history.operations.len(), history.workspace.is_some())
 }
 
-struct Runner {
+struct Runner<'a> {
     sandbox: Sandbox,
     world: World,
     subject: Box<dyn Subject>,
@@ -109,9 +174,11 @@ struct Runner {
     /// The disk as it was seen last; none once an edit changed it.
     seen: Option<Manifest>,
     checks: Checks,
+    plain_home: bool,
+    watch: &'a mut dyn FnMut(Event),
 }
 
-impl Runner {
+impl Runner<'_> {
     /// Applies one operation and answers how many requests and edits that took.
     fn operation(&mut self, step: usize, operation: &Operation) -> Result<usize, RunError> {
         if self.checks.diverged() {
@@ -137,16 +204,19 @@ impl Runner {
     }
 
     fn edit(&mut self, edit: &Edit) -> Result<(), RunError> {
-        for change in self.world.edit(edit) {
-            edits::apply(self.sandbox.root(), &change)
+        let changes = self.world.edit(edit);
+        for change in &changes {
+            edits::apply(self.sandbox.root(), change)
                 .map_err(|source| RunError::Edit { change: format!("{change:?}"), source })?;
             self.seen = None;
         }
+        (self.watch)(Event::Edited(changes));
         Ok(())
     }
 
     fn look(&self) -> io::Result<Manifest> {
-        manifest::read(self.sandbox.root(), &self.sandbox.base())
+        let in_repositories = self.claims.needs_repository();
+        manifest::read(self.sandbox.root(), &self.sandbox.base(), in_repositories)
     }
 
     /// The disk before a request; if it is not what the model says, the harness is wrong.
@@ -170,10 +240,10 @@ impl Runner {
             matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. });
         if touches_nothing {
             self.world.step(request);
-            return match self.subject.ask(request) {
-                Answer::Crashed(why) => self.crashed(step, &rules::TURN_RESET, &why),
-                _ => Ok(()),
-            };
+            let answer = self.subject.ask(request);
+            let (request, crashed) = (request.clone(), crash(&answer));
+            (self.watch)(Event::Asked(Box::new(Asked { step, request, answer, after: None })));
+            return crashed.map_or(Ok(()), |why| self.crashed(step, &rules::TURN_RESET, &why));
         }
         let before = self.before(step)?;
         let expected = self.world.step(request);
@@ -183,12 +253,29 @@ impl Runner {
             .transpose()?;
         let answer = self.subject.ask(request);
         let after = self.look()?;
-        if let Answer::Crashed(why) = &answer {
-            return self.crashed(step, main_rule(request), why);
+        (self.watch)(Event::Asked(Box::new(Asked {
+            step,
+            request: request.clone(),
+            answer: answer.clone(),
+            after: Some(after.files.clone()),
+        })));
+        if let Some(why) = crash(&answer) {
+            return self.crashed(step, main_rule(request), &why);
         }
+        let said = matches!(&answer, Answer::Refused { changed: Changed::None, .. });
         let alias = self.is_alias(request);
         let told = answer::Told { expected: &expected, answer: &answer, alias };
-        answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
+        // What was restored is looked at before what was said of it: a report is only dishonest
+        // where the files are right.
+        let files_first =
+            matches!((&expected, &answer), (Expected::Restore(_), Answer::Restored(_)));
+        if !files_first {
+            answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
+            if !self.checks.diverged() {
+                // That something wrong was said says nothing yet of what was done.
+                self.checks.new_part();
+            }
+        }
         let store = match outline {
             Some(before) => Some((before, manifest::outline(&self.sandbox.base())?)),
             None => None,
@@ -199,8 +286,12 @@ impl Runner {
             before: &before,
             after: &after,
             store: store.as_ref(),
+            said_unchanged: said,
         };
         disk::judge(&mut self.world, &look, &mut self.checks);
+        if files_first {
+            answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
+        }
         self.seen = Some(after);
         Ok(())
     }
@@ -217,8 +308,12 @@ impl Runner {
             return Err(RunError::Adapter { step, fault: fault.clone() });
         }
         self.checks.check(Judge::Answer, rule, false, || {
-            ("an answer".into(), format!("the subject crashed: {why}"))
+            let silent = why.starts_with("silent");
+            let (sign, kind) =
+                if silent { ("silent", Kind::Timeout) } else { ("died", Kind::Crash) };
+            Told::new(sign, "an answer", why).kind(kind)
         });
+        self.checks.give_up();
         Ok(())
     }
 
@@ -226,18 +321,30 @@ impl Runner {
         self.checks.at_step(steps);
         if !self.checks.diverged() {
             if self.claims.has("layout") {
-                git::judge(&self.world, &self.sandbox, thorough, &mut self.checks)?;
+                let (world, sandbox) = (&self.world, &self.sandbox);
+                git::judge(world, sandbox, &self.claims, thorough, &mut self.checks)?;
             }
+            self.checks.new_part();
+            self.checks.held(&rules::ISOLATION_USER_CONFIG, u64::from(!self.plain_home));
             let marked = self.sandbox.mark().exists();
             self.checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &marked);
         }
-        let (checks, divergence) = self.checks.into_parts();
-        Ok(Run { checks, operations, divergence, claims: self.claims })
+        let (checks, divergences) = self.checks.into_parts();
+        let subject = self.subject.identity();
+        Ok(Run { checks, operations, divergences, claims: self.claims, subject })
     }
 }
 
-/// The rule to name when the subject dies over a request.
-fn main_rule(request: &Request) -> RuleRef {
+/// Why there is no answer, where there is none.
+fn crash(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Crashed(why) => Some(why.clone()),
+        _ => None,
+    }
+}
+
+/// The rule that a request is mostly about.
+pub fn main_rule(request: &Request) -> RuleRef {
     match request {
         Request::List { .. } => &rules::LIST_COMPLETE,
         Request::Diff { .. } => &rules::DIFF_PREVIEW,

@@ -5,16 +5,18 @@
 
 use crate::generate::{self, Options};
 use crate::history::History;
-use crate::oracle::Divergence;
+use crate::oracle::{Divergence, Fingerprint};
 use crate::protocol::claims::Claims;
-use crate::runner::{RunError, run};
+use crate::runner::RunError;
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
-use crate::subject::NewSubject;
+use crate::subject::{Identity, NewSubject};
+use crate::trial::{Trial, trial};
 use herma_model::rules::{self, RuleRef, State};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,17 +35,32 @@ pub struct Plan {
     pub jobs: usize,
     /// How many executions the search for one shortest history may take.
     pub shrink_budget: usize,
+    /// Failures that are known, and need no shortest history.
+    pub known: BTreeSet<Fingerprint>,
 }
 
-/// A broken rule.
+/// How often a shortest history is run again, each time in a fresh process and sandbox.
+pub const REPRODUCTIONS: usize = 3;
+
+/// One way in which a rule is broken.
 #[derive(Debug)]
 pub struct Failure {
     /// What the first failing history was: its number, or the name of a kept one.
     pub origin: String,
-    /// How many histories broke this rule first.
+    /// How many histories failed so.
     pub histories: u64,
-    /// The shortest history found.
+    /// The shortest history found; of a known failure the first one.
     pub shrunk: Shrunk,
+    /// How many of [`REPRODUCTIONS`] runs of that history failed so again; none were made of a
+    /// known failure.
+    pub reproduced: Option<usize>,
+}
+
+impl Failure {
+    /// Whether it did not show again even once: then it is nobody's verdict.
+    pub fn is_unstable(&self) -> bool {
+        self.reproduced == Some(0)
+    }
 }
 
 /// What a suite found.
@@ -55,18 +72,32 @@ pub struct Findings {
     pub operations: u64,
     /// Comparisons for each rule.
     pub checks: BTreeMap<&'static str, u64>,
-    /// Broken rules by id.
-    pub failures: BTreeMap<&'static str, Failure>,
+    /// Every way in which a rule is broken.
+    pub failures: BTreeMap<Fingerprint, Failure>,
     /// Time spent running histories, without the search for short ones.
     pub elapsed: Duration,
     /// How many ran at the same time.
     pub jobs: usize,
     /// What the subject claims.
     pub claims: Claims,
+    /// Who the subject is.
+    pub subject: Identity,
+}
+
+/// How one history ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// Which it was: its number, or the name of a kept one.
+    pub origin: String,
+    /// Operations applied.
+    pub operations: usize,
+    /// How it failed.
+    pub failures: Vec<Fingerprint>,
 }
 
 /// What became of one rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every comparison held.
     Held,
@@ -83,7 +114,10 @@ pub enum Verdict {
 impl Findings {
     /// The verdict for a rule.
     pub fn verdict(&self, rule: RuleRef) -> Verdict {
-        if self.failures.contains_key(rule.id) {
+        let breaks = |(fingerprint, failure): (&Fingerprint, &Failure)| {
+            fingerprint.rule == rule.id && !failure.is_unstable()
+        };
+        if self.failures.iter().any(breaks) {
             return Verdict::Broken;
         }
         match (rule.state, self.checks.get(rule.id)) {
@@ -117,11 +151,11 @@ struct Raw {
 #[derive(Default)]
 struct Shared {
     findings: Findings,
-    raw: BTreeMap<&'static str, Raw>,
+    raw: BTreeMap<Fingerprint, Raw>,
     error: Option<RunError>,
 }
 
-/// Runs the plan; `progress` is told after each history how many are done.
+/// Runs the plan; `progress` is told how each history ended, in the order in which they do.
 ///
 /// # Errors
 /// The first run that could not be made; then no verdict is given.
@@ -129,11 +163,11 @@ pub fn run_suite(
     plan: &Plan,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &(dyn Fn(&Ended) + Sync),
 ) -> Result<Findings, RunError> {
     let started = Instant::now();
     let shared = Mutex::new(Shared::default());
-    let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let next = AtomicU64::new(0);
     let stopped = AtomicBool::new(false);
     let kept = plan.kept.len() as u64;
     thread::scope(|scope| {
@@ -145,13 +179,15 @@ pub fn run_suite(
                         break;
                     }
                     let (origin, history) = one(plan, number);
-                    let outcome = run(&history, new_subject, scratch);
+                    let outcome = trial(&history, new_subject, scratch);
                     let mut shared = shared.lock().expect("no thread panics while it holds this");
                     if outcome.is_err() {
                         stopped.store(true, Ordering::Relaxed);
                     }
+                    if let Ok(outcome) = &outcome {
+                        progress(&outcome.ended(&origin));
+                    }
                     shared.add(number, origin, history, outcome);
-                    progress(done.fetch_add(1, Ordering::Relaxed) + 1);
                 }
             });
         }
@@ -162,14 +198,48 @@ pub fn run_suite(
     }
     shared.findings.elapsed = started.elapsed();
     shared.findings.jobs = plan.jobs.max(1);
+    let raw: Vec<Mutex<Option<(Fingerprint, Raw)>>> =
+        shared.raw.into_iter().map(|one| Mutex::new(Some(one))).collect();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    thread::scope(|scope| {
+        for _ in 0..plan.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(one) = raw.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let taken = one.lock().expect("no thread panics while it holds this").take();
+                    let Some((fingerprint, raw)) = taken else { continue };
+                    let failure = examine(raw, &fingerprint, plan, new_subject, scratch);
+                    let mut failures = failures.lock().expect("no thread panics while it holds it");
+                    failures.insert(fingerprint, failure);
+                }
+            });
+        }
+    });
     let mut findings = shared.findings;
-    for (rule, raw) in shared.raw {
-        let shrunk =
-            shrink::shrink(&raw.history, &raw.divergence, new_subject, scratch, plan.shrink_budget);
-        let failure = Failure { origin: raw.origin, histories: raw.histories, shrunk };
-        findings.failures.insert(rule, failure);
-    }
+    findings.failures = failures.into_inner().expect("no thread panics while it holds this");
     Ok(findings)
+}
+
+/// Looks for the shortest history of a failure and whether that fails again and again.
+fn examine(
+    raw: Raw,
+    fingerprint: &Fingerprint,
+    plan: &Plan,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Failure {
+    let Raw { origin, history, divergence, histories, .. } = raw;
+    if plan.known.contains(fingerprint) {
+        let shrunk = Shrunk { history, divergence, executions: 0 };
+        return Failure { origin, histories, shrunk, reproduced: None };
+    }
+    let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, plan.shrink_budget);
+    let fails_so = || {
+        let outcome = trial(&shrunk.history, new_subject, scratch);
+        let same = |one: &Divergence| one.fingerprint() == *fingerprint;
+        outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
+    };
+    let reproduced = Some((0..REPRODUCTIONS).filter(|_| fails_so()).count());
+    Failure { origin, histories, shrunk, reproduced }
 }
 
 /// The history of that number: first the kept ones, then the drawn ones.
@@ -183,36 +253,78 @@ fn one(plan: &Plan, number: u64) -> (String, History) {
     }
 }
 
+impl Trial {
+    fn ended(&self, origin: &str) -> Ended {
+        let failures = self.run.divergences.iter().chain(&self.plain).map(Divergence::fingerprint);
+        let failures = failures.collect();
+        Ended { origin: origin.to_owned(), operations: self.run.operations, failures }
+    }
+}
+
+/// Who a subject is and what it claims, before anything is asked of it.
+///
+/// # Errors
+/// No sandbox, or an adapter that does not open.
+pub fn introduce(
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<(Identity, Claims), RunError> {
+    let outcome = crate::runner::run(&History::default(), new_subject, scratch)?;
+    Ok((outcome.subject, outcome.claims))
+}
+
 impl Shared {
     fn add(
         &mut self,
         number: u64,
         origin: String,
         history: History,
-        outcome: Result<crate::runner::Run, RunError>,
+        outcome: Result<Trial, RunError>,
     ) {
-        let outcome = match outcome {
+        let Trial { run, plain } = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.error.get_or_insert(error);
                 return;
             }
         };
-        self.findings.claims = outcome.claims;
+        self.findings.claims = run.claims;
+        self.findings.subject = run.subject;
         self.findings.histories += 1;
-        self.findings.operations += outcome.operations as u64;
-        for (rule, count) in outcome.checks {
+        self.findings.operations += run.operations as u64;
+        for (rule, count) in run.checks {
             *self.findings.checks.entry(rule).or_default() += count;
         }
-        let Some(divergence) = outcome.divergence else { return };
-        let rule = divergence.rule.id;
-        let mut fresh = Raw { number, origin, history, divergence, histories: 1 };
-        if let Some(before) = self.raw.remove(rule) {
-            let histories = before.histories + 1;
-            // Threads finish in any order; the report is about the lowest number.
-            fresh = if before.number < number { before } else { fresh };
-            fresh.histories = histories;
+        for divergence in run.divergences {
+            self.add_failure(number, &origin, &history, divergence);
         }
-        self.raw.insert(rule, fresh);
+        let in_plain_home = History { plain_home: true, ..history };
+        for divergence in plain {
+            self.add_failure(number, &origin, &in_plain_home, divergence);
+        }
+    }
+
+    fn add_failure(
+        &mut self,
+        number: u64,
+        origin: &str,
+        history: &History,
+        divergence: Divergence,
+    ) {
+        let fingerprint = divergence.fingerprint();
+        let before = self.raw.remove(&fingerprint);
+        let histories = before.as_ref().map_or(0, |raw| raw.histories) + 1;
+        // Threads finish in any order; the report is about the lowest number.
+        let raw = match before {
+            Some(before) if before.number < number => Raw { histories, ..before },
+            _ => Raw {
+                number,
+                origin: origin.to_owned(),
+                history: history.clone(),
+                divergence,
+                histories,
+            },
+        };
+        self.raw.insert(fingerprint, raw);
     }
 }

@@ -1,11 +1,14 @@
 //! What a subject answers, and the closed list of codes it refuses with.
 
 use crate::bytes::ByteString;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Why a request was refused: stable, shared by model, protocol and command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// The directory is the file system's root.
@@ -58,7 +61,7 @@ impl fmt::Display for Code {
 }
 
 /// What a request for a checkpoint came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum TakeOutcome {
     /// A checkpoint was taken.
@@ -75,7 +78,7 @@ pub enum TakeOutcome {
 }
 
 /// Added and removed lines and how many files they are in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
     /// Files that differ.
     pub files: usize,
@@ -86,7 +89,7 @@ pub struct Stats {
 }
 
 /// One line of the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
     /// Its number, from 1.
     pub number: usize,
@@ -101,7 +104,7 @@ pub struct Listed {
 }
 
 /// How a path differs from the checkpoint in the working tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// The working tree has it, the checkpoint does not.
@@ -113,7 +116,7 @@ pub enum Change {
 }
 
 /// One changed path of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffEntry {
     /// Relative to the project.
     pub path: ByteString,
@@ -122,7 +125,7 @@ pub struct DiffEntry {
 }
 
 /// A path and what was said about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// Relative to the project.
     pub path: ByteString,
@@ -131,8 +134,9 @@ pub struct Remark {
 }
 
 /// What a restore did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "RestoreAnswer")]
 pub struct Restored {
     /// Paths that now stand as recorded and did not before.
     pub restored: Vec<ByteString>,
@@ -150,6 +154,19 @@ pub struct Restored {
     pub forced_past: bool,
     /// Whether the last conversation turn is to be undone.
     pub undoes_turn: bool,
+}
+
+/// What a refusal left on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    /// Nothing changed.
+    None,
+    /// Something did.
+    Partial,
+    /// It cannot tell.
+    #[default]
+    Unknown,
 }
 
 /// What a subject answered.
@@ -185,6 +202,9 @@ pub enum Answer {
         code: Code,
         /// Why, for people.
         message: String,
+        /// What became of the disk, as the subject has it.
+        #[serde(default)]
+        changed: Changed,
     },
     /// The subject died or panicked.
     Crashed(String),

@@ -5,7 +5,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
@@ -76,6 +78,27 @@ impl<'de> Deserialize<'de> for ByteString {
                 STANDARD.decode(b64).map(ByteString).map_err(serde::de::Error::custom)
             }
         }
+    }
+}
+
+// By hand: what is written is not what is held.
+impl JsonSchema for ByteString {
+    fn schema_name() -> Cow<'static, str> {
+        "ByteString".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Bytes: a text where they are UTF-8, Base64 where they are not.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": { "b64": { "type": "string", "contentEncoding": "base64" } },
+                    "required": ["b64"],
+                },
+            ],
+        })
     }
 }
 

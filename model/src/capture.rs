@@ -4,6 +4,7 @@
 //! which rules the files put to the test, so that a comparison can be counted for them.
 
 use crate::bytes::{self, ByteString};
+use crate::dialect::Dialect;
 use crate::files::{Content, Files, Node};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::rules::{self, RuleRef};
@@ -64,13 +65,24 @@ struct Within {
 pub struct Capturer {
     excludes: Rc<Excludes>,
     secrets: Rc<Excludes>,
+    reads_ignore_files: bool,
 }
 
-impl Default for Capturer {
-    fn default() -> Self {
+impl Capturer {
+    /// A capturer that leaves out what an implementation of this dialect does.
+    pub fn new(dialect: &Dialect) -> Self {
+        let mut excludes = if dialect.default_excludes {
+            Excludes::new(DEFAULT_EXCLUDES, SECRETS)
+        } else {
+            Excludes::new(&[], &[])
+        };
+        if !dialect.leaves_out_repositories {
+            excludes = excludes.with_repositories();
+        }
         Capturer {
-            excludes: Rc::new(Excludes::new(DEFAULT_EXCLUDES, SECRETS)),
+            excludes: Rc::new(excludes),
             secrets: Rc::new(Excludes::new(&[], SECRETS)),
+            reads_ignore_files: dialect.ignore_files,
         }
     }
 }
@@ -113,7 +125,7 @@ impl Capturer {
     fn enter(&self, files: &Files, project: &[u8], full: &[u8], outer: Option<&Within>) -> Within {
         let above = outer.and_then(|outer| outer.ignores.clone());
         let ignores = match files.get(&bytes::join(full, b".gitignore")) {
-            Some(Node::File { content, readable: true, .. }) => {
+            Some(Node::File { content, readable: true, .. }) if self.reads_ignore_files => {
                 let directory = ByteString::from(bytes::below(project, full).unwrap_or_default());
                 Some(Rc::new(Chain { directory, file: IgnoreFile::parse(content), above }))
             }
@@ -215,7 +227,9 @@ impl Capturer {
                 return true;
             }
             let ignore_path = ByteString(bytes::join(directory, b".gitignore"));
-            if let Some(Entry::File { content, .. }) = tree.get(&ignore_path) {
+            if let (true, Some(Entry::File { content, .. })) =
+                (self.reads_ignore_files, tree.get(&ignore_path))
+            {
                 levels.push((directory, IgnoreFile::parse(content)));
             }
         }

@@ -12,6 +12,7 @@
 pub mod answer;
 pub mod bytes;
 pub mod capture;
+pub mod dialect;
 pub mod edit;
 pub mod expected;
 pub mod files;
@@ -26,6 +27,7 @@ pub mod world;
 
 pub use answer::{Answer, Code};
 pub use bytes::ByteString;
+pub use dialect::Dialect;
 pub use edit::Edit;
 pub use expected::Expected;
 pub use files::{Files, Node};

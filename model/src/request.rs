@@ -1,13 +1,14 @@
 //! What a subject can be asked: concrete paths and texts, as a user or an agent would give them.
 
 use crate::bytes::ByteString;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One request to a checkpoint system.
 ///
 /// `dir` and `file` are paths as typed: absolute, relative to the working directory, or opening
 /// with a tilde.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Request {
     /// A conversation turn begins.

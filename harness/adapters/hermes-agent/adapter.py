@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Drives hermes-agent's checkpoint manager in-process. Translates, and repairs nothing.
 
-Started as: python3 -I -S adapter.py PACKAGES [MORE...], the folders that hold the installed
-packages. What the manager does not say (why no checkpoint was taken, which id a new one has) is
+Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that holds the installed packages. What the manager does not say (why no checkpoint was taken, which id a new one has) is
 read from its log and its list; what it cannot do is not claimed.
 """
 
@@ -14,21 +13,35 @@ import os
 import sys
 import time
 
-sys.path[:0] = sys.argv[1:]
+VERSION = sys.argv[1]
+sys.path[:0] = sys.argv[2:]
 sys.dont_write_bytecode = True
 
 from tools import checkpoint_manager  # noqa: E402  (found on the path set above)
 
-VERSION = os.path.basename(os.path.normpath(sys.argv[1]))
-
 CAPABILITIES = [
-    "project_of",
+    "capture.default_excludes",
+    "capture.gitignore",
+    "capture.no_repositories",
     "ensure_checkpoint",
+    "files.special",
+    "layout",
+    "list.reason",
     "list.stats",
+    "project.any_directory",
+    "project.spellings",
+    "project_of",
+    "refusal.reasons",
     "restore.file",
+    "restore.leaves_new",
+    "restore.safety",
+    "scope.refusals",
     "settings.enabled",
     "settings.max_snapshots",
-    "layout",
+    "take.unchanged",
+    "target.number",
+    "target.short",
+    "test.clock",
 ]
 
 # What the manager's log says when it takes none, and what that means.
@@ -112,6 +125,13 @@ def open_(request):
     MANAGER = checkpoint_manager.CheckpointManager(
         enabled=settings["enabled"], max_snapshots=settings["max_snapshots"]
     )
+    return {}
+
+
+def clock(request):
+    # Git takes its time from the environment, which the manager hands on.
+    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+        os.environ[name] = f"{request['seconds']} +0000"
     return {}
 
 
@@ -241,6 +261,7 @@ OPERATIONS = {
     "diff": diff,
     "restore": restore,
     "restore_file": restore_file,
+    "test.clock": clock,
 }
 
 for line in sys.stdin:

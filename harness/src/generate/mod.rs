@@ -58,7 +58,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
                 operations.push(Operation::RestoreEach { dir: "work/alpha".into() });
             }
             let (settings, workspace) = (settings.clone(), workspace.clone());
-            History { settings, workspace, operations }
+            History { settings, workspace, plain_home: false, operations }
         })
     })
 }

@@ -62,8 +62,8 @@ fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {
 }
 
 /// The path as the subject is given it.
-fn typed(path: &ByteString, world: &World) -> ByteString {
-    match path.as_ref() {
+pub fn typed(path: &ByteString, world: &World) -> ByteString {
+    match &path[..] {
         [b'~', ..] | [b'/', ..] => path.clone(),
         [b'.', b'/', relative @ ..] => ByteString::from(relative),
         inside => world.absolute(inside),

@@ -38,7 +38,7 @@ pub fn judge(target: &[u8], path: &[u8], scratch: &Scratch) -> Result<(), String
         }
         match answer {
             Answer::Crashed(why) => return failed(format!("crashed: {why}")),
-            Answer::Refused { code: Code::Internal | Code::Io, message } => {
+            Answer::Refused { code: Code::Internal | Code::Io, message, .. } => {
                 return failed(format!("refused for no reason of its own: {message}"));
             }
             Answer::Refused { message, .. } => {

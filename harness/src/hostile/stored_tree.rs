@@ -125,7 +125,7 @@ pub fn judge(trees: &Trees, scratch: &Scratch) -> Result<(), String> {
         }
         match answer {
             Answer::Crashed(why) => return failed(format!("crashed: {why}")),
-            Answer::Refused { code: Code::Internal, message } => {
+            Answer::Refused { code: Code::Internal, message, .. } => {
                 return failed(format!("refused for no reason of its own: {message}"));
             }
             Answer::Refused { message, .. } if before.files != after.files => {

@@ -1,6 +1,6 @@
 //! The first judge: is the subject's answer one that the model allows?
 
-use super::{Checks, Judge};
+use super::{Checks, Judge, Kind, Told as Wrong, word};
 use crate::protocol::claims::Claims;
 use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
 use herma_model::expected::{
@@ -31,13 +31,19 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
             JUDGE,
             &rules::SCOPE_IDENTITY,
             !is_taken_for_another(expected, answer),
-            || (kind(expected), format!("{answer:?}, as if the project had no other name")),
+            || {
+                let found = format!("{answer:?}, as if the project had no other name");
+                Wrong::new("taken for another project", kind(expected), found)
+            },
         );
     }
     match (expected, answer) {
         (Expected::Done, Answer::Done) => {}
         (Expected::Project { path, rule }, Answer::Project(found)) => {
-            checks.same(JUDGE, rule, "the file's project", path, found);
+            checks.check(JUDGE, rule, path == found, || {
+                let sign = if found.is_some() { "another project" } else { "no project" };
+                Wrong::new(sign, format!("{path:?}"), format!("{found:?}"))
+            });
         }
         (Expected::Take(take), answer) => judge_take(world, take, answer, claims, checks),
         (Expected::List(list), Answer::Listed(found)) => judge_list(list, found, claims, checks),
@@ -45,15 +51,17 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
             judge_diff(diff, entries, stats, claims, checks);
         }
         (Expected::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
-            judge_refusal(&diff.may_refuse, answer, checks);
+            judge_refusal(&diff.may_refuse, answer, claims, checks);
         }
         (Expected::Restore(restore), Answer::Restored(found)) => {
             judge_restore(world, restore, found, claims, checks);
         }
-        (Expected::Refused(refusals), answer) => judge_refusal(refusals, answer, checks),
+        (Expected::Refused(refusals), answer) => judge_refusal(refusals, answer, claims, checks),
         (expected, answer) => {
             let rule = main_rule(expected);
-            checks.check(JUDGE, rule, false, || (kind(expected), format!("{answer:?}")));
+            checks.check(JUDGE, rule, false, || {
+                Wrong::new(word(answer), kind(expected), format!("{answer:?}"))
+            });
         }
     }
 }
@@ -110,16 +118,26 @@ fn kind(expected: &Expected) -> String {
     text.to_owned()
 }
 
-fn judge_refusal(refusals: &[Refusal], answer: &Answer, checks: &mut Checks) {
+fn judge_refusal(refusals: &[Refusal], answer: &Answer, claims: &Claims, checks: &mut Checks) {
     let fits = |refusal: &&Refusal| match answer {
-        Answer::Refused { code, .. } => refusal.codes.contains(code),
+        Answer::Refused { code: Code::Internal, .. } => false,
+        Answer::Refused { code, .. } => {
+            !claims.has("refusal.reasons") || refusal.codes.contains(code)
+        }
         _ => false,
     };
     let fitting = refusals.iter().find(fits);
     let rule = fitting.or(refusals.first()).map_or(&rules::RESTORE_BAD_TARGET, |one| one.rule);
     checks.check(JUDGE, rule, fitting.is_some(), || {
         let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
-        (format!("a refusal with one of {codes:?}"), format!("{answer:?}"))
+        let due = codes.first().map_or_else(String::new, |code| format!(", not {code}"));
+        let sign = format!("{}{due}", word(answer));
+        let wrong =
+            Wrong::new(sign, format!("a refusal with one of {codes:?}"), format!("{answer:?}"));
+        match answer {
+            Answer::Refused { .. } => wrong.kind(Kind::WrongReason),
+            _ => wrong,
+        }
     });
 }
 
@@ -131,9 +149,18 @@ fn judge_take(
     checks: &mut Checks,
 ) {
     if matches!(answer, Answer::Refused { .. }) && !take.may_refuse.is_empty() {
-        return judge_refusal(&take.may_refuse, answer, checks);
+        return judge_refusal(&take.may_refuse, answer, claims, checks);
     }
-    let told = || (format!("{:?}", take.kind), format!("{answer:?}"));
+    let told = || {
+        let due = format!("{:?}", take.kind);
+        let sign = match take.kind {
+            // What else it did says nothing of why: that depends on the files alone.
+            TakeKind::Deduped => "not deduped".to_owned(),
+            _ if word(answer) == "deduped" => "deduped".to_owned(),
+            _ => format!("{}, not {}", word(answer), due.to_lowercase()),
+        };
+        Wrong::new(sign, due, format!("{answer:?}"))
+    };
     let Answer::Taken { outcome, skipped } = answer else {
         // A file that should only have been left out may not stop the checkpoint.
         let unreadable = take.captured.as_ref().is_some_and(|one| one.unreadable().count() > 0);
@@ -162,12 +189,20 @@ fn judge_take(
         let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
         for path in captured.unreadable().filter(|_| claims.has("take.skipped")) {
             checks.check(JUDGE, &rules::CAPTURE_UNREADABLE, reported.contains(path), || {
-                (format!("{path} reported as skipped"), format!("skipped: {skipped:?}"))
+                let expected = format!("{path} reported as skipped");
+                Wrong::new("left out unsaid", expected, format!("skipped: {skipped:?}"))
+                    .kind(Kind::Dishonest)
             });
         }
         let captured_and_skipped = reported.iter().find(|path| captured.tree.contains_key(**path));
         checks.check(JUDGE, &rules::CAPTURE_HONEST, captured_and_skipped.is_none(), || {
-            ("no captured path reported as skipped".into(), format!("{captured_and_skipped:?}"))
+            let expected = "no captured path reported as skipped";
+            Wrong::new(
+                "captured, said to be skipped",
+                expected,
+                format!("{captured_and_skipped:?}"),
+            )
+            .kind(Kind::Dishonest)
         });
     }
 }
@@ -175,12 +210,14 @@ fn judge_take(
 fn judge_list(list: &ExpectedList, found: &[Listed], claims: &Claims, checks: &mut Checks) {
     let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
     let expected: Vec<&String> = list.entries.iter().filter_map(|one| one.id.as_ref()).collect();
-    let told = || (format!("ids, newest first: {expected:?}"), format!("{ids:?}"));
+    let wrong = |sign: &str| {
+        Wrong::new(sign, format!("ids, newest first: {expected:?}"), format!("{ids:?}"))
+    };
     let alien = ids.iter().any(|id| list.foreign.contains(*id));
-    checks.check(JUDGE, &rules::LIST_OWN_PROJECT, !alien, told);
+    checks.check(JUDGE, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
     if list.limited {
         let held = found.len() <= list.entries.len();
-        checks.check(JUDGE, &rules::LIST_AT_MOST, held, told);
+        checks.check(JUDGE, &rules::LIST_AT_MOST, held, || wrong("too many"));
     }
     let complete = list.entries.len() == found.len();
     let rule = if list.deleted && !list.entries.is_empty() {
@@ -188,33 +225,49 @@ fn judge_list(list: &ExpectedList, found: &[Listed], claims: &Claims, checks: &m
     } else {
         &rules::LIST_COMPLETE
     };
-    checks.check(JUDGE, rule, complete, told);
+    let too_few = found.len() < list.entries.len();
+    checks.check(JUDGE, rule, complete, || wrong(if too_few { "too few" } else { "too many" }));
     let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
-    checks.check(JUDGE, &rules::LIST_STABLE, same_set, told);
+    checks.check(JUDGE, &rules::LIST_STABLE, same_set, || wrong("other ids"));
     let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
-    checks.check(JUDGE, &rules::LIST_NEWEST_FIRST, expected == ids && numbered, told);
+    let in_order = expected == ids && numbered;
+    checks.check(JUDGE, &rules::LIST_NEWEST_FIRST, in_order, || wrong("another order"));
     let last = list.entries.len().saturating_sub(1);
+    // What one line says does not depend on what others say.
+    let order_held = !checks.failed_here();
     for (index, (entry, one)) in list.entries.iter().zip(found).enumerate() {
+        if !order_held {
+            break;
+        }
+        checks.new_part();
         if claims.has("test.clock") {
             checks.same(JUDGE, &rules::LIST_TIME, "time", &entry.time, &one.time);
         }
-        if let Some(reason) = &entry.reason {
+        checks.new_part();
+        if let Some(reason) = entry.reason.as_ref().filter(|_| claims.has("list.reason")) {
             checks.same(JUDGE, &rules::CAPTURE_REASON, "reason", reason, &one.reason);
         }
-        let told = || (format!("number {}: {:?}", index + 1, entry.stats), format!("{one:?}"));
+        let wrong = |sign: &str| {
+            let expected = format!("number {}: {:?}", index + 1, entry.stats);
+            Wrong::new(sign, expected, format!("{one:?}"))
+        };
+        checks.new_part();
         if !claims.has("list.stats") {
             continue;
         }
         match (&entry.stats, &one.stats) {
             (Some(bounds), Some(stats)) => {
                 let fits = stats.files == bounds.files && bounds.allow(stats.added, stats.removed);
-                checks.check(JUDGE, &rules::LIST_STATS, fits, told);
+                checks.check(JUDGE, &rules::LIST_STATS, fits, || wrong("other figures"));
             }
             (None, found) => {
                 let holds = index == last && found.is_none();
+                let told = || wrong("figures for the oldest");
                 checks.check(JUDGE, &rules::LIST_OLDEST_NO_STATS, holds, told);
             }
-            (Some(_), None) => checks.check(JUDGE, &rules::LIST_STATS, false, told),
+            (Some(_), None) => {
+                checks.check(JUDGE, &rules::LIST_STATS, false, || wrong("no figures"));
+            }
         }
     }
 }
@@ -235,7 +288,7 @@ fn judge_diff(
     }
     let fits = stats.files == diff.stats.files && diff.stats.allow(stats.added, stats.removed);
     checks.check(JUDGE, &rules::DIFF_STATS, fits, || {
-        (format!("{:?}", diff.stats), format!("{stats:?}"))
+        Wrong::new("other figures", format!("{:?}", diff.stats), format!("{stats:?}"))
     });
 }
 
@@ -248,19 +301,25 @@ fn judge_restore(
 ) {
     let (wanted, rule) = restore.safety;
     checks.check(JUDGE, rule, found.safety.is_some() == wanted, || {
-        (format!("a pre-rollback checkpoint: {wanted}"), format!("{:?}", found.safety))
+        let sign = if wanted { "no pre-rollback checkpoint" } else { "one too many" };
+        let expected = format!("a pre-rollback checkpoint: {wanted}");
+        Wrong::new(sign, expected, format!("{:?}", found.safety))
     });
     if let (true, Some(id)) = (wanted, &found.safety) {
         world.learn_id(&restore.project, id);
     }
     checks.held(&rules::RESTORE_TARGET, 1);
     let past = *rule == rules::RESTORE_SAFETY_REQUIRED;
-    let told = || (format!("forced past: {past}"), format!("{}", found.forced_past));
+    let told = || {
+        let (due, said) = (format!("forced past: {past}"), found.forced_past.to_string());
+        Wrong::new("forced past", due, said).kind(Kind::Dishonest)
+    };
     checks.check(JUDGE, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, told);
     if claims.has("restore.undoes_turn") {
         let undoes = restore.only.is_none();
         checks.check(JUDGE, &rules::RESTORE_UNDOES_TURN, found.undoes_turn == undoes, || {
-            (format!("undoes the turn: {undoes}"), format!("{}", found.undoes_turn))
+            let due = format!("undoes the turn: {undoes}");
+            Wrong::new("undoes the turn", due, found.undoes_turn.to_string())
         });
     }
     if !claims.has("restore.report") {
@@ -270,14 +329,22 @@ fn judge_restore(
     let kept = |remarks: &[Remark]| remarks.iter().map(|one| one.path.clone()).collect();
     let mut kept: BTreeSet<ByteString> = kept(&found.kept);
     kept.retain(|path| !restore.may_keep.contains(path));
-    checks.same(JUDGE, &rules::RESTORE_PROTECTS, "kept", &restore.kept, &kept);
-    let no_failures: &[Remark] = &[];
-    checks.same(JUDGE, &rules::RESTORE_HONEST, "failed", &no_failures, &&found.failed[..]);
+    let mut report = |rule: RuleRef, what: &str, due: &dyn std::fmt::Debug, said: String| {
+        // The files were compared before: here only the report can be wrong.
+        let due = format!("{due:?}");
+        checks.check(JUDGE, rule, due == said, || {
+            let wrong = Wrong::new(what, format!("{what}: {due}"), format!("{what}: {said}"));
+            wrong.kind(Kind::Dishonest)
+        });
+    };
+    report(&rules::RESTORE_PROTECTS, "kept", &restore.kept, format!("{kept:?}"));
     let honest = &rules::RESTORE_HONEST;
-    checks.same(JUDGE, honest, "restored", &restore.restored, &set(&found.restored));
-    checks.same(JUDGE, honest, "removed", &restore.removed, &set(&found.removed));
+    let no_failures: &[Remark] = &[];
+    report(honest, "failed", &no_failures, format!("{:?}", found.failed));
+    report(honest, "restored", &restore.restored, format!("{:?}", set(&found.restored)));
+    report(honest, "removed", &restore.removed, format!("{:?}", set(&found.removed)));
     if restore.only.is_none() {
-        let left = set(&found.left);
-        checks.same(JUDGE, &rules::RESTORE_LEAVES_NEW, "left", &restore.left, &left);
+        let left = format!("{:?}", set(&found.left));
+        report(&rules::RESTORE_LEAVES_NEW, "left", &restore.left, left);
     }
 }

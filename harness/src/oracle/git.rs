@@ -3,8 +3,9 @@
 //! Git runs with an empty environment, so that neither the user's nor the sandbox's configuration
 //! has a say in what it sees.
 
-use super::{Checks, Judge, git_objects};
-use crate::sandbox::Sandbox;
+use super::{Checks, Judge, Told, git_objects};
+use crate::protocol::claims::Claims;
+use crate::sandbox::{Sandbox, git_alone};
 use herma_model::capture::rule_for;
 use herma_model::rules::{self, RuleRef};
 use herma_model::world::Checkpoint;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 const JUDGE: Judge = Judge::Git;
 
@@ -27,11 +28,20 @@ struct Commit {
     signed: bool,
 }
 
+/// What a store holds, as git prints it.
+struct Stored<'a> {
+    commits: &'a BTreeMap<String, Commit>,
+    git: &'a Git,
+    /// Whether the subject was told what time it is.
+    has_clock: bool,
+}
+
 /// Compares the whole store with the world. Trees are compared by their ids; a `thorough` look
 /// also has git list each of them, path by path.
 pub fn judge(
     world: &World,
     sandbox: &Sandbox,
+    claims: &Claims,
     thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
@@ -39,37 +49,46 @@ pub fn judge(
     if world.histories().next().is_none() && !store.exists() {
         return Ok(());
     }
-    let git = Git { store: store.clone(), home: sandbox.root().join("outside") };
+    let git = Git { store: store.clone() };
     let listed = git.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
     checks.check(JUDGE, &rules::LAYOUT_STORE, listed.status.success(), || {
         let complaint = String::from_utf8_lossy(&listed.stderr).into_owned();
-        ("a repository that plain git reads".into(), complaint)
+        Told::new("git reads nothing", "a repository that plain git reads", complaint)
     });
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
     judge_refs(world, &refs, checks);
+    let unreadable = checks.failed_here();
     judge_layout(world, &store, checks)?;
-    if checks.diverged() || refs.is_empty() {
+    if unreadable || refs.is_empty() {
         return Ok(());
     }
     let commits = git.commits()?;
     for (project, _) in world.histories() {
         // What limits dropped need not be there any more.
         let listed = world.listed(project);
-        judge_history(project, listed, &commits, &git, thorough, checks)?;
+        checks.new_part();
+        let told = Stored { commits: &commits, git: &git, has_clock: claims.has("test.clock") };
+        judge_history(project, listed, &told, thorough, checks)?;
     }
+    checks.new_part();
     let fsck = git.run(&["fsck", "--full", "--no-dangling", "--no-progress"])?;
     checks.check(JUDGE, &rules::LAYOUT_FSCK, fsck.status.success(), || {
-        ("git fsck finds nothing".into(), String::from_utf8_lossy(&fsck.stderr).into_owned())
+        let complaint = String::from_utf8_lossy(&fsck.stderr).into_owned();
+        Told::new("git fsck complains", "git fsck finds nothing", complaint)
     });
     Ok(())
 }
 
+/// The hash that stands for a project.
+fn hash(world: &World, project: &ByteString) -> String {
+    let digest = Sha256::digest(&world.absolute(project)[..]);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The name under which a project's history is stored.
 fn ref_name(world: &World, project: &ByteString) -> String {
-    let digest = Sha256::digest(&world.absolute(project)[..]);
-    let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("refs/hermes/{hash}")
+    format!("refs/hermes/{}", hash(world, project))
 }
 
 fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
@@ -79,7 +98,7 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
     for (project, history) in world.histories() {
         let name = ref_name(world, project);
         checks.check(JUDGE, &rules::SCOPE_HASH, found.contains_key(&name[..]), || {
-            (format!("{name} for {project}"), format!("{found:?}"))
+            Told::new("no such ref", format!("{name} for {project}"), format!("{found:?}"))
         });
         let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
         let tip = found.get(&name[..]).copied().unwrap_or_default();
@@ -87,35 +106,38 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
     }
     let phantom = found.keys().find(|name| !expected.contains(**name));
     checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, phantom.is_none(), || {
-        ("no history but those of checkpointed projects".into(), format!("{phantom:?}"))
+        let expected = "no history but those of checkpointed projects";
+        Told::new("a history of nothing", expected, format!("{phantom:?}"))
     });
 }
 
 fn judge_history(
     project: &ByteString,
     history: &[Checkpoint],
-    commits: &BTreeMap<String, Commit>,
-    git: &Git,
+    stored: &Stored<'_>,
     thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
     let mut before: Option<String> = None;
     for checkpoint in history {
         let id = checkpoint.id.clone().unwrap_or_default();
-        let Some(commit) = commits.get(&id) else {
+        let Some(commit) = stored.commits.get(&id) else {
             checks.check(JUDGE, &rules::LAYOUT_STORE, false, || {
-                (format!("checkpoint {id} of {project}"), "no such commit".into())
+                let expected = format!("checkpoint {id} of {project}");
+                Told::new("no such commit", expected, "no such commit")
             });
             return Ok(());
         };
         if let Some(before) = &before {
             checks.same(JUDGE, &rules::LIST_STABLE, "parent", before, &commit.parent);
         }
-        let seconds = checkpoint.time.to_string();
-        checks.same(JUDGE, &rules::LIST_TIME, "commit time", &seconds, &commit.seconds);
+        if stored.has_clock {
+            let seconds = checkpoint.time.to_string();
+            checks.same(JUDGE, &rules::LIST_TIME, "commit time", &seconds, &commit.seconds);
+        }
         let ours = commit.author != "Hostile User";
         checks.check(JUDGE, &rules::ISOLATION_USER_CONFIG, ours, || {
-            ("an author of the store's own".into(), commit.author.clone())
+            Told::new("the user's name", "an author of the store's own", commit.author.clone())
         });
         checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
         let tree = tree_of(checkpoint);
@@ -124,11 +146,15 @@ fn judge_history(
         let rule: RuleRef =
             if checkpoint.safety { &rules::RESTORE_UNDO } else { &rules::CAPTURE_HONEST };
         checks.check(JUDGE, rule, !stands_for_another, || {
-            (format!("tree {tree} of {id}"), format!("tree {} of another time", commit.tree))
+            let found = format!("tree {} of another time", commit.tree);
+            Told::new("the tree of another time", format!("tree {tree} of {id}"), found)
         });
         if thorough || tree != commit.tree {
-            let same_listing = judge_listing(checkpoint, &id, git, checks)?;
-            let told = || (format!("tree {tree} of {id}"), format!("tree {}", commit.tree));
+            let same_listing = judge_listing(checkpoint, &id, stored.git, checks)?;
+            let told = || {
+                let found = format!("tree {}", commit.tree);
+                Told::new("another tree", format!("tree {tree} of {id}"), found)
+            };
             checks.check(JUDGE, &rules::LAYOUT_FSCK, tree == commit.tree, told);
             if !same_listing || tree != commit.tree {
                 return Ok(());
@@ -174,7 +200,13 @@ fn judge_listing(
     });
     checks.check(JUDGE, rule, false, || {
         let side = |side: Option<&(String, String)>| format!("{path} in {id}: {side:?}");
-        (side(expected.get(path)), side(stored.get(path)))
+        let sign = match (expected.get(path), stored.get(path)) {
+            (None, _) => "captured, not left out",
+            (_, None) => "left out, not captured",
+            (Some((mode, _)), Some((other, _))) if mode != other => "another mode",
+            _ => "other bytes",
+        };
+        Told::new(sign, side(expected.get(path)), side(stored.get(path)))
     });
     Ok(false)
 }
@@ -192,16 +224,19 @@ fn stored_entry(entry: &Entry, stored: Option<&(String, String)>) -> Option<Entr
 }
 
 fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<()> {
+    checks.new_part();
     let alternates = store.join("objects/info/alternates").exists();
     checks.check(JUDGE, &rules::ISOLATION_SELF_CONTAINED, !alternates, || {
-        ("no alternates".into(), "objects/info/alternates".into())
+        Told::new("alternates", "no alternates", "objects/info/alternates")
     });
+    checks.new_part();
     let mut pending = vec![store.to_owned()];
     while let Some(path) = pending.pop() {
         let metadata = std::fs::symlink_metadata(&path)?;
         let open = metadata.mode() & 0o077 != 0;
         checks.check(JUDGE, &rules::ISOLATION_PRIVATE, !open, || {
-            (format!("{path:?} for its owner only"), format!("mode {:o}", metadata.mode()))
+            let found = format!("mode {:o}", metadata.mode());
+            Told::new("open to others", format!("{path:?} for its owner only"), found)
         });
         if metadata.is_dir() {
             for entry in std::fs::read_dir(&path)? {
@@ -209,9 +244,9 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
             }
         }
     }
+    checks.new_part();
     for (project, _) in world.histories() {
-        let hash = ref_name(world, project).split_off("refs/hermes/".len());
-        let path = store.join("projects").join(format!("{hash}.json"));
+        let path = store.join("projects").join(format!("{}.json", hash(world, project)));
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let workdir = String::from_utf8_lossy(&world.absolute(project)).into_owned();
@@ -219,13 +254,24 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
             && value["created_at"].is_number()
             && value["last_touch"].is_number();
         checks.check(JUDGE, &rules::LAYOUT_METADATA, holds, || {
-            (format!("workdir {workdir}, a created_at, a last_touch"), text.clone())
+            let expected = format!("workdir {workdir}, a created_at, a last_touch");
+            Told::new("other metadata", expected, text.clone())
         });
     }
-    let known = world.histories().count();
-    let described = std::fs::read_dir(store.join("projects")).map_or(0, Iterator::count);
-    checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, described <= known, || {
-        (format!("{known} projects"), format!("{described} described in projects/"))
+    checks.new_part();
+    // A directory that is there may be noted before there is anything of it to keep.
+    let known: BTreeSet<String> =
+        world.known_directories().iter().map(|path| hash(world, path)).collect();
+    let mut phantoms = Vec::new();
+    for entry in std::fs::read_dir(store.join("projects")).into_iter().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !known.contains(name.trim_end_matches(".json")) {
+            phantoms.push(name);
+        }
+    }
+    checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, phantoms.is_empty(), || {
+        let found = format!("in projects/, of no directory: {phantoms:?}");
+        Told::new("a project of nothing", "only directories that are there", found)
     });
     Ok(())
 }
@@ -233,24 +279,12 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
 /// Plain git on one store.
 struct Git {
     store: PathBuf,
-    home: PathBuf,
 }
 
 impl Git {
     fn run(&self, arguments: &[&str]) -> io::Result<Output> {
-        let mut command = Command::new("git");
-        command.env_clear();
-        if let Some(path) = std::env::var_os("PATH") {
-            command.env("PATH", path);
-        }
-        command
-            .env("HOME", &self.home)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("LC_ALL", "C")
-            .arg("--git-dir")
-            .arg(&self.store)
-            .args(arguments);
+        let mut command = git_alone();
+        command.arg("--git-dir").arg(&self.store).args(arguments);
         command.output()
     }
 

@@ -6,68 +6,52 @@
 
 pub mod answer;
 pub mod disk;
+mod divergence;
 pub mod git;
 pub mod git_objects;
 
-use herma_model::rules::RuleRef;
-use std::collections::BTreeMap;
+pub use divergence::{Divergence, Fingerprint, Judge, Kind, Told, word};
+
+use herma_model::rules::{self, RuleRef};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Who found a difference; the other side is always the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Judge {
-    /// What the subject answered.
-    Answer,
-    /// The files as the harness sees them.
-    Disk,
-    /// The store as plain git reads it.
-    Git,
-}
+/// Rules about what is only said: where one is broken, the subject and the model still agree on
+/// everything else, and the history goes on.
+static ONLY_SAID: &[RuleRef] = &[
+    &rules::SCOPE_ROOT_OF_FILE,
+    &rules::SCOPE_ROOT_NEVER_BROAD,
+    &rules::CAPTURE_REASON,
+    &rules::LIST_TIME,
+    &rules::LIST_STATS,
+    &rules::LIST_OLDEST_NO_STATS,
+    &rules::DIFF_PREVIEW,
+    &rules::DIFF_STATS,
+    &rules::RESTORE_UNDOES_TURN,
+];
 
-impl fmt::Display for Judge {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(match self {
-            Judge::Answer => "the subject's answer",
-            Judge::Disk => "the disk",
-            Judge::Git => "plain git",
-        })
-    }
-}
-
-/// Something the model does not allow.
-#[derive(Clone, Debug)]
-pub struct Divergence {
-    /// The rule that is broken.
-    pub rule: RuleRef,
-    /// Who disagrees with the model.
-    pub judge: Judge,
-    /// The operation, from 0; the number of operations where only the end shows it.
-    pub step: usize,
-    /// What the model allows.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
-}
-
-impl Divergence {
-    /// Whether another divergence is the same failure, seen in another history.
-    pub fn is_same_failure(&self, other: &Divergence) -> bool {
-        self.rule == other.rule && self.judge == other.judge
-    }
-}
-
-/// Counts comparisons, and keeps the first that fails.
+/// Counts comparisons, and keeps those that fail: the first of each part of the run, since what
+/// follows within a part mostly follows from it.
 #[derive(Debug, Default)]
 pub struct Checks {
     counts: BTreeMap<&'static str, u64>,
-    divergence: Option<Divergence>,
+    divergences: Vec<Divergence>,
+    seen: BTreeSet<Fingerprint>,
     step: usize,
+    failed_here: bool,
+    diverged: bool,
 }
 
 impl Checks {
     /// The following comparisons are about this operation.
     pub fn at_step(&mut self, step: usize) {
         self.step = step;
+        self.new_part();
+    }
+
+    /// The following comparisons do not depend on those before.
+    pub fn new_part(&mut self) {
+        self.failed_here = false;
     }
 
     /// Counts `times` comparisons for `rule` that held.
@@ -76,21 +60,20 @@ impl Checks {
     }
 
     /// Compares for `rule`: it holds, or this is what was expected and found.
-    pub fn check(
-        &mut self,
-        judge: Judge,
-        rule: RuleRef,
-        holds: bool,
-        told: impl FnOnce() -> (String, String),
-    ) {
+    pub fn check(&mut self, judge: Judge, rule: RuleRef, holds: bool, told: impl FnOnce() -> Told) {
         self.held(rule, 1);
-        if !holds && self.divergence.is_none() {
-            let (expected, found) = told();
-            self.divergence = Some(Divergence { rule, judge, step: self.step, expected, found });
+        if holds || self.failed_here {
+            return;
+        }
+        self.failed_here = true;
+        let divergence = Divergence { rule, judge, step: self.step, told: told() };
+        self.diverged |= !leaves_the_rest_comparable(&divergence);
+        if self.seen.insert(divergence.fingerprint()) {
+            self.divergences.push(divergence);
         }
     }
 
-    /// Compares two values for `rule`.
+    /// Compares two values for `rule`; `what` says what they are, and is the sign.
     pub fn same<T: PartialEq + fmt::Debug>(
         &mut self,
         judge: Judge,
@@ -100,17 +83,33 @@ impl Checks {
         found: &T,
     ) {
         self.check(judge, rule, expected == found, || {
-            (format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
+            Told::new(what, format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
         });
     }
 
-    /// Whether a comparison failed.
-    pub fn diverged(&self) -> bool {
-        self.divergence.is_some()
+    /// Whether a comparison of this part failed.
+    pub fn failed_here(&self) -> bool {
+        self.failed_here
     }
 
-    /// The counts by rule id, and the first comparison that failed.
-    pub fn into_parts(self) -> (BTreeMap<&'static str, u64>, Option<Divergence>) {
-        (self.counts, self.divergence)
+    /// Whether subject and model no longer agree on what there is, so that nothing more can be
+    /// compared.
+    pub fn diverged(&self) -> bool {
+        self.diverged
     }
+
+    /// Nothing more can be compared.
+    pub fn give_up(&mut self) {
+        self.diverged = true;
+    }
+
+    /// The counts by rule id, and every comparison that failed.
+    pub fn into_parts(self) -> (BTreeMap<&'static str, u64>, Vec<Divergence>) {
+        (self.counts, self.divergences)
+    }
+}
+
+fn leaves_the_rest_comparable(divergence: &Divergence) -> bool {
+    let only_said = divergence.judge == Judge::Answer && ONLY_SAID.contains(&divergence.rule);
+    only_said || divergence.told.kind == Kind::WrongReason
 }

@@ -7,10 +7,11 @@ mod restore_leaves_one_file;
 
 use crate::generate::{self, Options};
 use crate::oracle::Divergence;
-use crate::runner::{RunError, run};
+use crate::runner::RunError;
 use crate::sandbox::{Sandbox, Scratch};
 use crate::shrink::{self, Shrunk};
 use crate::subject::Subject;
+use crate::trial::trial;
 use herma_model::Settings;
 use herma_model::rules::RuleRef;
 use std::time::{Duration, Instant};
@@ -53,7 +54,8 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let started = Instant::now();
     for number in 0..HISTORIES_MAX {
         let history = generate::draw(&Options::default(), seed, number);
-        if let Some(divergence) = run(&history, &bug.open, scratch)?.divergence {
+        let outcome = trial(&history, &bug.open, scratch)?;
+        if let Some(divergence) = outcome.run.divergences.into_iter().next() {
             let budget = shrink::BUDGET_DEFAULT;
             let shrunk = shrink::shrink(&history, &divergence, &bug.open, scratch, budget);
             let found = Some((divergence, shrunk));

@@ -33,7 +33,9 @@ impl LeavesOne {
     }
 
     fn files(&self) -> Files {
-        manifest::read(&self.root, &self.base).map(|manifest| manifest.files).unwrap_or_default()
+        manifest::read(&self.root, &self.base, false)
+            .map(|manifest| manifest.files)
+            .unwrap_or_default()
     }
 
     /// Puts the last file that changed its bytes back to what it was.

@@ -105,7 +105,7 @@ fn hello(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
     if hello.protocol != VERSION {
         return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
     }
-    Claims::read(&hello.capabilities)?;
+    Claims::read(&hello.capabilities, &hello.needs)?;
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
     if vague && hello.implementation.commit.is_none() {
         return Err("a version that moves needs a commit beside it".into());

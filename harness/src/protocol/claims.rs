@@ -1,18 +1,27 @@
-//! What an implementation claims to do, and what that means for a history and for the judges.
+//! What an implementation claims to do, and what that means for the judges.
 //!
-//! What is not claimed is not asked: operations are left out of a history, settings stay at their
-//! defaults, and parts of an answer are not compared. The rules that only such things can put to
-//! the test are *not applicable*, and shown so; never held.
+//! What is not claimed is not asked ([`super::asked`]), settings are without bounds, and parts of
+//! an answer are not compared. The rules that only such things can put to the test are *not
+//! applicable*, and shown so; never held.
 
-use crate::history::Operation;
-use herma_model::Settings;
 use herma_model::rules::{self, RuleRef};
+use herma_model::{Dialect, Settings};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that can be claimed, and the rules that cannot be judged without it.
 static CLAIMS: &[(&str, &[RuleRef])] = &[
     ("project_of", &[&rules::SCOPE_ROOT_OF_FILE, &rules::SCOPE_ROOT_NEVER_BROAD]),
+    // A directory may be named as a person types it, not by its canonical path alone.
+    ("project.spellings", &[&rules::SCOPE_IDENTITY]),
+    // Any directory is a project of its own, whatever lies above and below it.
+    ("project.any_directory", &[]),
+    (
+        "scope.refusals",
+        &[&rules::SCOPE_NEVER_ROOT, &rules::SCOPE_NEVER_HOME, &rules::SCOPE_BASE_NOT_CAPTURED],
+    ),
+    // A refusal says why: a malformed target is told from an unknown one.
+    ("refusal.reasons", &[]),
     (
         "ensure_checkpoint",
         &[
@@ -26,11 +35,35 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
         ],
     ),
     ("checkpoint", &[&rules::TURN_MANUAL]),
+    ("take.unchanged", &[&rules::CAPTURE_UNCHANGED, &rules::CAPTURE_EMPTY_FIRST]),
+    ("take.skipped", &[]),
+    ("capture.default_excludes", &[&rules::CAPTURE_DEFAULT_EXCLUDES, &rules::CAPTURE_SECRETS]),
+    ("capture.gitignore", &[&rules::CAPTURE_GITIGNORE]),
+    ("capture.no_repositories", &[&rules::CAPTURE_NESTED_REPOSITORY]),
+    // What may stand in a project: sockets and fifos, and files their owner may not read.
+    ("files.special", &[&rules::CAPTURE_SPECIAL]),
+    ("files.unreadable", &[&rules::CAPTURE_UNREADABLE]),
     ("diff", &[&rules::DIFF_PREVIEW, &rules::DIFF_STATS]),
     ("diff.stats", &[&rules::DIFF_STATS]),
+    ("list.reason", &[&rules::CAPTURE_REASON]),
     ("list.stats", &[&rules::LIST_STATS, &rules::LIST_OLDEST_NO_STATS]),
+    // A checkpoint may be named by its number in the list, or by the first digits of its id.
+    ("target.number", &[]),
+    ("target.short", &[]),
+    ("restore.leaves_new", &[&rules::RESTORE_LEAVES_NEW]),
     ("restore.exact", &[&rules::RESTORE_EXACT]),
     ("restore.force", &[]),
+    (
+        "restore.safety",
+        &[
+            &rules::RESTORE_SAFETY_CHECKPOINT,
+            &rules::RESTORE_SAFETY_SKIPPED,
+            &rules::RESTORE_SAFETY_REQUIRED,
+            &rules::RESTORE_SAFETY_OUTSIDE_TURN,
+            &rules::RESTORE_SAFETY_KEEPS_TARGET,
+            &rules::RESTORE_UNDO,
+        ],
+    ),
     (
         "restore.file",
         &[&rules::RESTORE_FILE_LITERAL, &rules::RESTORE_FILE_ONLY, &rules::RESTORE_BAD_PATH],
@@ -39,7 +72,7 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
     ("restore.undoes_turn", &[&rules::RESTORE_UNDOES_TURN]),
     ("settings.enabled", &[&rules::TURN_DISABLED]),
     ("settings.max_snapshots", &[&rules::LIST_AT_MOST, &rules::RESTORE_SAFETY_KEEPS_TARGET]),
-    ("settings.max_file_bytes", &[]),
+    ("settings.max_file_bytes", &[&rules::CAPTURE_SIZE_CAP]),
     (
         "settings.max_files",
         &[
@@ -48,7 +81,6 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
             &rules::RESTORE_SAFETY_REQUIRED,
         ],
     ),
-    ("take.skipped", &[]),
     ("test.clock", &[&rules::LIST_TIME]),
     (
         "layout",
@@ -59,23 +91,31 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
             &rules::LAYOUT_METADATA,
             &rules::ISOLATION_PRIVATE,
             &rules::ISOLATION_SELF_CONTAINED,
-            &rules::ISOLATION_USER_CONFIG,
         ],
     ),
 ];
 
+/// What a subject may need of the sandbox.
+const NEEDS: &[&str] = &["repository"];
+
 /// Claims everything there is.
 const COMPLETE: &str = "complete";
+
+/// More than any history holds, and still a number in every language.
+const UNBOUNDED: usize = 1_000_000_000;
 
 /// What an implementation claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
     claimed: BTreeSet<&'static str>,
+    /// Every project is a git repository, and the store lies in it.
+    repository: bool,
 }
 
 impl Default for Claims {
     fn default() -> Self {
-        Claims { claimed: CLAIMS.iter().map(|(claim, _)| *claim).collect() }
+        let claimed = CLAIMS.iter().map(|(claim, _)| *claim).collect();
+        Claims { claimed, repository: false }
     }
 }
 
@@ -84,8 +124,12 @@ impl Claims {
     ///
     /// # Errors
     /// A claim that does not exist, with the nearest one that does.
-    pub fn read(capabilities: &BTreeMap<String, Value>) -> Result<Self, String> {
-        let mut claims = Claims { claimed: BTreeSet::new() };
+    pub fn read(capabilities: &BTreeMap<String, Value>, needs: &[String]) -> Result<Self, String> {
+        if let Some(unknown) = needs.iter().find(|need| !NEEDS.contains(&need.as_str())) {
+            return Err(format!("no sandbox offers `{unknown}`; there is {NEEDS:?}"));
+        }
+        let repository = !needs.is_empty();
+        let mut claims = Claims { claimed: BTreeSet::new(), repository };
         for (name, value) in capabilities {
             let known = CLAIMS.iter().map(|(claim, _)| *claim).find(|claim| claim == name);
             match (known, value) {
@@ -93,7 +137,9 @@ impl Claims {
                     claims.claimed.insert(claim);
                 }
                 (Some(_), Value::Bool(false) | Value::Null) => {}
-                (None, Value::Bool(true)) if name == COMPLETE => return Ok(Claims::default()),
+                (None, Value::Bool(true)) if name == COMPLETE => {
+                    claims.claimed = Claims::default().claimed;
+                }
                 (None, _) if name == COMPLETE => {}
                 (Some(claim), value) => {
                     return Err(format!("`{claim}` is true or false, not {value}"));
@@ -115,59 +161,56 @@ impl Claims {
         self.claimed.contains(claim)
     }
 
+    /// Everything that is claimed, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.claimed.iter().copied()
+    }
+
+    /// What two implementations both claim.
+    pub fn in_common(&self, other: &Claims) -> Claims {
+        Claims {
+            claimed: self.claimed.intersection(&other.claimed).copied().collect(),
+            repository: self.repository || other.repository,
+        }
+    }
+
+    /// Whether every project must be a git repository, in which the subject keeps its store.
+    pub fn needs_repository(&self) -> bool {
+        self.repository
+    }
+
     /// The claim without which the rule cannot be judged, where it is not made.
     pub fn lacking(&self, rule: RuleRef) -> Option<&'static str> {
         let needs = CLAIMS.iter().filter(|(_, needed_by)| needed_by.contains(&rule));
         needs.map(|(claim, _)| *claim).find(|claim| !self.claimed.contains(claim))
     }
 
-    /// The settings without what is not claimed.
+    /// The settings without what is not claimed: who cannot be told a bound is not held to one.
     pub fn restrict_settings(&self, settings: &Settings) -> Settings {
-        let defaults = Settings::default();
         let mut kept = settings.clone();
         if !self.has("settings.enabled") {
-            kept.enabled = defaults.enabled;
+            kept.enabled = true;
         }
         if !self.has("settings.max_snapshots") {
-            kept.max_snapshots = defaults.max_snapshots;
+            kept.max_snapshots = UNBOUNDED;
         }
         if !self.has("settings.max_file_bytes") {
-            kept.max_file_bytes = defaults.max_file_bytes;
+            kept.max_file_bytes = 0;
         }
         if !self.has("settings.max_files") {
-            kept.max_files = defaults.max_files;
+            kept.max_files = UNBOUNDED;
         }
         kept
     }
 
-    /// What is asked for in the place of one operation: itself, nothing, or what comes closest to
-    /// it among what is claimed.
-    pub fn asked_for(&self, operation: &Operation) -> Vec<Operation> {
-        let kept = match operation {
-            Operation::ProjectOf { .. } => self.has("project_of"),
-            Operation::Ensure { .. } => self.has("ensure_checkpoint"),
-            Operation::Diff { .. } => self.has("diff"),
-            Operation::RestoreFile { .. } => self.has("restore.file"),
-            Operation::Advance { .. } => self.has("test.clock"),
-            _ => true,
-        };
-        match operation {
-            _ if !kept => Vec::new(),
-            // Who cannot be asked by hand takes one in a turn of its own.
-            Operation::Checkpoint { dir, reason } if !self.has("checkpoint") => {
-                let (dir, reason) = (dir.clone(), reason.clone());
-                let own =
-                    self.has("ensure_checkpoint").then_some(Operation::Ensure { dir, reason });
-                own.map_or(Vec::new(), |ensure| vec![Operation::NewTurn, ensure])
-            }
-            Operation::RestoreEach { .. } if !self.has("restore.exact") => Vec::new(),
-            Operation::Restore { dir, target, exact, force } => vec![Operation::Restore {
-                dir: dir.clone(),
-                target: target.clone(),
-                exact: *exact && self.has("restore.exact"),
-                force: *force && self.has("restore.force"),
-            }],
-            operation => vec![operation.clone()],
+    /// How an implementation that claims this differs from the behaviour of the rules.
+    pub fn dialect(&self) -> Dialect {
+        Dialect {
+            recognises_unchanged: self.has("take.unchanged"),
+            safety_checkpoint: self.has("restore.safety"),
+            default_excludes: self.has("capture.default_excludes"),
+            ignore_files: self.has("capture.gitignore"),
+            leaves_out_repositories: self.has("capture.no_repositories"),
         }
     }
 }

@@ -80,6 +80,8 @@ pub enum Fault {
         op: String,
         /// How it ended.
         status: String,
+        /// Whether its own code made it end: a signal such as a bad access raises.
+        by_itself: bool,
     },
     /// It did not end when its input did.
     #[error("lingers: the adapter did not end within {} s of the end of its input", .limit.as_secs_f32())]
@@ -93,10 +95,15 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it is an answer of the implementation behind the adapter, which died or hangs,
-    /// rather than a breach of the protocol.
+    /// Whether it is an answer of the implementation behind the adapter, which crashed or hangs,
+    /// rather than a breach of the protocol: an adapter that merely ends, or that somebody ended,
+    /// has answered nothing, and nor has one that does not even open.
     pub fn is_the_subjects(&self) -> bool {
-        matches!(self, Fault::Exited { .. } | Fault::Silent { .. })
+        match self {
+            Fault::Exited { op, by_itself, .. } => *by_itself && !is_about_the_adapter(op),
+            Fault::Silent { op, .. } => !is_about_the_adapter(op),
+            _ => false,
+        }
     }
 
     /// The stable name, which opens the message.
@@ -116,6 +123,11 @@ impl Fault {
             Fault::LeavesAChild => "leaves-a-child",
         }
     }
+}
+
+/// Whether an operation is served by the adapter itself.
+fn is_about_the_adapter(op: &str) -> bool {
+    ["hello", "open", "close"].contains(&op)
 }
 
 /// The beginning of a line, with everything but printable ASCII escaped.

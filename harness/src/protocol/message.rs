@@ -1,13 +1,16 @@
 //! What runner and adapter say to each other, one JSON object on a line each.
 
-use herma_model::answer::Code;
+use crate::subject::Identity;
+use herma_model::answer::{Changed, Code};
 use herma_model::{ByteString, Request, Settings};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One line to the adapter.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RequestLine")]
 pub struct Envelope<'a> {
     /// Counts up from 1; the reply carries the same.
     pub id: u64,
@@ -17,7 +20,7 @@ pub struct Envelope<'a> {
 }
 
 /// What an adapter is asked beside the requests to its subject.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Control {
     /// Who are you, and what can you do?
@@ -44,7 +47,7 @@ pub enum Control {
 }
 
 /// Everything that is said to an adapter.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Message {
     /// About the adapter itself.
@@ -60,7 +63,7 @@ pub fn operation(message: &impl Serialize) -> String {
 }
 
 /// A range of protocol versions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Versions {
     /// The oldest.
     pub min: u32,
@@ -69,32 +72,26 @@ pub struct Versions {
 }
 
 /// What an adapter says of itself.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[schemars(rename = "HelloAnswer")]
 pub struct Hello {
     /// The version it speaks.
     pub protocol: u32,
     /// The implementation behind it.
     #[serde(rename = "impl")]
-    pub implementation: Implementation,
+    pub implementation: Identity,
     /// What it claims, each by name with its value; what is not named is not claimed.
     #[serde(default)]
     pub capabilities: BTreeMap<String, Value>,
-}
-
-/// An implementation's identity.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Implementation {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// The commit, where the version does not say it.
+    /// What it needs of the sandbox: `repository`, where it keeps its store in the project's own
+    /// git repository.
     #[serde(default)]
-    pub commit: Option<String>,
+    pub needs: Vec<String>,
 }
 
 /// One line from the adapter: either answered or refused. Unknown fields are ignored.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ReplyLine", transform = super::schema::answers_or_refuses)]
 pub struct Reply {
     /// Which request it answers.
     pub id: u64,
@@ -107,7 +104,7 @@ pub struct Reply {
 }
 
 /// Why an adapter refuses.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// From the closed list.
     pub code: ErrorCode,
@@ -120,7 +117,7 @@ pub struct Refusal {
 }
 
 /// The closed list of an adapter's codes: those of the rules, and one for what it does not do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ErrorCode {
     /// The subject refused.
@@ -130,22 +127,9 @@ pub enum ErrorCode {
 }
 
 /// The word for an operation that is not served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unsupported {
     /// `unsupported`.
     Unsupported,
-}
-
-/// What a refusal left on the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Changed {
-    /// Nothing changed.
-    None,
-    /// Something did.
-    Partial,
-    /// The adapter cannot tell.
-    #[default]
-    Unknown,
 }

@@ -6,7 +6,7 @@ use super::message::{Envelope, Message, Reply, operation};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -121,9 +121,7 @@ impl Adapter {
         match self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Heard::Line(line)) => self.read(id, &line),
             Ok(Heard::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
-            Ok(Heard::End(0)) | Err(RecvTimeoutError::Disconnected) => {
-                Err(Fault::Exited { op: op(), status: self.status() })
-            }
+            Ok(Heard::End(0)) | Err(RecvTimeoutError::Disconnected) => Err(self.exited(op())),
             Ok(Heard::End(_)) => Err(Fault::NoNewline { op: op() }),
             Err(RecvTimeoutError::Timeout) => Err(self.silent(op())),
         }
@@ -160,15 +158,18 @@ impl Adapter {
         }
     }
 
-    fn status(&mut self) -> String {
+    fn exited(&mut self, op: String) -> Fault {
         let deadline = Instant::now() + self.limits.mercy;
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return status.to_string();
+                let own = [Signal::SEGV, Signal::BUS, Signal::ABORT, Signal::ILL, Signal::FPE];
+                let signal = status.signal().and_then(Signal::from_named_raw);
+                let by_itself = signal.is_some_and(|signal| own.contains(&signal));
+                return Fault::Exited { op, status: status.to_string(), by_itself };
             }
             thread::sleep(LOOK);
         }
-        "its output ended".into()
+        Fault::Exited { op, status: "its output ended".into(), by_itself: false }
     }
 
     /// Ends the input and waits for the process and everything it started to end.

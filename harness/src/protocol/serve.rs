@@ -5,6 +5,8 @@
 
 use super::message::Versions;
 use super::{VERSION, translate};
+use crate::planted::PlantedBug;
+use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, HookedDisk, Subject};
 use herma_core::Environment;
 use herma_model::{ByteString, Request, Settings};
@@ -30,21 +32,26 @@ struct Open {
     settings: Settings,
 }
 
-/// Serves until the input ends.
+/// Serves the core until the input ends, or a deliberately broken one: only in a sandbox of this
+/// suite, and there to show that an adapter's subject is judged.
 ///
 /// # Errors
 /// Input or output that failed.
-pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let mut core: Option<CoreSubject> = None;
+pub fn serve(
+    input: impl BufRead,
+    mut output: impl Write,
+    bug: Option<&PlantedBug>,
+) -> io::Result<()> {
+    let mut core: Option<Box<dyn Subject>> = None;
     for line in input.lines() {
-        let reply = answer(&line?, &mut core);
+        let reply = answer(&line?, bug, &mut core);
         writeln!(output, "{reply}")?;
         output.flush()?;
     }
     Ok(())
 }
 
-fn answer(line: &str, core: &mut Option<CoreSubject>) -> Value {
+fn answer(line: &str, bug: Option<&PlantedBug>, core: &mut Option<Box<dyn Subject>>) -> Value {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     let Ok(Asked { id, op }) = Asked::deserialize(&value) else {
         return refused(0, "bad_target", "this line is no request");
@@ -53,7 +60,10 @@ fn answer(line: &str, core: &mut Option<CoreSubject>) -> Value {
         "hello" => json!({ "id": id, "ok": hello(&value) }),
         "open" => match Open::deserialize(&value) {
             Ok(open) => {
-                *core = Some(opened(&open));
+                *core = Some(match bug {
+                    None => Box::new(opened(&open)),
+                    Some(bug) => broken(bug, &open),
+                });
                 json!({ "id": id, "ok": {} })
             }
             Err(error) => refused(id, "store_unusable", &error.to_string()),
@@ -82,6 +92,12 @@ fn hello(asked: &Value) -> Value {
         "impl": { "name": "herma-core", "version": env!("CARGO_PKG_VERSION") },
         "capabilities": { "complete": true },
     })
+}
+
+fn broken(bug: &PlantedBug, open: &Open) -> Box<dyn Subject> {
+    let home = PathBuf::from(OsStr::from_bytes(&open.home));
+    let root = home.parent().map(PathBuf::from).unwrap_or_default();
+    (bug.open)(&Sandbox::adopt(root), &open.settings, 0)
 }
 
 fn opened(open: &Open) -> CoreSubject {

@@ -6,30 +6,44 @@ use super::fault::Fault;
 use super::message::{ErrorCode, Reply, operation};
 use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
 use herma_model::{ByteString, Request};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-#[derive(Serialize, Deserialize)]
-struct Project {
+/// The project of a file, as an absolute path; none where there is none.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ProjectAnswer")]
+pub(super) struct Project {
+    /// The project.
     project: Option<ByteString>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Taken {
+/// What a request for a checkpoint came to, and what was left out.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TakeAnswer")]
+pub(super) struct Taken {
     #[serde(flatten)]
     outcome: TakeOutcome,
+    /// Paths that were left out, and why.
     #[serde(default)]
     skipped: Vec<Remark>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Checkpoints {
+/// The checkpoints of a project.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ListAnswer")]
+pub(super) struct Checkpoints {
+    /// Newest first.
     checkpoints: Vec<Listed>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Diffed {
+/// What changed since a checkpoint.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DiffAnswer")]
+pub(super) struct Diffed {
+    /// The changed paths.
     entries: Vec<DiffEntry>,
+    /// Their lines.
     stats: Stats,
 }
 
@@ -44,7 +58,7 @@ pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
             // What is claimed must be served; what is not claimed is not asked.
             ErrorCode::Unsupported(_) => Code::Internal,
         };
-        return Ok(Answer::Refused { code, message: refusal.message });
+        return Ok(Answer::Refused { code, message: refusal.message, changed: refusal.changed });
     }
     let value = reply.ok.unwrap_or_default();
     let read = match request {
@@ -87,8 +101,8 @@ pub fn reply(id: u64, answer: Answer) -> Value {
             ok(of(serde_json::to_value(Diffed { entries, stats })))
         }
         Answer::Restored(restored) => ok(of(serde_json::to_value(restored))),
-        Answer::Refused { code, message } => {
-            json!({ "id": id, "err": { "code": code, "message": message, "changed": "none" } })
+        Answer::Refused { code, message, changed } => {
+            json!({ "id": id, "err": { "code": code, "message": message, "changed": changed } })
         }
         Answer::Crashed(why) => {
             json!({ "id": id, "err": { "code": Code::Internal, "message": why } })

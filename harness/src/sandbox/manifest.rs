@@ -22,14 +22,16 @@ pub struct Manifest {
     pub modified: BTreeMap<ByteString, (i64, i64)>,
 }
 
-/// Reads everything below `root` but what is at or below `except`.
-pub fn read(root: &Path, except: &Path) -> io::Result<Manifest> {
+/// Reads everything below `root` but what is the subject's own: what is at or below `base`, and the
+/// repositories below `root` where it keeps its store in them.
+pub fn read(root: &Path, base: &Path, store_in_repositories: bool) -> io::Result<Manifest> {
     let mut manifest = Manifest::default();
     let mut nodes: Vec<(ByteString, Node)> = Vec::new();
     let mut pending = vec![Vec::new()];
     while let Some(directory) = pending.pop() {
         let full = on_disk(root, &directory);
-        if full == except {
+        let repository = store_in_repositories && full.file_name() == Some(".git".as_ref());
+        if full == base || repository {
             continue;
         }
         if !directory.is_empty() {

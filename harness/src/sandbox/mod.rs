@@ -23,6 +23,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// Where sandboxes are made.
@@ -52,9 +53,22 @@ impl Scratch {
     }
 }
 
+/// Plain git with an empty environment, so that no configuration has a say.
+pub fn git_alone() -> Command {
+    let mut git = Command::new("git");
+    git.env_clear();
+    if let Some(path) = std::env::var_os("PATH") {
+        git.env("PATH", path);
+    }
+    git.env("HOME", "/nowhere").env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null");
+    git
+}
+
 /// One sandbox; it is removed when this is dropped.
 pub struct Sandbox {
-    _directory: TempDir,
+    /// None where the sandbox is somebody else's.
+    _directory: Option<TempDir>,
     root: PathBuf,
 }
 
@@ -64,12 +78,19 @@ impl Sandbox {
         let directory = scratch.temporary()?;
         // Links on the way to the scratch place would give every project a second name.
         let root = directory.path().canonicalize()?;
-        let sandbox = Sandbox { _directory: directory, root };
-        hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
+        let sandbox = Sandbox { _directory: Some(directory), root };
+        if !history.plain_home {
+            hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
+        }
         sandbox.write("outside/secret.txt", "sentinel\n")?;
         sandbox.write("outside/deeper/secret.txt", "sentinel\n")?;
         sandbox.plant_projects(history.workspace.as_deref())?;
         Ok(sandbox)
+    }
+
+    /// The sandbox that another process made and will remove.
+    pub fn adopt(root: PathBuf) -> Self {
+        Sandbox { _directory: None, root }
     }
 
     /// The sandbox as an absolute canonical path.
@@ -132,6 +153,31 @@ impl Sandbox {
         }
         symlink("alpha", self.root.join("work/alias"))?;
         symlink("../home", self.root.join("work/homeward"))
+    }
+
+    /// Makes a git repository with one empty commit of every project, for a subject that keeps its
+    /// store there.
+    ///
+    /// # Errors
+    /// Git is not there or fails.
+    pub fn make_repositories(&self) -> io::Result<()> {
+        for project in ["work/alpha", "work/beta"] {
+            let project = self.root.join(project);
+            let _ = fs::remove_dir_all(project.join(".git"));
+            let author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"];
+            let commit = ["commit", "--quiet", "--allow-empty", "--message=start"];
+            for arguments in [
+                &["init", "--quiet", "--initial-branch=main"][..],
+                &[&author[..], &commit].concat(),
+            ] {
+                let mut git = git_alone();
+                let output = git.current_dir(&project).args(arguments).output()?;
+                if !output.status.success() {
+                    return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn write(&self, path: &str, content: &str) -> io::Result<()> {

@@ -3,16 +3,16 @@
 //! Since every subsequence of a history is a history, shrinking is deletion: chunks, halving down
 //! to single operations, until a whole pass deletes nothing. Then the values that are left are
 //! made simpler, one at a time, and each success is followed by another pass of deletion. Only
-//! the same rule broken before the same judge counts as the same failure: otherwise a search for
-//! one bug ends at another.
+//! a failure with the same fingerprint counts as the same: otherwise a search for one bug ends at
+//! another.
 
 mod values;
 
 use crate::history::{History, Operation};
 use crate::oracle::Divergence;
-use crate::runner::run;
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
+use crate::trial::trial;
 use herma_model::Settings;
 use std::collections::BTreeSet;
 
@@ -32,12 +32,11 @@ pub struct Shrunk {
 
 struct Search<'a> {
     best: History,
-    divergence: Divergence,
     executions: usize,
     budget: usize,
     tried: BTreeSet<String>,
-    new_subject: &'a NewSubject<'a>,
-    scratch: &'a Scratch,
+    /// The step at which a history fails in the same way; none where it does not.
+    fails: &'a mut dyn FnMut(&History) -> Option<usize>,
 }
 
 /// Shrinks `history`, which fails with `divergence`, running at most `budget` histories.
@@ -48,25 +47,59 @@ pub fn shrink(
     scratch: &Scratch,
     budget: usize,
 ) -> Shrunk {
+    let (step, wanted) = (divergence.step, divergence.fingerprint());
+    let mut divergence = divergence.clone();
+    let mut fails = |candidate: &History| {
+        // A run that cannot be made says nothing about the subject.
+        let outcome = trial(candidate, new_subject, scratch).ok()?;
+        let same = |one: &Divergence| one.fingerprint() == wanted;
+        divergence = outcome.run.divergences.into_iter().find(same)?;
+        Some(divergence.step)
+    };
+    // Without a hostile home a run needs no second one that tells whose doing a failure is.
+    let plain = History { plain_home: true, ..history.clone() };
+    let in_plain = if history.plain_home { Some(step) } else { fails(&plain) };
+    let is_plain = in_plain.is_some();
+    let (start, step) = in_plain.map_or((history, step), |step| (&plain, step));
+    let (mut history, mut executions) = search(start, step, budget, &mut fails);
+    executions += 1;
+    let usual = History { plain_home: false, ..history.clone() };
+    if is_plain && fails(&usual).is_some() {
+        history = usual;
+    } else {
+        // What is told of the failure is what its history shows.
+        fails(&history);
+    }
+    Shrunk { history, divergence, executions }
+}
+
+/// Shortens `history`, for which `fails` answers the step it fails at, at most `budget` times.
+pub fn shorten(
+    history: &History,
+    step: usize,
+    budget: usize,
+    fails: &dyn Fn(&History) -> Option<usize>,
+) -> History {
+    search(history, step, budget, &mut |candidate: &History| fails(candidate)).0
+}
+
+fn search(
+    history: &History,
+    step: usize,
+    budget: usize,
+    fails: &mut dyn FnMut(&History) -> Option<usize>,
+) -> (History, usize) {
     let mut best = history.clone();
     // What comes after the failure has no part in it.
-    best.operations.truncate(divergence.step + 1);
-    let mut search = Search {
-        best,
-        divergence: divergence.clone(),
-        executions: 0,
-        budget,
-        tried: BTreeSet::new(),
-        new_subject,
-        scratch,
-    };
+    best.operations.truncate(step + 1);
+    let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
         search.delete_operations();
         if !search.simplify_values() {
             break;
         }
     }
-    Shrunk { history: search.best, divergence: search.divergence, executions: search.executions }
+    (search.best, search.executions)
 }
 
 impl Search<'_> {
@@ -77,17 +110,10 @@ impl Search<'_> {
             return false;
         }
         self.executions += 1;
-        // A run that cannot be made says nothing about the subject.
-        let Ok(outcome) = run(&candidate, self.new_subject, self.scratch) else { return false };
-        match outcome.divergence {
-            Some(divergence) if divergence.is_same_failure(&self.divergence) => {
-                self.best = candidate;
-                self.best.operations.truncate(divergence.step + 1);
-                self.divergence = divergence;
-                true
-            }
-            _ => false,
-        }
+        let Some(step) = (self.fails)(&candidate) else { return false };
+        self.best = candidate;
+        self.best.operations.truncate(step + 1);
+        true
     }
 
     fn delete_operations(&mut self) {

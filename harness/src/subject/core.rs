@@ -5,7 +5,7 @@ use super::hooked_disk::HookedDisk;
 use crate::sandbox::Sandbox;
 use herma_core::disk::Disk;
 use herma_core::{Change, Clock, Config, Environment, Error, Manager, Outcome, RestoreOptions};
-use herma_model::answer::{self, Answer, DiffEntry, Listed, Remark, Stats, TakeOutcome};
+use herma_model::answer::{self, Answer, Changed, DiffEntry, Listed, Remark, Stats, TakeOutcome};
 use herma_model::{ByteString, Code, Request, Settings};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
@@ -124,7 +124,9 @@ impl Subject for CoreSubject {
         match catch_unwind(AssertUnwindSafe(|| self.answer(request))) {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                Answer::Refused { code: code(error.code()), message: error.to_string() }
+                let (code, message) = (code(error.code()), error.to_string());
+                // What it did before a refusal, the core says in a restore's answer.
+                Answer::Refused { code, message, changed: Changed::None }
             }
             Err(panic) => Answer::Crashed(panic_text(panic.as_ref())),
         }

@@ -12,12 +12,38 @@ use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which implementation, in which version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Identity {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit, where the version does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        let (name, version) = ("herma-core".into(), env!("CARGO_PKG_VERSION").into());
+        Identity { name, version, commit: None }
+    }
+}
 
 /// An implementation under test, opened on one sandbox.
 pub trait Subject {
     /// Answers a request. A subject that fails in a way it has no word for answers
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
+
+    /// Who the subject is.
+    fn identity(&self) -> Identity {
+        Identity::default()
+    }
 
     /// What the subject claims to do; nothing else is asked of it.
     fn claims(&self) -> Claims {

@@ -4,7 +4,7 @@
 //! That the process dies or hangs is the subject's answer; that it breaks the protocol is nobody's
 //! verdict.
 
-use super::Subject;
+use super::{Identity, Subject};
 use crate::protocol::check::environment;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -45,6 +45,7 @@ pub struct ProcessSubject {
     current_directory: ByteString,
     settings: Settings,
     claims: Claims,
+    identity: Identity,
     seconds: i64,
     adapter: Result<Adapter, Fault>,
 }
@@ -66,6 +67,7 @@ impl ProcessSubject {
             current_directory: bytes(&sandbox.current_directory()),
             settings: settings.clone(),
             claims: Claims::default(),
+            identity: Identity::default(),
             seconds,
             adapter: Err(Fault::NotStarted("it was not tried yet".into())),
         };
@@ -78,7 +80,7 @@ impl ProcessSubject {
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
         let protocol = Versions { min: VERSION, max: VERSION };
         let said = adapter.ask(&Message::Control(Control::Hello { protocol }))?;
-        self.claims = read_claims(said)?;
+        (self.identity, self.claims) = read_hello(said)?;
         let open = Control::Open {
             store: self.store.clone(),
             home: self.home.clone(),
@@ -115,12 +117,14 @@ impl ProcessSubject {
     }
 }
 
-/// What the hello claims.
-fn read_claims(said: Reply) -> Result<Claims, Fault> {
+/// Who says hello, and what it claims.
+fn read_hello(said: Reply) -> Result<(Identity, Claims), Fault> {
     let hello = served(said)?;
     let hello: Hello = serde_json::from_value(hello)
         .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })?;
-    Claims::read(&hello.capabilities).map_err(|why| Fault::BadAnswer { op: "hello".into(), why })
+    let claims = Claims::read(&hello.capabilities, &hello.needs)
+        .map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
+    Ok((hello.implementation, claims))
 }
 
 /// What was answered; a refusal of what every adapter must serve is a breach.
@@ -130,6 +134,10 @@ fn served(reply: Reply) -> Result<Value, Fault> {
 }
 
 impl Subject for ProcessSubject {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
     fn claims(&self) -> Claims {
         self.claims.clone()
     }

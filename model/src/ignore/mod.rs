@@ -29,6 +29,7 @@ pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
 pub struct Excludes {
     defaults: IgnoreFile,
     secrets: IgnoreFile,
+    repositories: bool,
 }
 
 /// The parsed text of one directory's `.gitignore`.
@@ -59,10 +60,15 @@ impl IgnoreFile {
 
 impl Excludes {
     /// Reads the patterns that hold everywhere; each string is one line of an ignore file at the
-    /// root.
+    /// root. What is called `.git` is excluded as well.
     pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
         let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
-        Excludes { defaults: read(defaults), secrets: read(secrets) }
+        Excludes { defaults: read(defaults), secrets: read(secrets), repositories: true }
+    }
+
+    /// The same, but that `.git` is a name like any other.
+    pub fn with_repositories(self) -> Excludes {
+        Excludes { repositories: false, ..self }
     }
 
     /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)
@@ -77,7 +83,9 @@ impl Excludes {
         path: &[u8],
         is_directory: bool,
     ) -> bool {
-        if name_of(path) == b".git" || self.secrets.verdict(path, is_directory) == Some(true) {
+        if (self.repositories && name_of(path) == b".git")
+            || self.secrets.verdict(path, is_directory) == Some(true)
+        {
             return true;
         }
         // The deepest file that has an opinion decides, and the defaults speak last, as git's

@@ -104,14 +104,8 @@ impl World {
         };
         let unknown =
             Refusal { codes: &[Code::UnknownCheckpoint], rule: &rules::RESTORE_OWN_CHECKPOINT };
-        // Where there is no checkpoint at all, saying that is as good a reason.
-        let codes: &'static [Code] = if listed.is_empty() {
-            &[Code::BadTarget, Code::UnknownCheckpoint]
-        } else {
-            &[Code::BadTarget]
-        };
-        let malformed = Refusal { codes, rule: &rules::RESTORE_BAD_TARGET };
-        let out_of_range = Refusal {
+        // What is no id names no checkpoint either: saying that is as good a reason.
+        let malformed = Refusal {
             codes: &[Code::UnknownCheckpoint, Code::BadTarget],
             rule: &rules::RESTORE_BAD_TARGET,
         };
@@ -119,7 +113,7 @@ impl World {
             Target::Malformed => Err(malformed),
             Target::Number(number) => {
                 let index = listed.len().checked_sub(number).filter(|_| number > 0);
-                index.map(|index| (index, &listed[index])).ok_or(out_of_range)
+                index.map(|index| (index, &listed[index])).ok_or(malformed)
             }
             Target::Id(digits) => {
                 let named = |checkpoint: &&Checkpoint| {

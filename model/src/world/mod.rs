@@ -11,18 +11,20 @@ pub use take::MARKERS;
 
 use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
+use crate::dialect::Dialect;
 use crate::edit::{Change, Edit};
 use crate::expected::{Expected, Refusal};
 use crate::files::Files;
 use crate::place::{self, Place, Standing};
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a subject is configured with for one history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Whether automatic checkpoints are taken.
@@ -100,12 +102,21 @@ pub struct World {
     /// Projects that had a pre-rollback checkpoint since the turn began.
     rolled_back: BTreeSet<ByteString>,
     histories: BTreeMap<ByteString, Vec<Checkpoint>>,
+    /// Directories that were there when something was asked about them.
+    known: BTreeSet<ByteString>,
+    dialect: Dialect,
     capturer: Capturer,
 }
 
 impl World {
-    /// A world with these files and nothing stored.
-    pub fn new(files: Files, layout: Layout, settings: Settings, seconds: i64) -> Self {
+    /// A world with these files and nothing stored, for an implementation of this dialect.
+    pub fn new(
+        files: Files,
+        layout: Layout,
+        settings: Settings,
+        dialect: Dialect,
+        seconds: i64,
+    ) -> Self {
         World {
             files,
             settings,
@@ -114,7 +125,9 @@ impl World {
             slots: BTreeMap::new(),
             rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
-            capturer: Capturer::default(),
+            known: BTreeSet::new(),
+            capturer: Capturer::new(&dialect),
+            dialect,
         }
     }
 
@@ -126,6 +139,11 @@ impl World {
     /// What a correct subject may answer to `request`; afterwards the world is as such a subject
     /// leaves it, but for the ids it chooses.
     pub fn step(&mut self, request: &Request) -> Expected {
+        if let Some(Place::Inside(path, Standing::Directory)) =
+            request.dir().map(|dir| self.locate(dir))
+        {
+            self.known.insert(path);
+        }
         match request {
             Request::NewTurn | Request::Reopen => {
                 self.slots.values_mut().for_each(|slot| *slot = Slot::Renewed);
@@ -168,6 +186,12 @@ impl World {
     /// Every project that has checkpoints, with all of them, oldest first.
     pub fn histories(&self) -> impl Iterator<Item = (&ByteString, &[Checkpoint])> {
         self.histories.iter().map(|(project, all)| (project, all.as_slice()))
+    }
+
+    /// Every directory that a subject may know of: those that were there when something was asked
+    /// about them.
+    pub fn known_directories(&self) -> &BTreeSet<ByteString> {
+        &self.known
     }
 
     /// The canonical path a typed one means, relative to the world's root, if it is inside.
@@ -234,6 +258,13 @@ impl World {
             Place::Inside(_, Standing::Directory) => return None,
         };
         Some(Refusal { codes, rule })
+    }
+
+    /// Whether the rules leave it open that this place, relative to the world's root, is a project:
+    /// it is not the home directory, and it neither is, holds nor lies in the base.
+    pub fn may_be_project(&self, path: &[u8]) -> bool {
+        let holds_base = path.is_empty() || bytes::below(path, &self.layout.base).is_some();
+        *path != *self.layout.home && !self.in_base(path) && !holds_base
     }
 
     fn in_base(&self, path: &[u8]) -> bool {

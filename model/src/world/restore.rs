@@ -267,7 +267,7 @@ impl World {
             Some(refusal) => return Err(vec![refusal]),
             None => {}
         }
-        if standing == Standing::Nothing {
+        if standing == Standing::Nothing || !self.dialect.safety_checkpoint {
             return Ok((false, &rules::RESTORE_SAFETY_SKIPPED));
         }
         match self.record(project, captured, None, true).0 {

@@ -197,7 +197,10 @@ impl World {
         reason: Option<String>,
         safety: bool,
     ) -> (TakeKind, RuleRef) {
+        // What would be taken to undo a restore is never taken twice.
+        let recognises = self.dialect.recognises_unchanged || safety;
         match self.history(project).last() {
+            _ if !recognises => {}
             Some(newest) if newest.captured.tree == captured.tree => {
                 return (TakeKind::Unchanged, &rules::CAPTURE_UNCHANGED);
             }

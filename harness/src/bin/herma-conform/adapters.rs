@@ -1,7 +1,10 @@
 //! What the `adapter` commands do.
 
 use crate::Language;
-use crate::commands::{NO_VERDICT, fail, say, scratch};
+use crate::commands::{NO_VERDICT, USAGE, fail, say, scratch};
+use crate::hermetic;
+use herma_harness::bundled;
+use herma_harness::planted;
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
 use std::ffi::OsString;
@@ -12,6 +15,8 @@ use std::process::ExitCode;
 pub fn new(language: Language) -> ExitCode {
     say(match language {
         Language::Python => include_str!("../../../adapters/templates/adapter.py"),
+        Language::Node => include_str!("../../../adapters/templates/adapter.mjs"),
+        Language::Rust => include_str!("../../../adapters/templates/adapter.rs"),
     });
     ExitCode::SUCCESS
 }
@@ -40,9 +45,48 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
 }
 
 /// `herma-conform adapter serve`.
-pub fn serve() -> ExitCode {
-    match herma_harness::protocol::serve::serve(std::io::stdin().lock(), std::io::stdout()) {
+pub fn serve(bug: Option<&str>) -> ExitCode {
+    let named = |name: &str| planted::catalogue().iter().find(|bug| bug.name == name);
+    let found = bug.map(|name| named(name).ok_or(name)).transpose();
+    let bug = match found {
+        Ok(bug) => bug,
+        Err(name) => return fail(&format!("there is no planted bug `{name}`; see `bugs`"), USAGE),
+    };
+    let (input, output) = (std::io::stdin().lock(), std::io::stdout());
+    match herma_harness::protocol::serve::serve(input, output, bug) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("the runner cannot be heard: {error}"), NO_VERDICT),
     }
+}
+
+/// `herma-conform adapters list`.
+pub fn list() -> ExitCode {
+    let cache = hermetic::cache();
+    for one in bundled::catalogue() {
+        let installed = if one.is_installed(&cache) { "installed" } else { "-" };
+        say(&format!("{:<28} {installed:<10} {}\n", one.full_name(), one.what));
+    }
+    ExitCode::SUCCESS
+}
+
+/// `herma-conform adapters install`.
+pub fn install(names: &[String]) -> ExitCode {
+    let found: Result<Vec<_>, _> = names.iter().map(|name| bundled::find(name)).collect();
+    let found = match found {
+        Ok(found) => found,
+        Err(message) => return fail(&format!("{message}; nothing was installed"), USAGE),
+    };
+    let cache = hermetic::cache();
+    for one in found {
+        if one.is_installed(&cache) {
+            say(&format!("{} is installed\n", one.full_name()));
+            continue;
+        }
+        eprintln!("installing {} into {}", one.full_name(), one.folder(&cache).display());
+        if let Err(error) = bundled::install(one, &cache) {
+            return fail(&format!("{}: {error}", one.full_name()), NO_VERDICT);
+        }
+        say(&format!("{} is installed\n", one.full_name()));
+    }
+    ExitCode::SUCCESS
 }

@@ -1,29 +1,36 @@
-//! What each command does, from arguments to exit code.
+//! What `run`, `replay`, `shrink`, `bugs` and `rules` do, from arguments to exit code.
 
-use crate::progress;
-use crate::{KEEP_DEFAULT, RunArguments};
+use crate::RunArguments;
+use crate::running::{self, NoVerdict, Place, kept_histories};
+use crate::subjects::{Chosen, SubjectArguments, quoted};
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
+use herma_harness::oracle::Divergence;
 use herma_harness::planted;
-use herma_harness::protocol::process::Limits;
 use herma_harness::report;
-use herma_harness::runner::run as run_history;
+use herma_harness::results::{github, text};
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::shrink as shrinking;
-use herma_harness::subject::{AdapterCommand, CoreSubject};
-use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
+use herma_harness::suite::{Findings, Plan, Verdict};
+use herma_harness::trial::trial;
 use herma_harness::workspace;
 use herma_model::{Settings, rules};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const BROKEN: u8 = 1;
-const USAGE: u8 = 2;
+pub const BROKEN: u8 = 1;
+pub const USAGE: u8 = 2;
 /// The harness, an adapter or the machine failed.
 pub const NO_VERDICT: u8 = 4;
-const TOO_LITTLE: u8 = 5;
+pub const TOO_LITTLE: u8 = 5;
+/// The suite does not find what it must.
+const SELF_CHECK: u8 = 6;
+
+/// Where failing histories and results are kept unless another folder is named.
+const KEEP_DEFAULT: &str = "herma-failures";
 
 /// Prints to standard output; a reader that went away is no error of ours.
 pub fn say(text: &str) {
@@ -36,9 +43,31 @@ pub fn fail(message: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// What a command came to: its exit code, or why there is none of its own.
+pub fn ended(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
+    outcome.unwrap_or_else(|(message, code)| fail(&message, code))
+}
+
 /// The named place for sandboxes, or the default one.
 pub fn scratch(place: Option<PathBuf>) -> Scratch {
     place.map_or_else(Scratch::default_place, Scratch::at)
+}
+
+/// Whether standard output shows colours.
+pub fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// The folder that failures of a subject are kept in.
+pub fn keep_folder(named: Option<&Path>, chosen: &Chosen) -> PathBuf {
+    match (named, chosen) {
+        (Some(folder), _) => folder.to_owned(),
+        (None, Chosen::Core) => PathBuf::from(KEEP_DEFAULT),
+        (None, Chosen::Adapter { spelled, .. }) => {
+            let name = if spelled.starts_with("--") { "adapter" } else { spelled };
+            Path::new(KEEP_DEFAULT).join(name)
+        }
+    }
 }
 
 /// `herma-conform rules`.
@@ -49,58 +78,58 @@ pub fn rules(json: bool) -> ExitCode {
 
 /// `herma-conform run`.
 pub fn run(arguments: &RunArguments) -> ExitCode {
-    let seed = arguments.seed.unwrap_or_else(fresh_seed);
-    let options = match options(arguments) {
-        Ok(options) => options,
-        Err(message) => return fail(&message, USAGE),
-    };
-    let kept = match kept_histories(&arguments.keep) {
-        Ok(kept) => kept,
-        Err(message) => return fail(&message, USAGE),
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    ended(run_and_report(arguments))
+}
+
+fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
+    let chosen = Chosen::new(&arguments.subject)?;
+    let options = options(arguments)?;
+    let keep = keep_folder(arguments.keep.as_deref(), &chosen);
     let plan = Plan {
-        seed,
-        histories: arguments.histories.unwrap_or(if options.workspace.is_some() { 6 } else { 600 }),
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
+        histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
         options,
-        kept,
-        jobs: arguments.jobs.unwrap_or(cores),
-        shrink_budget: shrinking::BUDGET_DEFAULT,
+        kept: kept_histories(&keep)?,
+        jobs: arguments.jobs.unwrap_or_else(cores),
+        shrink_budget: chosen.shrink_budget(),
+        known: BTreeSet::new(),
     };
-    let scratch = scratch(arguments.scratch.clone());
-    let bar = progress::bar(plan.histories + plan.kept.len() as u64, "histories");
-    let progress = |done| bar.set_position(done);
-    let findings = match adapter(arguments) {
-        None => run_suite(&plan, &CoreSubject::boxed, &scratch, &progress),
-        Some(start) => {
-            let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
-                start.boxed(sandbox, settings, seconds)
-            };
-            run_suite(&plan, &open, &scratch, &progress)
-        }
-    };
-    bar.finish_and_clear();
-    let findings = match findings {
-        Ok(findings) => findings,
-        Err(error) => return fail(&format!("{error}; no verdict is given"), NO_VERDICT),
-    };
-    if let Err(error) = keep_failures(&arguments.keep, &findings) {
-        return fail(&error, NO_VERDICT);
-    }
-    let replay = replay_command(arguments, seed, &plan);
+    let results = arguments.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
+    let place = Place { scratch: arguments.scratch.clone(), keep, results };
+    let replay = replay_command(arguments, &plan, &chosen);
+    let (results, findings) = running::run(&plan, &chosen, &place, replay)?;
     if arguments.json {
-        say(&report::findings_json(&findings, seed, &replay));
+        say(&text::json(&results));
     } else {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        say(&report::findings_text(&findings, seed, &replay, &arguments.keep, colour));
+        say(&text::report(&results, colour()));
+        say(&format!("results: {}\n", place.results.display()));
+    }
+    if std::env::var_os(crate::hermetic::GITHUB).is_some() {
+        say(&github::annotations(&results));
     }
     if findings.any(Verdict::Broken) {
-        ExitCode::from(BROKEN)
-    } else if !enough_ran(&findings, plan.options.workspace.is_some()) {
-        fail("too little ran: some modelled rules were not put to the test", TOO_LITTLE)
-    } else {
-        ExitCode::SUCCESS
+        return Ok(ExitCode::from(BROKEN));
     }
+    if !enough_ran(&findings, plan.options.workspace.is_some()) {
+        let message = "too little ran: some modelled rules were not put to the test";
+        return Err((message.into(), TOO_LITTLE));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How many histories are enough for a verdict on every rule.
+fn histories(chosen: &Chosen, options: &Options) -> u64 {
+    match chosen {
+        _ if options.workspace.is_some() => 6,
+        Chosen::Core => 600,
+        // Each operation of a real package costs processes of its own.
+        Chosen::Adapter { .. } => 60,
+    }
+}
+
+/// One history at a time on each core.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A run on generated projects puts every modelled rule to the test; one on a few copies of a real
@@ -114,120 +143,105 @@ fn enough_ran(findings: &Findings, workspace: bool) -> bool {
         .all(|rule| findings.verdict(rule) == Verdict::Held)
 }
 
-fn options(arguments: &RunArguments) -> Result<Options, String> {
+fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
     if arguments.operations == 0 {
-        return Err("--operations must be at least 1; nothing was run".into());
+        return Err(("--operations must be at least 1; nothing was run".into(), USAGE));
     }
     let workspace = arguments.workspace.as_deref().map(workspace::sample).transpose();
     let workspace = workspace.map_err(|error| {
-        format!("{:?} cannot be read: {error}; nothing was run", arguments.workspace)
+        let place = &arguments.workspace;
+        (format!("{place:?} cannot be read: {error}; nothing was run"), USAGE)
     })?;
     Ok(Options { operations_max: arguments.operations, workspace })
 }
 
-fn adapter(arguments: &RunArguments) -> Option<AdapterCommand> {
-    (!arguments.command.is_empty()).then(|| AdapterCommand {
-        command: arguments.command.clone(),
-        directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        limits: Limits::default(),
-    })
-}
-
-fn fresh_seed() -> u64 {
+/// A seed that was not used a moment ago.
+pub fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Six digits are enough to be fresh and few enough to type.
     u64::from(since.subsec_nanos()) % 1_000_000
 }
 
-fn replay_command(arguments: &RunArguments, seed: u64, plan: &Plan) -> String {
-    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
     let mut command = format!(
-        "herma-conform run --seed {seed} --histories {} --operations {}",
-        plan.histories, plan.options.operations_max
+        "herma-conform run --seed {} --histories {} --operations {}",
+        plan.seed, plan.histories, plan.options.operations_max
     );
-    for (option, path) in [("workspace", &arguments.workspace), ("scratch", &arguments.scratch)] {
+    for (option, path) in [
+        ("workspace", &arguments.workspace),
+        ("scratch", &arguments.scratch),
+        ("keep", &arguments.keep),
+    ] {
         if let Some(path) = path {
             command.push_str(&format!(" --{option} {}", quoted(path)));
         }
     }
-    if arguments.keep != Path::new(KEEP_DEFAULT) {
-        command.push_str(&format!(" --keep {}", quoted(&arguments.keep)));
-    }
-    if !arguments.command.is_empty() {
-        command.push_str(" --");
-    }
-    for word in &arguments.command {
-        command.push_str(&format!(" {}", quoted(Path::new(word))));
-    }
-    command
+    command + &chosen.spelled()
 }
 
-/// The failing histories of earlier runs, by name.
-fn kept_histories(folder: &Path) -> Result<Vec<(String, History)>, String> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(format!("cannot read {folder:?}: {error}; nothing was run")),
-    };
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
-    files.sort();
-    let load = |path: PathBuf| {
-        let history = history::file::load(&path).map_err(|error| error.to_string())?;
-        Ok((path.display().to_string(), history))
-    };
-    files.into_iter().map(load).collect()
-}
-
-fn keep_failures(folder: &Path, findings: &Findings) -> Result<(), String> {
-    for (rule, failure) in &findings.failures {
-        let path = folder.join(format!("{}.yaml", rule.replace('/', "-")));
-        let shrunk = &failure.shrunk;
-        let comment = format!("{rule}, found in {}", failure.origin);
-        history::file::save(&path, &shrunk.history, &comment).map_err(|error| error.to_string())?;
-    }
-    Ok(())
+/// A history from a file.
+pub fn load(file: &Path) -> Result<History, NoVerdict> {
+    history::file::load(file).map_err(|error| (error.to_string(), USAGE))
 }
 
 /// `herma-conform replay`.
-pub fn replay(file: &Path, place: Option<PathBuf>) -> ExitCode {
-    let history = match history::file::load(file) {
-        Ok(history) => history,
-        Err(error) => return fail(&error.to_string(), USAGE),
-    };
-    match run_history(&history, &CoreSubject::boxed, &scratch(place)) {
-        Err(error) => fail(&format!("{error}; no verdict is given"), NO_VERDICT),
-        Ok(outcome) => match outcome.divergence {
-            None => {
-                say(&format!("{} operations, every rule held\n", outcome.operations));
-                ExitCode::SUCCESS
-            }
-            Some(divergence) => {
-                say(&report::counterexample(&history, &divergence));
-                ExitCode::from(BROKEN)
-            }
-        },
+pub fn replay(file: &Path, subject: &SubjectArguments, place: Option<PathBuf>) -> ExitCode {
+    ended(replay_file(file, subject, place))
+}
+
+fn replay_file(
+    file: &Path,
+    subject: &SubjectArguments,
+    place: Option<PathBuf>,
+) -> Result<ExitCode, NoVerdict> {
+    let history = load(file)?;
+    let chosen = Chosen::new(subject)?;
+    let (operations, divergences) = tried(&history, &chosen, &scratch(place))?;
+    for divergence in &divergences {
+        say(&report::counterexample(&history, divergence));
     }
+    if divergences.is_empty() {
+        say(&format!("{operations} operations, every rule held\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::from(BROKEN))
+}
+
+fn tried(
+    history: &History,
+    chosen: &Chosen,
+    scratch: &Scratch,
+) -> Result<(usize, Vec<Divergence>), NoVerdict> {
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
+    let outcome = trial(history, &open, scratch)
+        .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
+    let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
+    Ok((outcome.run.operations, divergences))
 }
 
 /// `herma-conform shrink`.
-pub fn shrink(file: &Path, place: Option<PathBuf>) -> ExitCode {
-    let history = match history::file::load(file) {
-        Ok(history) => history,
-        Err(error) => return fail(&error.to_string(), USAGE),
+pub fn shrink(file: &Path, subject: &SubjectArguments, place: Option<PathBuf>) -> ExitCode {
+    ended(shrink_file(file, subject, place))
+}
+
+fn shrink_file(
+    file: &Path,
+    subject: &SubjectArguments,
+    place: Option<PathBuf>,
+) -> Result<ExitCode, NoVerdict> {
+    let history = load(file)?;
+    let (chosen, scratch) = (Chosen::new(subject)?, scratch(place));
+    let (_, divergences) = tried(&history, &chosen, &scratch)?;
+    let Some(divergence) = divergences.first() else {
+        return Err(("the history does not fail; there is nothing to shrink".into(), USAGE));
     };
-    let scratch = scratch(place);
-    let outcome = match run_history(&history, &CoreSubject::boxed, &scratch) {
-        Ok(outcome) => outcome,
-        Err(error) => return fail(&format!("{error}; no verdict is given"), NO_VERDICT),
-    };
-    let Some(divergence) = outcome.divergence else {
-        return fail("the history does not fail; there is nothing to shrink", USAGE);
-    };
-    let budget = shrinking::BUDGET_DEFAULT;
-    let shrunk = shrinking::shrink(&history, &divergence, &CoreSubject::boxed, &scratch, budget);
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
+    let budget = chosen.shrink_budget();
+    let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, budget);
     say(&report::counterexample(&shrunk.history, &shrunk.divergence));
-    ExitCode::from(BROKEN)
+    Ok(ExitCode::from(BROKEN))
 }
 
 /// `herma-conform bugs`.
@@ -248,5 +262,5 @@ pub fn bugs(seed: u64, show: bool) -> ExitCode {
             Err(error) => return fail(&format!("{error}; no verdict is given"), NO_VERDICT),
         }
     }
-    if all_found { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) }
+    if all_found { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) }
 }

@@ -12,6 +12,20 @@ use std::process::{Command, ExitCode};
 
 /// Set in the inner process.
 const INSIDE: &str = "HERMA_HERMETIC";
+/// Names the folder that bundled subjects are installed in.
+const CACHE: &str = "HERMA_CACHE";
+/// Set by GitHub's runners, which read annotations from the output.
+pub const GITHUB: &str = "GITHUB_ACTIONS";
+
+/// The folder that bundled subjects are installed in: as `HERMA_CACHE` says, else below the user's
+/// cache folder.
+pub fn cache() -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let own = || folder("XDG_CACHE_HOME").map(|cache| PathBuf::from(cache).join("herma"));
+    let home = || folder("HOME").map(|home| PathBuf::from(home).join(".cache/herma"));
+    let named = folder(CACHE).map(PathBuf::from);
+    named.or_else(own).or_else(home).unwrap_or_else(|| PathBuf::from("herma-cache"))
+}
 
 /// Paths below the home that a store which leaks would touch.
 const WATCHED: &[&str] =
@@ -38,7 +52,9 @@ fn run_inside() -> std::io::Result<u8> {
     let before = watched();
     let mut command = Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).env_clear().env(INSIDE, "1");
-    for kept in ["PATH", "TERM", "NO_COLOR", "TMPDIR", "RUST_BACKTRACE", "LANG", "COLUMNS"] {
+    command.env(CACHE, std::path::absolute(cache())?);
+    for kept in ["PATH", "TERM", "NO_COLOR", "TMPDIR", "RUST_BACKTRACE", "LANG", "COLUMNS", GITHUB]
+    {
         if let Some(value) = std::env::var_os(kept) {
             command.env(kept, value);
         }

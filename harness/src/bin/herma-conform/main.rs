@@ -4,34 +4,43 @@
 
 mod adapters;
 mod commands;
+mod comparing;
+mod gate;
 mod hermetic;
 mod progress;
+mod reporting;
+mod running;
+mod subjects;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use subjects::SubjectArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  every modelled rule held and enough ran
-  1  a rule is broken
+  0  every modelled rule held and enough ran; a gate holds
+  1  a rule is broken; a gate found a failure that is not expected
   2  the command line or a file is wrong
-  4  the harness or this machine failed; no verdict
-  5  too little ran: a modelled rule was not put to the test";
+  3  the expectations of a gate need work
+  4  the harness, an adapter or this machine failed; no verdict
+  5  too little ran: a modelled rule was not put to the test
+  6  the suite does not find a bug that it must find";
 
 const EXAMPLES: &str = "\
 Examples:
   herma-conform                                judge the reference implementation
   herma-conform run --seed 7 --histories 2000  a longer run of chosen histories
   herma-conform run --workspace ~/src/project  histories on a copy of a real project
-  herma-conform replay herma-failures/turn-once.yaml
+  herma-conform replay herma-failures/turn-once-created-not-deduped.yaml
+  herma-conform adapters install hermes-agent@0.19.0
+  herma-conform run hermes-agent@0.19.0        judge a real package
+  herma-conform run -- python3 adapter.py      judge whatever is behind an adapter
+  herma-conform gate --expect expected.toml -- python3 adapter.py
+  herma-conform compare hermes-agent@0.13.0 hermes-agent@0.19.0
   herma-conform adapter new --lang python > adapter.py
-  herma-conform adapter check -- python3 adapter.py
   herma-conform rules                          the rule book";
-
-/// Where failing histories are kept unless another folder is named.
-const KEEP_DEFAULT: &str = "herma-failures";
 
 #[derive(Parser)]
 #[command(name = "herma-conform", version, about, long_about = None)]
@@ -47,20 +56,32 @@ enum Command {
     #[command(after_help = EXIT_CODES)]
     Run(RunArguments),
     /// Run one history from a file and say how it ends
-    Replay {
-        /// A history as a YAML file
-        file: PathBuf,
-        /// Where sandboxes are made
-        #[arg(long)]
-        scratch: Option<PathBuf>,
-    },
+    Replay(HistoryArguments),
     /// Look for a shorter history that fails in the same way
-    Shrink {
-        /// A failing history as a YAML file
-        file: PathBuf,
-        /// Where sandboxes are made
+    Shrink(HistoryArguments),
+    /// Print a shell script that drives the adapter alone through a history
+    Export(HistoryArguments),
+    /// Run what the expectations name, and fail unless exactly what is expected fails
+    #[command(after_help = EXIT_CODES)]
+    Gate(GateArguments),
+    /// Run what the expectations name, and write them anew
+    Update {
+        #[command(flatten)]
+        gate: GateArguments,
+        /// Also list failures that are not expected yet
         #[arg(long)]
-        scratch: Option<PathBuf>,
+        allow_new: bool,
+    },
+    /// Run the same histories on two subjects and print where they differ
+    Compare(CompareArguments),
+    /// Print the results of an earlier run in another form
+    Report {
+        /// What a run wrote
+        #[arg(long, value_name = "FILE")]
+        from: PathBuf,
+        /// In which form
+        #[arg(long = "as", value_enum, default_value_t = Form::Text)]
+        form: Form,
     },
     /// Run the suite on deliberately broken subjects and print how each is found
     Bugs {
@@ -74,6 +95,11 @@ enum Command {
     /// Write and check adapters, by which implementations in any language are driven
     #[command(subcommand)]
     Adapter(AdapterCommand),
+    /// List and install the subjects whose adapters are bundled
+    #[command(subcommand)]
+    Adapters(AdaptersCommand),
+    /// Print the JSON Schema of the adapter protocol
+    Schema,
     /// Print the rule book with what is modelled of it
     Rules {
         /// As JSON, for programs
@@ -92,7 +118,11 @@ pub enum AdapterCommand {
         lang: Language,
     },
     /// Be the core behind an adapter, on standard input and output
-    Serve,
+    Serve {
+        /// Be a deliberately broken core instead, to see what that comes to; `bugs` lists them
+        #[arg(long)]
+        bug: Option<String>,
+    },
     /// Probe whether an adapter keeps the protocol; judges no rule
     Check {
         /// Where sandboxes are made
@@ -104,11 +134,43 @@ pub enum AdapterCommand {
     },
 }
 
+/// What can be done with bundled adapters.
+#[derive(Clone, Subcommand)]
+pub enum AdaptersCommand {
+    /// Print every bundled subject and whether it is installed
+    List,
+    /// Install packages from their public registries into the cache folder
+    Install {
+        /// Which, such as hermes-agent@0.19.0
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+}
+
 /// The languages there is a template for.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Language {
     /// Python 3, nothing beside its standard library.
     Python,
+    /// Node 18 and later, nothing beside its standard library.
+    Node,
+    /// Rust, with serde_json.
+    Rust,
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Form {
+    /// As on a terminal
+    Text,
+    /// One JSON document
+    Json,
+    /// JUnit XML, a test case for each rule
+    Junit,
+    /// Annotations for GitHub
+    Github,
+    /// Markdown, for a step summary
+    Markdown,
 }
 
 /// What `run` can be told.
@@ -117,7 +179,7 @@ pub struct RunArguments {
     /// Which histories are drawn; a fresh one each time by default
     #[arg(long)]
     seed: Option<u64>,
-    /// How many histories; 600 by default, 6 with a workspace
+    /// How many histories; 600 by default, 60 behind an adapter, 6 with a workspace
     #[arg(long)]
     histories: Option<u64>,
     /// The most operations of one history
@@ -129,18 +191,79 @@ pub struct RunArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
-    /// Where failing histories are kept, and read from to be run first
-    #[arg(long, default_value = KEEP_DEFAULT)]
-    keep: PathBuf,
+    /// Where failing histories are kept, and read from to be run first; herma-failures by default,
+    /// and a folder of its own in there for each other subject
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// Where the results are written; beside the failing histories by default
+    #[arg(long)]
+    results: Option<PathBuf>,
     /// Where sandboxes are made; in memory by default
     #[arg(long)]
     scratch: Option<PathBuf>,
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
-    /// How an adapter is started; the core is judged in-process where none is given
-    #[arg(last = true)]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    subject: SubjectArguments,
+}
+
+/// A history from a file, and a subject.
+#[derive(clap::Args)]
+pub struct HistoryArguments {
+    /// A history as a YAML file
+    file: PathBuf,
+    /// Where sandboxes are made
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    subject: SubjectArguments,
+}
+
+/// What `gate` and `update` can be told.
+#[derive(clap::Args)]
+pub struct GateArguments {
+    /// The expectations of the subject
+    #[arg(long, value_name = "FILE")]
+    expect: PathBuf,
+    /// How many histories run at the same time; one for each core by default
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Where failing histories are kept
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// Where the results are written; beside the failing histories by default
+    #[arg(long)]
+    results: Option<PathBuf>,
+    /// Where sandboxes are made; in memory by default
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    subject: SubjectArguments,
+}
+
+/// What `compare` can be told.
+#[derive(clap::Args)]
+pub struct CompareArguments {
+    /// `core` or a bundled subject
+    one: String,
+    /// Another one
+    other: String,
+    /// Which histories are drawn; a fresh one each time by default
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many histories
+    #[arg(long, default_value_t = 60)]
+    histories: u64,
+    /// The most operations of one history
+    #[arg(long, default_value_t = 60)]
+    operations: usize,
+    /// How many histories run at the same time; one for each core by default
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Where sandboxes are made; in memory by default
+    #[arg(long)]
+    scratch: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -149,12 +272,14 @@ fn main() -> ExitCode {
         let defaults = Arguments::parse_from(["herma-conform", "run"]);
         defaults.command.expect("run is a command")
     });
-    if let Command::Rules { json } = command {
-        return commands::rules(json);
-    }
-    match command {
-        Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(lang),
-        Command::Adapter(AdapterCommand::Serve) => return adapters::serve(),
+    match &command {
+        Command::Rules { json } => return commands::rules(*json),
+        Command::Schema => return reporting::schema(),
+        Command::Report { from, form } => return reporting::report(from, *form),
+        Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(*lang),
+        Command::Adapter(AdapterCommand::Serve { bug }) => return adapters::serve(bug.as_deref()),
+        Command::Adapters(AdaptersCommand::List) => return adapters::list(),
+        Command::Adapters(AdaptersCommand::Install { names }) => return adapters::install(names),
         _ => {}
     }
     // Everything else runs a subject, and that never sees the user's own environment.
@@ -163,14 +288,26 @@ fn main() -> ExitCode {
     }
     match command {
         Command::Run(arguments) => commands::run(&arguments),
-        Command::Replay { file, scratch } => commands::replay(&file, scratch),
-        Command::Shrink { file, scratch } => commands::shrink(&file, scratch),
+        Command::Replay(HistoryArguments { file, scratch, subject }) => {
+            commands::replay(&file, &subject, scratch)
+        }
+        Command::Shrink(HistoryArguments { file, scratch, subject }) => {
+            commands::shrink(&file, &subject, scratch)
+        }
+        Command::Export(HistoryArguments { file, scratch, subject }) => {
+            reporting::export(&file, &subject, scratch)
+        }
+        Command::Gate(arguments) => gate::gate(&arguments),
+        Command::Update { gate, allow_new } => gate::update(&gate, allow_new),
+        Command::Compare(arguments) => comparing::compare(&arguments),
         Command::Bugs { seed, show } => commands::bugs(seed, show),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(&command, scratch)
         }
-        Command::Adapter(AdapterCommand::New { lang }) => adapters::new(lang),
-        Command::Adapter(AdapterCommand::Serve) => adapters::serve(),
-        Command::Rules { json } => commands::rules(json),
+        Command::Rules { .. }
+        | Command::Schema
+        | Command::Report { .. }
+        | Command::Adapter(_)
+        | Command::Adapters(_) => unreachable!("these were answered before"),
     }
 }

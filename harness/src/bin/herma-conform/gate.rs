@@ -1,0 +1,106 @@
+//! `gate` and `update`: a run against what is known of a subject, and the file that says so.
+
+use crate::GateArguments;
+use crate::commands::{BROKEN, NO_VERDICT, TOO_LITTLE, USAGE, cores, ended, keep_folder, say};
+use crate::running::{self, NoVerdict, Place};
+use crate::subjects::{Chosen, quoted};
+use herma_harness::expectations::{self, Expectations, Judgement, judge};
+use herma_harness::generate::Options;
+use herma_harness::oracle::Fingerprint;
+use herma_harness::results::{Results, github, text};
+use herma_harness::suite::Plan;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+/// The expectations need work.
+const NEEDS_WORK: u8 = 3;
+
+/// `herma-conform gate`.
+pub fn gate(arguments: &GateArguments) -> ExitCode {
+    ended(hold(arguments))
+}
+
+fn hold(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
+    let expectations = load(arguments)?;
+    let known = expectations.expect.iter().map(expectations::Entry::fingerprint).collect();
+    let results = run(arguments, "gate", &expectations, known)?;
+    check_subject(&expectations, &results)?;
+    let judgement = judge(&expectations, &results);
+    say(&text::gate(&results, &judgement));
+    if std::env::var_os(crate::hermetic::GITHUB).is_some() {
+        let file = arguments.expect.display().to_string();
+        say(&github::gate_annotations(&judgement, &file));
+    }
+    Ok(code(&judgement))
+}
+
+fn code(judgement: &Judgement<'_>) -> ExitCode {
+    if !judgement.regressions.is_empty() {
+        ExitCode::from(BROKEN)
+    } else if !judgement.needs_work.is_empty() {
+        ExitCode::from(NEEDS_WORK)
+    } else if judgement.too_little.is_some() {
+        ExitCode::from(TOO_LITTLE)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// `herma-conform update`.
+pub fn update(arguments: &GateArguments, allow_new: bool) -> ExitCode {
+    ended(write(arguments, allow_new))
+}
+
+fn write(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
+    let before = load(arguments)?;
+    // What is new is shortened and run again: a failure that does not show again is not listed.
+    let known = before.expect.iter().map(expectations::Entry::fingerprint).collect();
+    let results = run(arguments, "update", &before, known)?;
+    let after = expectations::update(&before, &results, allow_new)
+        .map_err(|refused| (refused.to_string(), USAGE))?;
+    after.save(&arguments.expect).map_err(|error| (error.to_string(), NO_VERDICT))?;
+    let wanting = after.expect.iter().filter(|entry| entry.reason.is_empty()).count();
+    say(&format!(
+        "{}: {} expected failures, {wanting} of them without a reason\n",
+        arguments.expect.display(),
+        after.expect.len()
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(arguments: &GateArguments) -> Result<Expectations, NoVerdict> {
+    Expectations::load(&arguments.expect).map_err(|error| (error.to_string(), USAGE))
+}
+
+fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), NoVerdict> {
+    let (ran, about) = (&results.started.subject.name, &expectations.subject);
+    if ran == about {
+        return Ok(());
+    }
+    Err((format!("`{ran}` was run, and the expectations are about `{about}`"), USAGE))
+}
+
+fn run(
+    arguments: &GateArguments,
+    command: &str,
+    expectations: &Expectations,
+    known: BTreeSet<Fingerprint>,
+) -> Result<Results, NoVerdict> {
+    let chosen = Chosen::new(&arguments.subject)?;
+    let keep = keep_folder(arguments.keep.as_deref(), &chosen);
+    let plan = Plan {
+        seed: expectations.seed,
+        histories: expectations.histories,
+        options: Options { operations_max: expectations.operations, workspace: None },
+        // A gate is the same for everybody: what one machine kept is not part of it.
+        kept: Vec::new(),
+        jobs: arguments.jobs.unwrap_or_else(cores),
+        shrink_budget: chosen.shrink_budget(),
+        known,
+    };
+    let results = arguments.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
+    let place = Place { scratch: arguments.scratch.clone(), keep, results };
+    let file = quoted(&arguments.expect);
+    let replay = format!("herma-conform {command} --expect {file}{}", chosen.spelled());
+    running::run(&plan, &chosen, &place, replay).map(|(results, _)| results)
+}

@@ -1,0 +1,63 @@
+//! `report`, `export` and `schema`: what was found, in other forms.
+
+use crate::Form;
+use crate::commands::{NO_VERDICT, USAGE, colour, ended, fail, load, say, scratch};
+use crate::running::NoVerdict;
+use crate::subjects::{Chosen, SubjectArguments};
+use herma_harness::export;
+use herma_harness::protocol::schema as protocol_schema;
+use herma_harness::results::{Results, ResultsError, github, junit, text};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// `herma-conform report`.
+pub fn report(from: &Path, form: Form) -> ExitCode {
+    let stream = match std::fs::read_to_string(from) {
+        Ok(stream) => stream,
+        Err(error) => return fail(&format!("{from:?} cannot be read: {error}"), USAGE),
+    };
+    let results = match Results::read(&stream) {
+        Ok(results) => results,
+        Err(error @ ResultsError::NoEnd) => return fail(&error.to_string(), NO_VERDICT),
+        Err(error) => return fail(&format!("{from:?}: {error}"), USAGE),
+    };
+    say(&match form {
+        Form::Text => text::report(&results, colour()),
+        Form::Json => text::json(&results),
+        Form::Junit => junit::report(&results),
+        Form::Github => github::annotations(&results),
+        Form::Markdown => github::summary(&results),
+    });
+    ExitCode::SUCCESS
+}
+
+/// `herma-conform export`.
+pub fn export(file: &Path, subject: &SubjectArguments, place: Option<PathBuf>) -> ExitCode {
+    ended(script(file, subject, place))
+}
+
+fn script(
+    file: &Path,
+    subject: &SubjectArguments,
+    place: Option<PathBuf>,
+) -> Result<ExitCode, NoVerdict> {
+    let history = load(file)?;
+    let start = match Chosen::new(subject)? {
+        Chosen::Adapter { start, .. } => start,
+        Chosen::Core => {
+            let message = "only what is behind an adapter can be driven by a script; the core is \
+                           so by `-- herma-conform adapter serve`";
+            return Err((message.into(), USAGE));
+        }
+    };
+    let script = export::script(&history, &start, &scratch(place))
+        .map_err(|error| (format!("{error}; nothing is exported"), NO_VERDICT))?;
+    say(&script);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `herma-conform schema`.
+pub fn schema() -> ExitCode {
+    say(&protocol_schema::text());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,138 @@
+//! Running a plan on a subject, with its results written as they come.
+
+use crate::commands::{NO_VERDICT, USAGE, scratch};
+use crate::progress;
+use crate::subjects::Chosen;
+use herma_harness::history::{self, History};
+use herma_harness::oracle::Fingerprint;
+use herma_harness::results::{Line, Results, SCHEMA, Started};
+use herma_harness::sandbox::Sandbox;
+use herma_harness::suite::{Ended, Findings, Plan, introduce, run_suite};
+use herma_model::Settings;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Why there is no verdict, and the exit code that says so.
+pub type NoVerdict = (String, u8);
+
+/// Where a run is made and what it leaves.
+pub struct Place {
+    /// Where sandboxes are made.
+    pub scratch: Option<PathBuf>,
+    /// Where failing histories are kept.
+    pub keep: PathBuf,
+    /// Where the results are written.
+    pub results: PathBuf,
+}
+
+/// Runs `plan` on the subject and writes what comes of it; `replay` is the command that does it
+/// again.
+///
+/// # Errors
+/// The run could not be made.
+pub fn run(
+    plan: &Plan,
+    chosen: &Chosen,
+    place: &Place,
+    replay: String,
+) -> Result<(Results, Findings), NoVerdict> {
+    let no_verdict =
+        |error: &dyn std::fmt::Display| (format!("{error}; no verdict is given"), NO_VERDICT);
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
+    let scratch = scratch(place.scratch.clone());
+    let (subject, claims) = introduce(&open, &scratch).map_err(|error| no_verdict(&error))?;
+    let started = Started {
+        schema: SCHEMA,
+        suite: env!("CARGO_PKG_VERSION").to_owned(),
+        subject,
+        claims: claims.names().map(str::to_owned).collect(),
+        seed: plan.seed,
+        histories: plan.histories,
+        operations: plan.options.operations_max,
+        replay,
+    };
+    let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
+    let stream = Stream::begin(&place.results, &started).map_err(written)?;
+    let bar = progress::bar(plan.histories + plan.kept.len() as u64, "histories");
+    let ended = |one: &Ended| {
+        stream.write(&Line::History(one.clone()));
+        bar.inc(1);
+    };
+    let findings = run_suite(plan, &open, &scratch, &ended);
+    bar.finish_and_clear();
+    let findings = findings.map_err(|error| no_verdict(&error))?;
+    let file = |fingerprint: &Fingerprint| place.keep.join(file_name(fingerprint));
+    let again = |fingerprint: &Fingerprint| {
+        let file = crate::subjects::quoted(file(fingerprint));
+        format!("herma-conform replay {file}{}", chosen.spelled())
+    };
+    for (fingerprint, failure) in &findings.failures {
+        let comment = format!("{fingerprint}, found in {}", failure.origin);
+        history::file::save(&file(fingerprint), &failure.shrunk.history, &comment)
+            .map_err(|error| (error.to_string(), NO_VERDICT))?;
+    }
+    let results = Results::of(started, &findings, again);
+    results.last_lines().iter().for_each(|line| stream.write(line));
+    stream.end().map_err(written)?;
+    Ok((results, findings))
+}
+
+/// The file that a failing history is kept in.
+fn file_name(fingerprint: &Fingerprint) -> String {
+    let text = format!("{}-{}", fingerprint.rule, fingerprint.sign).to_lowercase();
+    let words: Vec<&str> = text
+        .split(|one: char| !one.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    format!("{}.yaml", words.join("-"))
+}
+
+/// The failing histories of earlier runs, by name.
+///
+/// # Errors
+/// The folder or a file in it cannot be read.
+pub fn kept_histories(folder: &Path) -> Result<Vec<(String, History)>, NoVerdict> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err((format!("cannot read {folder:?}: {error}"), USAGE)),
+    };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    let load = |path: PathBuf| {
+        let history = history::file::load(&path).map_err(|error| (error.to_string(), USAGE))?;
+        Ok((path.display().to_string(), history))
+    };
+    files.into_iter().map(load).collect()
+}
+
+/// The results on their way to a file; the first error is kept for the end.
+struct Stream(Mutex<(File, io::Result<()>)>);
+
+impl Stream {
+    fn begin(path: &Path, started: &Started) -> io::Result<Self> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        let stream = Stream(Mutex::new((File::create(path)?, Ok(()))));
+        stream.write(&Line::Started(started.clone()));
+        Ok(stream)
+    }
+
+    fn write(&self, line: &Line) {
+        let text = serde_json::to_string(line).expect("a line holds only what JSON can say");
+        let mut stream = self.0.lock().expect("no thread panics while it holds this");
+        if stream.1.is_ok() {
+            stream.1 = writeln!(stream.0, "{text}");
+        }
+    }
+
+    fn end(self) -> io::Result<()> {
+        let (mut file, written) = self.0.into_inner().expect("no thread panics while it holds it");
+        written.and_then(|()| file.flush())
+    }
+}

@@ -1,0 +1,127 @@
+//! Which implementation a command is about: the core, a bundled one by its name, or an adapter by
+//! its command.
+
+use crate::commands::{NO_VERDICT, USAGE};
+use crate::hermetic;
+use herma_harness::bundled;
+use herma_harness::protocol::process::Limits;
+use herma_harness::sandbox::Sandbox;
+use herma_harness::shrink;
+use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
+use herma_model::Settings;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The name of the core.
+const CORE: &str = "core";
+/// Executions of a history behind an adapter cost a process each.
+const SHRINK_BUDGET_OF_ADAPTERS: usize = 200;
+
+/// What a command line says of its subject.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct SubjectArguments {
+    /// `core`, or a bundled subject such as hermes-agent@0.19.0 (see `adapters list`)
+    pub subject: Option<String>,
+    /// How an adapter is started
+    #[arg(last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// An implementation that can be opened in any sandbox.
+pub enum Chosen {
+    /// The core, in this process.
+    Core,
+    /// An implementation behind an adapter.
+    Adapter {
+        /// How it is started.
+        start: AdapterCommand,
+        /// How it was named on the command line.
+        spelled: String,
+    },
+}
+
+/// Why there is no subject, and the exit code that says so.
+pub type NoSubject = (String, u8);
+
+impl Chosen {
+    /// The subject that the arguments name.
+    ///
+    /// # Errors
+    /// There is no such subject, or it is not installed.
+    pub fn new(arguments: &SubjectArguments) -> Result<Self, NoSubject> {
+        match (&arguments.subject, &arguments.command[..]) {
+            (Some(name), []) => Chosen::named(name),
+            (None, []) => Ok(Chosen::Core),
+            (Some(name), _) => {
+                Err((format!("either `{name}` or a command is judged, not both"), USAGE))
+            }
+            (None, command) => {
+                let spelled =
+                    format!("-- {}", command.iter().map(quoted).collect::<Vec<_>>().join(" "));
+                let directory = std::env::current_dir()
+                    .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
+                let (command, limits) = (command.to_vec(), Limits::default());
+                Ok(Chosen::Adapter {
+                    start: AdapterCommand { command, directory, limits },
+                    spelled,
+                })
+            }
+        }
+    }
+
+    /// The core or a bundled subject.
+    ///
+    /// # Errors
+    /// As [`Chosen::new`].
+    pub fn named(name: &str) -> Result<Self, NoSubject> {
+        if name == CORE {
+            return Ok(Chosen::Core);
+        }
+        let bundled = bundled::find(name).map_err(|why| (why, USAGE))?;
+        let cache = hermetic::cache();
+        let spelled = bundled.full_name();
+        if !bundled.is_installed(&cache) {
+            let todo = format!("install it by `herma-conform adapters install {spelled}`");
+            return Err((format!("{spelled} is not installed; {todo}"), USAGE));
+        }
+        let start = bundled
+            .command(&cache)
+            .map_err(|error| (format!("{spelled} cannot be started: {error}"), NO_VERDICT))?;
+        Ok(Chosen::Adapter { start, spelled })
+    }
+
+    /// Opens the subject in a sandbox.
+    pub fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
+        match self {
+            Chosen::Core => CoreSubject::boxed(sandbox, settings, seconds),
+            Chosen::Adapter { start, .. } => start.boxed(sandbox, settings, seconds),
+        }
+    }
+
+    /// The subject as it follows other arguments on a command line, with a blank before it; empty
+    /// for the core.
+    pub fn spelled(&self) -> String {
+        match self {
+            Chosen::Core => String::new(),
+            Chosen::Adapter { spelled, .. } => format!(" {spelled}"),
+        }
+    }
+
+    /// How many executions the search for one shortest history may take.
+    pub fn shrink_budget(&self) -> usize {
+        match self {
+            Chosen::Core => shrink::BUDGET_DEFAULT,
+            Chosen::Adapter { .. } => SHRINK_BUDGET_OF_ADAPTERS,
+        }
+    }
+}
+
+/// A word as a shell takes it for itself.
+pub fn quoted(word: impl AsRef<Path>) -> String {
+    let text = word.as_ref().display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=@:".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

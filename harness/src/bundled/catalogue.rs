@@ -1,0 +1,70 @@
+//! The list of bundled subjects.
+
+use super::{Bundled, Packages};
+
+const HERMES: (&str, &str) = ("adapter.py", include_str!("../../adapters/hermes-agent/adapter.py"));
+const HERMES_WHAT: &str = "the checkpoint manager of hermes-agent, driven in-process";
+
+/// Every bundled subject, versions of one in order.
+pub fn catalogue() -> &'static [Bundled] {
+    &[
+        Bundled {
+            name: "hermes-agent",
+            version: "0.13.0",
+            what: HERMES_WHAT,
+            adapter: HERMES,
+            packages: Packages::Python(&[(
+                "hermes-agent==0.13.0",
+                Some("e11a8c57c1f57d9a1319ada006889ecde8ed8179c4f8f57af79c65de0033be11"),
+            )]),
+        },
+        Bundled {
+            name: "hermes-agent",
+            version: "0.16.0",
+            what: HERMES_WHAT,
+            adapter: HERMES,
+            packages: Packages::Python(&[(
+                "hermes-agent==0.16.0",
+                Some("accb5a4a4827b41b3d162d2eb0b5f6db585d942ee23a3678ef21fc94d21c34a2"),
+            )]),
+        },
+        Bundled {
+            name: "hermes-agent",
+            version: "0.19.0",
+            what: HERMES_WHAT,
+            adapter: HERMES,
+            packages: Packages::Python(&[
+                (
+                    "hermes-agent==0.19.0",
+                    Some("bd0bac012aee38a60894781f4597dc29ee7bedb3448540249921f10d3bef327f"),
+                ),
+                // Its files differ by machine, so that no one hash fits.
+                ("PyYAML==6.0.3", None),
+            ]),
+        },
+        Bundled {
+            name: "gemini-cli-core",
+            version: "0.61.0",
+            what: "the GitService of gemini-cli, driven in-process",
+            adapter: ("adapter.mjs", include_str!("../../adapters/gemini-cli-core/adapter.mjs")),
+            packages: Packages::Node("@google/gemini-cli-core@0.61.0"),
+        },
+        Bundled {
+            name: "rewind-ai",
+            version: "1.1.0",
+            what: "snapshots in the project's own repository, driven by its command",
+            adapter: ("adapter.py", include_str!("../../adapters/rewind-ai/adapter.py")),
+            packages: Packages::Python(&[(
+                "rewind-ai==1.1.0",
+                Some("eebf6ceb89aea8f2f0fed4c17ee64642b36b205866b458fa4df057cd4ced5939"),
+            )]),
+        },
+        Bundled {
+            name: "restic",
+            version: "0.14.0",
+            what: "a general snapshot store, the yardstick that is byte-exact",
+            adapter: ("adapter.py", include_str!("../../adapters/restic/adapter.py")),
+            packages: Packages::Debian("restic=0.14.0-1+b5"),
+        },
+    ]
+}

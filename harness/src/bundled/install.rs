@@ -1,0 +1,119 @@
+//! Installing a bundled subject into the cache folder: whole or not at all.
+//!
+//! Everything is fetched into a folder beside the final one, which is renamed when all is there.
+//! No script of a package runs, and nothing outside the cache folder is written.
+
+use super::{Bundled, Packages};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The folder of the packages within a subject's folder.
+pub const PACKAGES: &str = "packages";
+/// Written last.
+pub const DONE: &str = "installed";
+
+/// Why a subject is not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// A program that is needed is not there.
+    #[error("`{0}` is not on this machine; nothing was installed")]
+    NoProgram(&'static str),
+    /// It was there and failed.
+    #[error("`{command}` failed; nothing was installed\n{complaint}")]
+    Failed {
+        /// What was run.
+        command: String,
+        /// What it said.
+        complaint: String,
+    },
+    /// The cache folder cannot be written.
+    #[error("the cache folder cannot be written: {0}")]
+    Cache(#[from] io::Error),
+}
+
+/// Installs a subject below `cache`; one that is there already stays as it is.
+///
+/// # Errors
+/// [`InstallError`]; nothing is there then that was not there before.
+pub fn install(bundled: &Bundled, cache: &Path) -> Result<(), InstallError> {
+    if bundled.is_installed(cache) {
+        return Ok(());
+    }
+    fs::create_dir_all(cache)?;
+    let part = tempfile::Builder::new().prefix("part-").tempdir_in(cache)?;
+    let packages = part.path().join(PACKAGES);
+    fs::create_dir(&packages)?;
+    match bundled.packages {
+        Packages::Python(pinned) => python(pinned, part.path(), &packages)?,
+        Packages::Node(pinned) => node(pinned, part.path(), &packages)?,
+        Packages::Debian(pinned) => debian(pinned, part.path(), &packages)?,
+    }
+    fs::write(part.path().join(DONE), bundled.full_name())?;
+    let folder = bundled.folder(cache);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::rename(part.keep(), folder)?;
+    Ok(())
+}
+
+fn run(program: &'static str, mut command: Command) -> Result<(), InstallError> {
+    let output = match command.stdin(Stdio::null()).output() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(InstallError::NoProgram(program));
+        }
+        output => output?,
+    };
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let complaint = String::from_utf8_lossy(&said).trim().to_owned();
+    Err(InstallError::Failed { command: format!("{command:?}"), complaint })
+}
+
+fn python(
+    pinned: &[(&str, Option<&str>)],
+    part: &Path,
+    packages: &Path,
+) -> Result<(), InstallError> {
+    // Where one package has a hash pip wants one for all of them, so each is asked for alone.
+    for (requirement, hash) in pinned {
+        let list = part.join("requirements.txt");
+        let hash = hash.map_or_else(String::new, |hash| format!(" --hash=sha256:{hash}"));
+        fs::write(&list, format!("{requirement}{hash}\n"))?;
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input"]);
+        pip.args(["--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check"]);
+        pip.arg("--target").arg(packages).arg("--requirement").arg(&list);
+        run("python3", pip)?;
+    }
+    Ok(())
+}
+
+fn node(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallError> {
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"]);
+    npm.args(["--loglevel=error", "--no-update-notifier", "--prefix"]).arg(packages);
+    npm.arg("--cache").arg(part.join("npm-cache")).arg(pinned);
+    run("npm", npm)?;
+    Ok(fs::remove_dir_all(part.join("npm-cache"))?)
+}
+
+fn debian(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallError> {
+    let mut download = Command::new("apt-get");
+    download.args(["download", "--quiet", pinned]).current_dir(part);
+    run("apt-get", download)?;
+    for entry in fs::read_dir(part)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            let mut unpack = Command::new("dpkg-deb");
+            unpack.arg("--extract").arg(&path).arg(packages);
+            run("dpkg-deb", unpack)?;
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Subjects whose adapters come with this suite: real packages, installed from their public
+//! registries at pinned versions into a cache folder.
+//!
+//! The adapters are in the program; nothing of the packages is.
+
+mod catalogue;
+mod install;
+
+pub use catalogue::catalogue;
+pub use install::{InstallError, install};
+
+use crate::protocol::process::Limits;
+use crate::subject::AdapterCommand;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One package at one version, and the adapter that drives it.
+#[derive(Debug)]
+pub struct Bundled {
+    /// What it is called on a command line, without the version.
+    pub name: &'static str,
+    /// The pinned version.
+    pub version: &'static str,
+    /// What it is, in a few words.
+    pub what: &'static str,
+    /// The adapter's file name and text.
+    pub adapter: (&'static str, &'static str),
+    /// Where the package comes from.
+    pub packages: Packages,
+}
+
+/// From which registry, and what.
+#[derive(Debug)]
+pub enum Packages {
+    /// Python packages by `pip`, each pinned; with a hash where one file serves every machine.
+    Python(&'static [(&'static str, Option<&'static str>)]),
+    /// A Node package by `npm`, pinned, whose install scripts do not run.
+    Node(&'static str),
+    /// A Debian package by `apt-get download`, pinned and unpacked; nothing is installed.
+    Debian(&'static str),
+}
+
+impl Bundled {
+    /// `name@version`.
+    pub fn full_name(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+
+    /// The folder below `cache` that the package is installed in.
+    pub fn folder(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("{}-{}", self.name, self.version))
+    }
+
+    /// Whether it is installed.
+    pub fn is_installed(&self, cache: &Path) -> bool {
+        self.folder(cache).join(install::DONE).exists()
+    }
+
+    /// How its adapter is started.
+    ///
+    /// # Errors
+    /// The adapter cannot be written beside the package, or its interpreter cannot be found.
+    pub fn command(&self, cache: &Path) -> io::Result<AdapterCommand> {
+        let folder = self.folder(cache);
+        let adapter = folder.join(self.adapter.0);
+        if fs::read_to_string(&adapter).ok().as_deref() != Some(self.adapter.1) {
+            fs::write(&adapter, self.adapter.1)?;
+        }
+        let packages = folder.join(install::PACKAGES);
+        let mut command: Vec<OsString> = if self.adapter.0.ends_with(".py") {
+            // A shim on the way would cost more than the interpreter itself.
+            vec![interpreter("python3", &["-I", "-c", "import sys; print(sys.executable)"])?]
+        } else {
+            vec![interpreter("node", &["-p", "process.execPath"])?]
+        };
+        if self.adapter.0.ends_with(".py") {
+            command.extend(["-I".into(), "-S".into()]);
+        }
+        command.extend([adapter.into(), self.version.into(), packages.into()]);
+        Ok(AdapterCommand { command, directory: folder, limits: Limits::default() })
+    }
+}
+
+/// Where an interpreter really is, as it says itself.
+fn interpreter(name: &str, arguments: &[&str]) -> io::Result<OsString> {
+    let output = Command::new(name).args(arguments).output().map_err(|error| {
+        io::Error::new(error.kind(), format!("`{name}` cannot be started: {error}"))
+    })?;
+    if !output.status.success() {
+        return Err(io::Error::other(format!("`{name}` does not say where it is")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().into())
+}
+
+/// The bundled subject of that name: with a version, or without one where the newest is meant.
+///
+/// # Errors
+/// There is none; the text says which there are.
+pub fn find(name: &str) -> Result<&'static Bundled, String> {
+    let all = catalogue();
+    let exact = all.iter().find(|one| one.full_name() == name);
+    // They stand in order of their versions.
+    let newest = || all.iter().rev().find(|one| one.name == name);
+    exact.or_else(newest).ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(Bundled::full_name).collect();
+        format!("there is no bundled subject `{name}`; there is `core`, {}", names.join(", "))
+    })
+}

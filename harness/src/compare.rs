@@ -1,0 +1,275 @@
+//! Two implementations, or two versions of one, on the same histories: what they answer and what
+//! they leave on the disk, side by side.
+//!
+//! Neither is judged. Only what both claim is asked of them, so that a difference is one of
+//! behaviour. Ids and wordings are each one's own: ids are compared by when they first appeared,
+//! and messages for people not at all.
+
+use crate::generate::{self, Options};
+use crate::history::History;
+use crate::oracle::word;
+use crate::protocol::claims::Claims;
+use crate::runner::{Asked, Event, RunError, run_watched};
+use crate::sandbox::Scratch;
+use crate::shrink::shorten;
+use crate::subject::NewSubject;
+use herma_model::rules::RuleRef;
+use herma_model::{ByteString, Files, Node};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// The same request answered in two ways.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The rule that the request is mostly about.
+    pub rule: RuleRef,
+    /// The operation, from 0.
+    pub step: usize,
+    /// What was asked.
+    pub request: String,
+    /// What differs, in words that hold no path, id or number.
+    pub sign: String,
+    /// What the first did.
+    pub one: String,
+    /// What the other did.
+    pub other: String,
+}
+
+impl Difference {
+    /// By what the difference is known again in another history.
+    fn is_same(&self, other: &Difference) -> bool {
+        self.rule == other.rule && self.sign == other.sign
+    }
+}
+
+/// A way in which two implementations differ.
+#[derive(Clone, Debug)]
+pub struct Differing {
+    /// How they differ.
+    pub difference: Difference,
+    /// How many histories show it first.
+    pub histories: u64,
+    /// The lowest number of these.
+    pub number: u64,
+    /// The shortest history found.
+    pub history: History,
+}
+
+/// Two implementations and what to ask them.
+pub struct Comparison<'a> {
+    /// The first.
+    pub one: &'a NewSubject<'a>,
+    /// The other.
+    pub other: &'a NewSubject<'a>,
+    /// What both claim.
+    pub claims: Claims,
+    /// Where sandboxes are made.
+    pub scratch: &'a Scratch,
+}
+
+/// What one did at one request, without what its sandbox and its choices have to do with it.
+struct Done {
+    asked: Box<Asked>,
+    request: String,
+    answer: String,
+    /// What is otherwise than at the start.
+    files: BTreeMap<ByteString, Option<Node>>,
+}
+
+impl Comparison<'_> {
+    /// Compares both on drawn histories, `jobs` at a time; `progress` is told after each.
+    ///
+    /// # Errors
+    /// A run that could not be made.
+    pub fn run(
+        &self,
+        options: &Options,
+        seed: u64,
+        histories: u64,
+        jobs: usize,
+        progress: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Differing>, RunError> {
+        let next = AtomicU64::new(0);
+        let found: Mutex<Vec<(u64, History, Difference)>> = Mutex::default();
+        let failed: Mutex<Option<RunError>> = Mutex::default();
+        thread::scope(|scope| {
+            for _ in 0..jobs.max(1) {
+                scope.spawn(|| {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= histories {
+                            break;
+                        }
+                        let history = generate::draw(options, seed, number);
+                        match self.difference(&history) {
+                            Ok(None) => {}
+                            Ok(Some(difference)) => {
+                                let mut found = found.lock().expect("no thread panics here");
+                                found.push((number, history, difference));
+                            }
+                            Err(error) => {
+                                next.store(histories, Ordering::Relaxed);
+                                let mut failed = failed.lock().expect("no thread panics here");
+                                failed.get_or_insert(error);
+                            }
+                        }
+                        progress();
+                    }
+                });
+            }
+        });
+        if let Some(error) = failed.into_inner().expect("no thread panics here") {
+            return Err(error);
+        }
+        let mut found = found.into_inner().expect("no thread panics here");
+        found.sort_by_key(|(number, ..)| *number);
+        Ok(self.grouped(found))
+    }
+
+    fn grouped(&self, found: Vec<(u64, History, Difference)>) -> Vec<Differing> {
+        let mut groups: Vec<Differing> = Vec::new();
+        for (number, history, difference) in found {
+            match groups.iter_mut().find(|group| group.difference.is_same(&difference)) {
+                Some(group) => group.histories += 1,
+                None => groups.push(Differing { difference, histories: 1, number, history }),
+            }
+        }
+        for group in &mut groups {
+            let wanted = group.difference.clone();
+            let fails = |candidate: &History| {
+                let found = self.difference(candidate).ok().flatten();
+                found.filter(|found| found.is_same(&wanted)).map(|found| found.step)
+            };
+            group.history = shorten(&group.history, wanted.step, SHRINK_BUDGET, &fails);
+            if let Ok(Some(difference)) = self.difference(&group.history) {
+                group.difference = difference;
+            }
+        }
+        groups.sort_by_key(|group| group.difference.rule.id);
+        groups
+    }
+
+    /// The first difference that a history shows.
+    ///
+    /// # Errors
+    /// A run that could not be made.
+    pub fn difference(&self, history: &History) -> Result<Option<Difference>, RunError> {
+        let (one, other) = (self.done(self.one, history)?, self.done(self.other, history)?);
+        for (one, other) in one.iter().zip(&other) {
+            if one.request != other.request {
+                // What they are asked depends on what they answered before.
+                return Ok(None);
+            }
+            let (same_answer, same_files) = (one.answer == other.answer, one.files == other.files);
+            if same_answer && same_files {
+                continue;
+            }
+            let words = (word(&one.asked.answer), word(&other.asked.answer));
+            let sign = match words {
+                _ if same_answer => "other files".to_owned(),
+                (one, other) if one == other => format!("{one}, with another content"),
+                (one, other) => format!("{one}, and {other}"),
+            };
+            let shown = |done: &Done, than: &Done| match same_answer {
+                true => files_but(&done.files, &than.files),
+                false => done.answer.clone(),
+            };
+            return Ok(Some(Difference {
+                rule: crate::runner::main_rule(&one.asked.request),
+                step: one.asked.step,
+                request: one.request.clone(),
+                sign,
+                one: shown(one, other),
+                other: shown(other, one),
+            }));
+        }
+        Ok(None)
+    }
+
+    fn done(&self, subject: &NewSubject<'_>, history: &History) -> Result<Vec<Done>, RunError> {
+        let (mut all, mut ids) = (Vec::new(), Vec::new());
+        let (mut place, mut start) = (String::new(), Files::default());
+        let mut watch = |event| match event {
+            Event::Began { root, files } => {
+                place = String::from_utf8_lossy(&root).into_owned();
+                start = files;
+            }
+            Event::Edited(_) => {}
+            Event::Asked(asked) => {
+                let request = comparable(&asked.request, &place, &mut ids);
+                let answer = comparable(&asked.answer, &place, &mut ids);
+                let files = asked.after.as_ref().map(|after| changes(&start, after));
+                let files = files.unwrap_or_default();
+                all.push(Done { asked, request, answer, files });
+            }
+        };
+        run_watched(history, subject, self.scratch, &self.claims, &mut watch)?;
+        Ok(all)
+    }
+}
+
+/// Executions for one shortest history; each is a run of both.
+const SHRINK_BUDGET: usize = 200;
+
+/// What was said, without the sandbox's path and what each implementation chooses for itself.
+fn comparable(said: &impl Serialize, place: &str, ids: &mut Vec<String>) -> String {
+    let mut value = serde_json::to_value(said).unwrap_or_default();
+    without_choices(&mut value, ids);
+    let mut text = value.to_string().replace(place, "");
+    for (number, id) in ids.iter().enumerate() {
+        text = text.replace(id.as_str(), &format!("checkpoint {number}"));
+    }
+    text
+}
+
+fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !["message", "why", "time"].contains(&name.as_str()));
+            for (name, field) in fields {
+                match field {
+                    Value::String(id) if name == "id" || name == "safety" => {
+                        if !ids.contains(id) {
+                            ids.push(id.clone());
+                        }
+                    }
+                    // A target may be the beginning of an id.
+                    Value::String(typed) if name == "target" => {
+                        let begins = |id: &String| typed.len() >= 4 && id.starts_with(&**typed);
+                        if let Some(number) = ids.iter().rposition(begins) {
+                            *typed = format!("{} digits of checkpoint {number}", typed.len());
+                        }
+                    }
+                    other => without_choices(other, ids),
+                }
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|one| without_choices(one, ids)),
+        _ => {}
+    }
+}
+
+/// Every path that is otherwise than at the start.
+fn changes(start: &Files, after: &Files) -> BTreeMap<ByteString, Option<Node>> {
+    let paths = start.iter().chain(after.iter()).map(|(path, _)| path);
+    let changed = paths.filter(|path| start.get(path) != after.get(path));
+    changed.map(|path| (path.clone(), after.get(path).cloned())).collect()
+}
+
+/// The first of the files that others do not have like this.
+fn files_but(
+    files: &BTreeMap<ByteString, Option<Node>>,
+    others: &BTreeMap<ByteString, Option<Node>>,
+) -> String {
+    let paths: BTreeSet<&ByteString> = files.keys().chain(others.keys()).collect();
+    let differing = paths.into_iter().filter(|path| files.get(*path) != others.get(*path));
+    let line = |path: &ByteString| {
+        let node = files.get(path).and_then(Option::as_ref);
+        format!("{path}: {}", crate::oracle::disk::shown(node))
+    };
+    differing.take(3).map(line).collect::<Vec<_>>().join("; ")
+}

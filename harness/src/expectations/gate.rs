@@ -1,0 +1,118 @@
+//! Comparing a run with what is expected of it.
+
+use super::{Entry, Expectations};
+use crate::results::{FailureFound, Results};
+use crate::suite::Verdict;
+use herma_model::rules;
+use std::collections::BTreeSet;
+
+/// What a run says of its expectations, and they of it.
+#[derive(Debug, Default)]
+pub struct Judgement<'a> {
+    /// Failures that are expected.
+    pub expected: Vec<&'a FailureFound>,
+    /// Failures that are not.
+    pub regressions: Vec<&'a FailureFound>,
+    /// Failures that did not show again, which are nobody's verdict.
+    pub unstable: Vec<&'a FailureFound>,
+    /// Why the file needs work, a sentence each.
+    pub needs_work: Vec<String>,
+    /// Why too little ran.
+    pub too_little: Option<String>,
+}
+
+impl Judgement<'_> {
+    /// Whether the gate holds.
+    pub fn holds(&self) -> bool {
+        self.regressions.is_empty() && self.needs_work.is_empty() && self.too_little.is_none()
+    }
+}
+
+/// Compares a whole run of the expectations' own plan with them.
+pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement<'a> {
+    let mut judgement = Judgement::default();
+    let version = &results.started.subject.version;
+    let entries: Vec<&Entry> =
+        expectations.expect.iter().filter(|entry| entry.covers(version)).collect();
+    let shown = |entry: &Entry| {
+        results.failures.iter().any(|failure| failure.fingerprint == entry.fingerprint())
+    };
+    let mut unmatched: Vec<&Entry> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for entry in &entries {
+        let name = entry.fingerprint();
+        if !seen.insert(name.clone()) {
+            judgement.needs_work.push(format!("{name} is listed twice"));
+        } else if rules::catalogue().all(|rule| rule.id != entry.rule) {
+            let nearest = nearest(&entry.rule);
+            judgement
+                .needs_work
+                .push(format!("there is no rule `{}`; did you mean `{nearest}`?", entry.rule));
+        } else if !shown(entry) {
+            unmatched.push(entry);
+        }
+        for (what, text) in [("reason", &entry.reason), ("link", &entry.link)] {
+            if text.trim().is_empty() {
+                judgement.needs_work.push(format!("{name} has no {what}"));
+            }
+        }
+    }
+    for failure in &results.failures {
+        let listed = entries.iter().any(|entry| entry.fingerprint() == failure.fingerprint);
+        let other = unmatched.iter().position(|entry| entry.rule == failure.fingerprint.rule);
+        match (listed, other) {
+            (false, _) if failure.is_unstable() => judgement.unstable.push(failure),
+            (true, _) => judgement.expected.push(failure),
+            (false, Some(index)) => {
+                let entry = unmatched.remove(index);
+                judgement.needs_work.push(format!(
+                    "{} fails otherwise than expected: {}",
+                    entry.fingerprint(),
+                    failure.fingerprint
+                ));
+            }
+            (false, None) => judgement.regressions.push(failure),
+        }
+    }
+    for entry in unmatched {
+        judgement.needs_work.push(stale(entry, results));
+    }
+    if entries.len() > expectations.most {
+        judgement.needs_work.push(format!(
+            "{} failures are expected, and at most {} may be",
+            entries.len(),
+            expectations.most
+        ));
+    }
+    let judged = judged(results);
+    if judged < expectations.judged {
+        let floor = expectations.judged;
+        judgement.too_little = Some(format!("{judged} rules were judged, and {floor} must be"));
+    }
+    judgement
+}
+
+/// How many rules were held or broken.
+pub fn judged(results: &Results) -> usize {
+    let was = |verdict| matches!(verdict, Verdict::Held | Verdict::Broken);
+    results.rules.iter().filter(|rule| was(rule.verdict)).count()
+}
+
+fn stale(entry: &Entry, results: &Results) -> String {
+    let rule = results.rules.iter().find(|rule| rule.id == entry.rule);
+    let name = entry.fingerprint();
+    match rule.map(|rule| rule.verdict) {
+        Some(Verdict::Held) => format!("{name} does not fail any more: remove it"),
+        Some(Verdict::Broken) => format!("{name} does not fail so any more: remove it"),
+        _ => format!("{name} was not reached"),
+    }
+}
+
+/// The rule whose id shares most with `id`.
+fn nearest(id: &str) -> &'static str {
+    let shared = |rule: &str| {
+        let common = rule.bytes().zip(id.bytes()).take_while(|(one, other)| one == other).count();
+        (common, std::cmp::Reverse(rule.len().abs_diff(id.len())))
+    };
+    rules::catalogue().map(|rule| rule.id).max_by_key(|rule| shared(rule)).unwrap_or_default()
+}

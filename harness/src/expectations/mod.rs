@@ -1,0 +1,146 @@
+//! What is known to be wrong with one implementation, and whether a run shows exactly that.
+//!
+//! A file names the run (seed, histories, operations) and every failure it is expected to show,
+//! each with a reason and a link. It is written by `update` and read by `gate`; both work on a
+//! whole run of that plan and on nothing less, since a failure that was not reached is not mended.
+
+mod gate;
+mod update;
+
+pub use gate::{Judgement, judge};
+pub use update::{UpdateRefused, update};
+
+use crate::oracle::{Fingerprint, Kind};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The version of the file.
+pub const SCHEMA: u32 = 1;
+
+/// The expectations of one implementation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    /// The version of the file.
+    pub schema: u32,
+    /// The name that the implementation gives itself.
+    pub subject: String,
+    /// Which histories are drawn.
+    pub seed: u64,
+    /// How many.
+    pub histories: u64,
+    /// The most operations of one history.
+    pub operations: usize,
+    /// How many rules must be judged, held or broken: fewer is too little.
+    pub judged: usize,
+    /// How many failures may be expected at most; it only ever sinks.
+    pub most: usize,
+    /// Every expected failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Entry>,
+}
+
+/// One expected failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The broken rule.
+    pub rule: String,
+    /// How it is broken.
+    pub verdict: Kind,
+    /// What is wrong, as the run words it.
+    pub sign: String,
+    /// The versions of the implementation that this is about.
+    pub versions: semver::VersionReq,
+    /// Why it is expected, in words.
+    pub reason: String,
+    /// Where it is written about.
+    pub link: String,
+}
+
+impl Entry {
+    /// By what the failure is known.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint { rule: self.rule.clone(), verdict: self.verdict, sign: self.sign.clone() }
+    }
+
+    /// Whether the entry is about this version; one that is no version of the usual form is
+    /// covered by every entry.
+    pub fn covers(&self, version: &str) -> bool {
+        semver::Version::parse(version).map_or(true, |version| self.versions.matches(&version))
+    }
+}
+
+/// Why there are no expectations.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpectationsError {
+    /// The file cannot be read or written.
+    #[error("{file}: {source}; nothing was run")]
+    File {
+        /// Which.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not of the form.
+    #[error("{file}: {source}")]
+    Form {
+        /// Which.
+        file: String,
+        /// What is wrong, with the place.
+        source: toml::de::Error,
+    },
+    /// It is of another version.
+    #[error("{file} is of version {found}, and this program reads version {SCHEMA}")]
+    OtherVersion {
+        /// Which.
+        file: String,
+        /// Its version.
+        found: u32,
+    },
+}
+
+impl Expectations {
+    /// Expectations of nothing, for this plan.
+    pub fn none(subject: &str, seed: u64, histories: u64, operations: usize) -> Self {
+        let subject = subject.to_owned();
+        let (schema, expect) = (SCHEMA, Vec::new());
+        Expectations { schema, subject, seed, histories, operations, judged: 0, most: 0, expect }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ExpectationsError`].
+    pub fn load(path: &Path) -> Result<Self, ExpectationsError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ExpectationsError::File { file: file.clone(), source })?;
+        let read: Expectations = toml::from_str(&text)
+            .map_err(|source| ExpectationsError::Form { file: file.clone(), source })?;
+        if read.schema != SCHEMA {
+            return Err(ExpectationsError::OtherVersion { file, found: read.schema });
+        }
+        Ok(read)
+    }
+
+    /// The text of the file.
+    pub fn to_text(&self) -> String {
+        let body = toml::to_string(self).expect("expectations hold only what TOML can say");
+        format!(
+            "# What is known to be wrong with {}. Written by `herma-conform update`, which keeps\n\
+             # the reasons and links of what is still so.\n\n{body}",
+            self.subject
+        )
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// [`ExpectationsError::File`].
+    pub fn save(&self, path: &Path) -> Result<(), ExpectationsError> {
+        let file = path.display().to_string();
+        std::fs::write(path, self.to_text())
+            .map_err(|source| ExpectationsError::File { file, source })
+    }
+}

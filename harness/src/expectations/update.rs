@@ -1,0 +1,93 @@
+//! Writing expectations from a run.
+
+use super::{Entry, Expectations, gate};
+use crate::results::Results;
+use semver::{Comparator, Op, VersionReq};
+
+/// Why expectations are not written.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum UpdateRefused {
+    /// Another plan was run than the one that the file names.
+    #[error("a run of another plan says nothing of what was not reached; nothing was written")]
+    PartialRun,
+    /// Another implementation was run.
+    #[error("{0} was run, and the file is about {1}; nothing was written")]
+    OtherSubject(String, String),
+    /// A failure did not show again.
+    #[error("{0} failed {1} times of {2} when run again; nothing was written")]
+    Flaky(String, usize, usize),
+    /// There are failures that the file does not list.
+    #[error("new failures are only listed with --allow-new; nothing was written:\n{0}")]
+    New(String),
+}
+
+/// The expectations that a run leaves: what does not fail any more is gone, and what is new is
+/// added where `allow_new` says so, with neither reason nor link.
+///
+/// # Errors
+/// [`UpdateRefused`].
+pub fn update(
+    before: &Expectations,
+    results: &Results,
+    allow_new: bool,
+) -> Result<Expectations, UpdateRefused> {
+    let started = &results.started;
+    let plan = (before.seed, before.histories, before.operations);
+    if plan != (started.seed, started.histories, started.operations) {
+        return Err(UpdateRefused::PartialRun);
+    }
+    if before.subject != started.subject.name {
+        let (ran, about) = (started.subject.name.clone(), before.subject.clone());
+        return Err(UpdateRefused::OtherSubject(ran, about));
+    }
+    for failure in &results.failures {
+        // One that did not show again at all is nobody's failure.
+        let sometimes = |(times, of): &(usize, usize)| (1..*of).contains(times);
+        if let Some((times, of)) = failure.reproduced.filter(sometimes) {
+            return Err(UpdateRefused::Flaky(failure.fingerprint.to_string(), times, of));
+        }
+    }
+    let version = &started.subject.version;
+    let of_now = |entry: &&Entry| entry.covers(version);
+    let fails = |entry: &Entry| {
+        results.failures.iter().any(|failure| failure.fingerprint == entry.fingerprint())
+    };
+    // What is about other versions cannot be seen from here.
+    let kept = |entry: &&Entry| !of_now(entry) || fails(entry);
+    let mut expect: Vec<Entry> = before.expect.iter().filter(kept).cloned().collect();
+    let is_new = |one: &&crate::results::FailureFound| {
+        let listed = before.expect.iter().filter(of_now);
+        !listed.into_iter().any(|entry| entry.fingerprint() == one.fingerprint)
+    };
+    let new: Vec<_> =
+        results.failures.iter().filter(is_new).filter(|one| !one.is_unstable()).collect();
+    if !new.is_empty() && !allow_new {
+        let names: Vec<String> = new.iter().map(|one| one.fingerprint.to_string()).collect();
+        return Err(UpdateRefused::New(names.join("\n")));
+    }
+    expect.extend(new.iter().map(|failure| Entry {
+        rule: failure.fingerprint.rule.clone(),
+        verdict: failure.fingerprint.verdict,
+        sign: failure.fingerprint.sign.clone(),
+        versions: exactly(version),
+        reason: String::new(),
+        link: String::new(),
+    }));
+    expect.sort_by_key(Entry::fingerprint);
+    let most = expect.iter().filter(of_now).count();
+    let most = if new.is_empty() { before.most.min(most) } else { most };
+    Ok(Expectations { expect, most, judged: gate::judged(results), ..before.clone() })
+}
+
+/// The requirement of one version; any, where it is of no usual form.
+fn exactly(version: &str) -> VersionReq {
+    let Ok(version) = semver::Version::parse(version) else { return VersionReq::STAR };
+    let comparator = Comparator {
+        op: Op::Exact,
+        major: version.major,
+        minor: Some(version.minor),
+        patch: Some(version.patch),
+        pre: version.pre,
+    };
+    VersionReq { comparators: vec![comparator] }
+}

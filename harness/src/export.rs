@@ -1,0 +1,271 @@
+//! A history as a shell script: it makes the same files, drives the same adapter with the same
+//! requests, prints what is answered, and needs nothing of this suite.
+//!
+//! The history is run once, so that the script has everything concrete. Where the run met an id
+//! that the subject chose, the script takes the one that it meets itself.
+
+use crate::history::History;
+use crate::protocol::VERSION;
+use crate::protocol::check::environment;
+use crate::protocol::claims::Claims;
+use crate::protocol::message::{Control, Envelope, Message, Versions};
+use crate::runner::{Event, FIRST_SECOND, RunError, run_watched};
+use crate::sandbox::{Sandbox, Scratch};
+use crate::subject::AdapterCommand;
+use herma_model::answer::{Answer, TakeOutcome};
+use herma_model::edit::Change;
+use herma_model::{ByteString, Files, Node, Request, Settings};
+use std::cell::RefCell;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Mutex;
+
+const HEAD: &str = r#"#!/usr/bin/env bash
+# Drives an adapter through one history, in a directory of its own. Prints each request and reply,
+# and the project at the end. Written by `herma-conform export`.
+set -u
+ROOT=$(mktemp -d)
+trap 'rm -rf -- "$ROOT"' EXIT
+start() {
+    coproc ADAPTER { cd "$FOLDER" && exec env -i "${ENVIRONMENT[@]}" "${COMMAND[@]}"; }
+    exec {TO}>&"${ADAPTER[1]}" {FROM}<&"${ADAPTER[0]}"
+    # The adapter sees the end of its input once nobody holds the other side any more.
+    eval "exec ${ADAPTER[1]}>&- ${ADAPTER[0]}<&-"
+}
+stop() {
+    exec {TO}>&- {FROM}<&-
+    wait "$ADAPTER_PID" 2>/dev/null
+}
+ask() {
+    printf '> %s\n' "$1"
+    printf '%s\n' "$1" >&"$TO"
+    IFS= read -r REPLY <&"$FROM"
+    printf '< %s\n' "$REPLY"
+}
+field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" <<<"$REPLY"; }
+"#;
+
+/// Runs `history` on the adapter and answers the script that does the same.
+///
+/// # Errors
+/// The run could not be made.
+pub fn script(
+    history: &History,
+    start: &AdapterCommand,
+    scratch: &Scratch,
+) -> Result<String, RunError> {
+    let opened: Mutex<Option<(Vec<u8>, Vec<String>)>> = Mutex::default();
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+        let root = sandbox.root().as_os_str().as_bytes().to_vec();
+        let variables = environment(sandbox)
+            .iter()
+            .filter(|(name, _)| name != "PATH")
+            .map(|(name, value)| {
+                let pair = [name.as_bytes(), b"=", value.as_bytes()].concat();
+                shell(&pair, &root)
+            })
+            .collect();
+        *opened.lock().expect("no thread panics here") = Some((root, variables));
+        start.boxed(sandbox, settings, seconds)
+    };
+    let events = RefCell::new(Vec::new());
+    let mut watch = |event| events.borrow_mut().push(event);
+    let run = run_watched(history, &open, scratch, &Claims::default(), &mut watch)?;
+    let (root, variables) = opened.into_inner().expect("no thread panics here").unwrap_or_default();
+    let command: Vec<String> =
+        start.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();
+    let mut script = Script { text: String::from(HEAD), root, ids: Vec::new(), requests: 0 };
+    script.text.push_str(&format!(
+        "FOLDER={}\nCOMMAND=({})\nENVIRONMENT=(\"PATH=$PATH\" {})\n\n",
+        script.quoted(start.directory.as_os_str().as_bytes()),
+        command.join(" "),
+        variables.join(" ")
+    ));
+    let settings = run.claims.restrict_settings(&history.settings);
+    let mut opened = false;
+    for event in events.into_inner() {
+        match event {
+            Event::Began { files, .. } => script.make_all(&files),
+            Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
+            Event::Asked(asked) => {
+                if !opened || asked.request == Request::Reopen {
+                    script.open(&settings, &run.claims, opened);
+                    opened = true;
+                }
+                script.ask(&asked.request, &asked.answer);
+            }
+        }
+    }
+    script.text.push_str("stop\nfind \"$ROOT/work\" -not -path '*/.git/*' -exec ls -ld {} +\n");
+    for one in &run.divergences {
+        let told =
+            format!("{}\nexpected: {}\nfound: {}", one.rule.id, one.told.expected, one.told.found);
+        let comment = told.lines().map(|line| format!("# {line}\n")).collect::<String>();
+        script.text.push_str(&comment);
+    }
+    Ok(script.text)
+}
+
+struct Script {
+    text: String,
+    root: Vec<u8>,
+    /// Every id that an answer brought, in order; the script's variables are numbered likewise.
+    ids: Vec<String>,
+    requests: u64,
+}
+
+impl Script {
+    fn quoted(&self, bytes: &[u8]) -> String {
+        shell(bytes, &self.root)
+    }
+
+    fn place(&self, path: &ByteString) -> String {
+        format!("\"$ROOT\"/{}", self.quoted(path))
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn make_all(&mut self, files: &Files) {
+        self.line("mkdir -p \"$ROOT\"/home/.hermes/checkpoints");
+        for (path, node) in files.iter() {
+            self.make(path, node);
+        }
+    }
+
+    fn make(&mut self, path: &ByteString, node: &Node) {
+        let place = self.place(path);
+        match node {
+            Node::Directory => self.line(&format!("mkdir -p -- {place}")),
+            Node::Special => self.line(&format!("mkfifo -- {place}")),
+            Node::Link { target } => {
+                let target = self.quoted(target);
+                self.line(&format!("ln -s -- {target} {place}"));
+            }
+            Node::File { content, executable, readable } => {
+                // No word of a shell holds a zero byte, so those are in the format.
+                let parts: Vec<&[u8]> = content.split(|byte| *byte == 0).collect();
+                let format = vec!["%s"; parts.len()].join("\\0");
+                let words: Vec<String> = parts.into_iter().map(|part| self.quoted(part)).collect();
+                self.line(&format!("printf '{format}' {} > {place}", words.join(" ")));
+                if *executable || !*readable {
+                    let mode = if *executable { 0o755 } else { 0o644 };
+                    let mode = if *readable { mode } else { mode & 0o333 };
+                    self.line(&format!("chmod {mode:o} -- {place}"));
+                }
+            }
+        }
+    }
+
+    fn change(&mut self, change: &Change) {
+        match change {
+            Change::Remove(path) => {
+                let place = self.place(path);
+                self.line(&format!("rm -rf -- {place}"));
+            }
+            Change::Make(path, node) => self.make(path, node),
+            Change::SetReadable(path, readable) => {
+                let (place, sign) = (self.place(path), if *readable { '+' } else { '-' });
+                self.line(&format!("chmod u{sign}r -- {place}"));
+            }
+            Change::Rename(from, to) => {
+                let (from, to) = (self.place(from), self.place(to));
+                self.line(&format!("mv -T -- {from} {to}"));
+            }
+        }
+    }
+
+    fn open(&mut self, settings: &Settings, claims: &Claims, again: bool) {
+        if again {
+            self.say(&Message::Control(Control::Close));
+            self.line("stop");
+        }
+        self.line("start");
+        let inside = |path: &[u8]| ByteString([&self.root[..], b"/", path].concat());
+        let protocol = Versions { min: VERSION, max: VERSION };
+        let open = Control::Open {
+            store: inside(b"home/.hermes/checkpoints"),
+            home: inside(b"home"),
+            current_directory: inside(b"work"),
+            settings: settings.clone(),
+        };
+        self.say(&Message::Control(Control::Hello { protocol }));
+        self.say(&Message::Control(open));
+        if claims.has("test.clock") {
+            self.say(&Message::Request(Request::SetClock { seconds: FIRST_SECOND }));
+        }
+    }
+
+    fn ask(&mut self, request: &Request, answer: &Answer) {
+        if *request == Request::Reopen {
+            return;
+        }
+        self.say(&Message::Request(request.clone()));
+        let (field, id) = match answer {
+            Answer::Taken { outcome: TakeOutcome::Created { id }, .. } => ("id", id),
+            Answer::Restored(restored) => match &restored.safety {
+                Some(id) => ("safety", id),
+                None => return,
+            },
+            _ => return,
+        };
+        self.ids.push(id.clone());
+        let number = self.ids.len();
+        self.line(&format!("ID{number}=$(field {field})"));
+    }
+
+    fn say(&mut self, message: &Message) {
+        self.requests += 1;
+        let envelope = Envelope { id: self.requests, message };
+        let mut value = serde_json::to_value(&envelope).unwrap_or_default();
+        let target = value.get("target").and_then(|target| target.as_str()).map(str::to_owned);
+        // Where a target is an id or begins one, the script has its own.
+        let known = target.as_ref().and_then(|target| {
+            let begins = |id: &&String| target.len() >= 4 && id.starts_with(target.as_str());
+            let at = self.ids.iter().rposition(|id| begins(&id))?;
+            Some((at + 1, target.len()))
+        });
+        if known.is_some() {
+            value["target"] = "HERMA_TARGET".into();
+        }
+        let mut word = self.quoted(value.to_string().as_bytes());
+        if let Some((number, digits)) = known {
+            let cut = format!("'\"${{ID{number}:0:{digits}}}\"$'");
+            word = word.replace("HERMA_TARGET", &cut);
+        }
+        self.line(&format!("ask {word}"));
+    }
+}
+
+/// The bytes as one word of bash; the sandbox's path as the script's own.
+fn shell(bytes: &[u8], root: &[u8]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = bytes;
+    loop {
+        let at = rest.windows(root.len().max(1)).position(|window| window == root);
+        let plain = &rest[..at.unwrap_or(rest.len())];
+        parts.push(format!("$'{}'", escaped(plain)));
+        match at {
+            Some(at) => rest = &rest[at + root.len()..],
+            None => break,
+        }
+    }
+    parts.join("\"$ROOT\"")
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        match byte {
+            b'\n' => text.push_str("\\n"),
+            b'\'' | b'\\' => {
+                text.push('\\');
+                text.push(char::from(*byte));
+            }
+            b' '..=b'~' => text.push(char::from(*byte)),
+            other => text.push_str(&format!("\\x{other:02x}")),
+        }
+    }
+    text
+}

@@ -1,0 +1,132 @@
+//! What of a history is put to an implementation that does not claim everything.
+//!
+//! What comes closest among what is claimed stands in an operation's place; where nothing does,
+//! the operation is left out. That is never a verdict, and never changes what a claim is judged by.
+
+use super::claims::Claims;
+use crate::history::{Operation, Target, concrete};
+use herma_model::{ByteString, Edit, World};
+
+/// The directories that are projects from the start.
+const PROJECTS: [&[u8]; 2] = [b"work/alpha", b"work/beta"];
+
+/// What is asked for in the place of one operation, in this state of the world.
+pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<Operation> {
+    let kept = match operation {
+        Operation::ProjectOf { .. } => claims.has("project_of"),
+        Operation::Ensure { .. } => claims.has("ensure_checkpoint"),
+        Operation::Diff { .. } => claims.has("diff"),
+        Operation::RestoreFile { .. } => claims.has("restore.file"),
+        Operation::RestoreEach { .. } => claims.has("restore.exact"),
+        Operation::Advance { .. } => claims.has("test.clock"),
+        Operation::Edit(edit) => is_offered(claims, edit),
+        _ => true,
+    };
+    if !kept {
+        return Vec::new();
+    }
+    let mut operation = operation.clone();
+    if let Some(dir) = dir_of(&mut operation) {
+        match directory(claims, dir, world) {
+            Some(spelled) => *dir = spelled,
+            None => return Vec::new(),
+        }
+    }
+    if let Some(target) = target_of(&mut operation)
+        && !restrict_target(claims, target)
+    {
+        return Vec::new();
+    }
+    match operation {
+        // Who cannot be asked by hand takes one in a turn of its own.
+        Operation::Checkpoint { dir, reason } if !claims.has("checkpoint") => {
+            let ensured = claims.has("ensure_checkpoint");
+            let own = ensured.then_some(Operation::Ensure { dir, reason });
+            own.map_or(Vec::new(), |ensure| vec![Operation::NewTurn, ensure])
+        }
+        Operation::Restore { dir, target, exact, force } => vec![Operation::Restore {
+            dir,
+            target,
+            // Who always removes what was created since can be asked for nothing else.
+            exact: claims.has("restore.exact") && (exact || !claims.has("restore.leaves_new")),
+            force: force && claims.has("restore.force"),
+        }],
+        operation => vec![operation],
+    }
+}
+
+/// Whether an edit leaves the subject what it may count on.
+fn is_offered(claims: &Claims, edit: &Edit) -> bool {
+    let in_repository = |path: &ByteString| {
+        let names_one = path.split(|byte| *byte == b'/').any(|name| name == b".git");
+        // A project that goes takes its repository with it.
+        names_one || path.split(|byte| *byte == b'/').count() < 3
+    };
+    let paths: Vec<&ByteString> = match edit {
+        Edit::MakeSpecial { .. } if !claims.has("files.special") => return false,
+        Edit::SetReadable { .. } if !claims.has("files.unreadable") => return false,
+        Edit::Rename { from, to } => vec![from, to],
+        Edit::Write { path, .. }
+        | Edit::Remove { path }
+        | Edit::MakeDirectory { path }
+        | Edit::Link { path, .. }
+        | Edit::MakeSpecial { path }
+        | Edit::SetReadable { path, .. } => vec![path],
+    };
+    !claims.needs_repository() || !paths.into_iter().any(in_repository)
+}
+
+fn dir_of(operation: &mut Operation) -> Option<&mut ByteString> {
+    match operation {
+        Operation::Ensure { dir, .. }
+        | Operation::Checkpoint { dir, .. }
+        | Operation::List { dir }
+        | Operation::Diff { dir, .. }
+        | Operation::Restore { dir, .. }
+        | Operation::RestoreEach { dir }
+        | Operation::RestoreFile { dir, .. } => Some(dir),
+        _ => None,
+    }
+}
+
+fn target_of(operation: &mut Operation) -> Option<&mut Target> {
+    match operation {
+        Operation::Diff { target, .. }
+        | Operation::Restore { target, .. }
+        | Operation::RestoreFile { target, .. } => Some(target),
+        _ => None,
+    }
+}
+
+/// The directory as the subject may be told it; none where it may not be asked about it.
+fn directory(claims: &Claims, dir: &ByteString, world: &World) -> Option<ByteString> {
+    let canonical = world.canonical(&concrete::typed(dir, world));
+    if !claims.has("scope.refusals")
+        && !canonical.as_ref().is_some_and(|path| world.may_be_project(path))
+    {
+        return None;
+    }
+    if !claims.has("project.any_directory")
+        && !canonical.as_ref().is_some_and(|path| PROJECTS.contains(&&path[..]))
+    {
+        return None;
+    }
+    if claims.has("project.spellings") { Some(dir.clone()) } else { canonical }
+}
+
+/// Spells a target as the subject may be told it; answers whether it may at all.
+fn restrict_target(claims: &Claims, target: &mut Target) -> bool {
+    if let Target::Id { digits, .. } = target
+        && !claims.has("target.short")
+    {
+        *digits = usize::MAX;
+    }
+    match target {
+        Target::Number(_) => claims.has("target.number"),
+        // What could be digits of an id or a number means something else to everyone.
+        Target::Text(text) if !(claims.has("target.number") && claims.has("target.short")) => {
+            text.is_empty() || !text.iter().all(u8::is_ascii_hexdigit)
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,181 @@
+//! The JSON Schema of the protocol, generated from the types that speak it.
+//!
+//! A line to the adapter is described as this runner writes it, and a line from it as this runner
+//! reads it: what is always sent is required, and what may be left out of a reply is not.
+
+use super::VERSION;
+use super::message::{Envelope, Hello, Reply};
+use super::translate::{Checkpoints, Diffed, Project, Taken};
+use herma_model::answer::Restored;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// Describes what stands under `ok`.
+type Answer = fn(&mut SchemaGenerator) -> Schema;
+
+/// Every operation, and what a reply to it holds. `x_no_such_operation` is left out: it is only
+/// ever refused.
+const ANSWERS: [(&str, Answer); 13] = [
+    ("hello", SchemaGenerator::subschema_for::<Hello>),
+    ("open", done),
+    ("close", done),
+    ("new_turn", done),
+    ("reopen", done),
+    ("test.clock", done),
+    ("project_of", SchemaGenerator::subschema_for::<Project>),
+    ("ensure_checkpoint", SchemaGenerator::subschema_for::<Taken>),
+    ("checkpoint", SchemaGenerator::subschema_for::<Taken>),
+    ("list", SchemaGenerator::subschema_for::<Checkpoints>),
+    ("diff", SchemaGenerator::subschema_for::<Diffed>),
+    ("restore", SchemaGenerator::subschema_for::<Restored>),
+    ("restore_file", SchemaGenerator::subschema_for::<Restored>),
+];
+
+/// The schema as a JSON document.
+pub fn text() -> String {
+    serde_json::to_string_pretty(&document()).expect("a JSON value always serializes") + "\n"
+}
+
+fn document() -> Value {
+    let settings = || SchemaSettings::draft2020_12().with_transform(RecursiveTransform(allow_more));
+    let mut asked = settings().for_serialize().into_generator();
+    let mut answered = settings().for_deserialize().into_generator();
+    let request = asked.subschema_for::<Envelope<'_>>();
+    let reply = answered.subschema_for::<Reply>();
+    let answers: Map<String, Value> = ANSWERS
+        .iter()
+        .map(|(op, answer)| ((*op).to_owned(), answer(&mut answered).to_value()))
+        .collect();
+    let mut definitions = asked.take_definitions(true);
+    // Both directions write a byte string alike; nothing else is in both.
+    definitions.extend(answered.take_definitions(true));
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": format!("Herma adapter protocol, version {VERSION}"),
+        "description": "One line of the protocol, either way. `x-answers` says for each operation \
+                        what stands under `ok` in the reply to it. Fields that are not described \
+                        are ignored; an operation that is not is answered `unsupported`.",
+        "oneOf": [request, reply],
+        "x-answers": answers,
+        "$defs": definitions,
+    })
+}
+
+/// Adds to the schema of a reply what its type cannot say: it either answers or refuses.
+pub(super) fn answers_or_refuses(reply: &mut Schema) {
+    let either = |one: &str, other: &str| {
+        json!({
+            "properties": { (one): { "not": { "type": "null" } }, (other): { "type": "null" } },
+            "required": [one],
+        })
+    };
+    reply.insert("oneOf".into(), json!([either("ok", "err"), either("err", "ok")]));
+}
+
+/// A file refuses fields that it does not know; the protocol ignores them.
+fn allow_more(schema: &mut Schema) {
+    if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
+        schema.remove("additionalProperties");
+    }
+}
+
+fn done(generator: &mut SchemaGenerator) -> Schema {
+    let nothing = json!({ "type": "object", "description": "Nothing to say." });
+    generator.definitions_mut().insert("DoneAnswer".into(), nothing);
+    Schema::new_ref("#/$defs/DoneAnswer".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use herma_model::{Code, Request};
+    use serde::de::DeserializeOwned;
+    use std::collections::BTreeSet;
+
+    fn schema() -> Value {
+        serde_json::from_str(&text()).unwrap()
+    }
+
+    /// Every value that stands under `key`, however deep.
+    fn all<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| all(item, key, found)),
+            Value::Object(fields) => {
+                found.extend(fields.get(key));
+                fields.values().for_each(|field| all(field, key, found));
+            }
+            _ => {}
+        }
+    }
+
+    fn words<'a>(value: &'a Value, key: &str) -> BTreeSet<&'a str> {
+        let mut found = Vec::new();
+        all(value, key, &mut found);
+        found.into_iter().filter_map(Value::as_str).collect()
+    }
+
+    /// The operations of the lines to the adapter.
+    fn operations(schema: &Value) -> BTreeSet<&str> {
+        let mut found = Vec::new();
+        all(schema, "op", &mut found);
+        found.into_iter().filter_map(|op| op["const"].as_str()).collect()
+    }
+
+    /// The variants of a type by the names that serde itself tells, so that none is forgotten.
+    fn variants<T: DeserializeOwned>(unknown: Value) -> Vec<String> {
+        let error = serde_json::from_value::<T>(unknown).err().unwrap().to_string();
+        let (_, names) = error.split_once("expected one of ").unwrap();
+        names.split(", ").map(|name| name.trim_matches('`').to_owned()).collect()
+    }
+
+    #[test]
+    fn every_operation_is_described_and_has_an_answer() {
+        let schema = schema();
+        let mut described = operations(&schema);
+        let requests = variants::<Request>(json!({ "op": "?" }));
+        assert!(requests.len() >= 10 && requests.iter().all(|op| described.contains(&op[..])));
+        assert!(described.remove("x_no_such_operation"));
+        let answers = schema["x-answers"].as_object().unwrap();
+        assert_eq!(answers.keys().map(String::as_str).collect::<BTreeSet<_>>(), described);
+    }
+
+    #[test]
+    fn every_error_code_is_described() {
+        let schema = schema();
+        let described = words(&schema["$defs"]["Code"], "const");
+        let codes = variants::<Code>(json!("?"));
+        assert!(codes.len() >= 20);
+        assert_eq!(codes.iter().map(String::as_str).collect::<BTreeSet<_>>(), described);
+        assert!(words(&schema["$defs"]["Unsupported"], "const").contains("unsupported"));
+    }
+
+    #[test]
+    fn what_is_referred_to_is_defined_under_its_name() {
+        let schema = schema();
+        for reference in words(&schema, "$ref") {
+            let place = reference.strip_prefix('#').unwrap();
+            assert!(schema.pointer(place).is_some(), "{reference}");
+        }
+        for name in ["Hello", "Take", "List", "Diff", "Restore", "Project", "Done"] {
+            assert!(schema["$defs"][format!("{name}Answer")].is_object(), "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_allowed_and_the_text_is_always_the_same() {
+        assert!(!text().contains("additionalProperties\": false"));
+        assert!(!text().contains("unevaluatedProperties"));
+        assert!(text().ends_with("}\n"));
+        assert_eq!(text(), text());
+    }
+
+    #[test]
+    fn a_reply_answers_or_refuses() {
+        let schema = schema();
+        let either = schema["$defs"]["ReplyLine"]["oneOf"].as_array().unwrap();
+        assert_eq!(either[0]["required"], json!(["ok"]));
+        assert_eq!(either[1]["required"], json!(["err"]));
+    }
+}

@@ -1,0 +1,182 @@
+//! The results for GitHub: annotations on the command's output, and a step summary in Markdown.
+
+use super::{FailureFound, Results};
+use crate::expectations::Judgement;
+use crate::suite::Verdict;
+
+/// Every failure as an annotation.
+pub fn annotations(results: &Results) -> String {
+    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
+    failures.map(annotation).collect()
+}
+
+/// What is not as expected as annotations, on the file of expectations where it is about that.
+pub fn gate_annotations(judgement: &Judgement<'_>, file: &str) -> String {
+    let regressions = judgement.regressions.iter().map(|one| annotation(one));
+    let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
+    let on_file = sentences.map(|sentence| command("file", file, sentence));
+    regressions.chain(on_file).collect()
+}
+
+fn annotation(one: &FailureFound) -> String {
+    let message = format!(
+        "{}: expected {}, found {}\n{}\nreplay: {}",
+        one.fingerprint.sign, one.expected, one.found, one.statement, one.replay
+    );
+    command("title", &one.fingerprint.rule, &message)
+}
+
+/// A line that the runner of a workflow takes for an annotation.
+fn command(property: &str, value: &str, message: &str) -> String {
+    let value = escaped(value).replace(':', "%3A").replace(',', "%2C");
+    format!("::error {property}={value}::{}\n", escaped(message))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The summary of a step, in Markdown.
+pub fn summary(results: &Results) -> String {
+    let (started, finished) = (&results.started, &results.finished);
+    let (name, version) = (plain(&started.subject.name), plain(&started.subject.version));
+    format!(
+        "## {name} {version}\n\n{} {} histories with {} operations ran in {:.1} s, with seed \
+         {}.\n\n{}| Verdict | Rules |\n| --- | ---: |\n{}\nThe same again: {}\n",
+        in_a_word(results),
+        finished.histories,
+        finished.operations,
+        finished.seconds,
+        started.seed,
+        broken(results),
+        verdicts(results),
+        code(&started.replay),
+    )
+}
+
+fn in_a_word(results: &Results) -> String {
+    let count = |verdict| results.rules.iter().filter(|rule| rule.verdict == verdict).count();
+    let (held, broken) = (count(Verdict::Held), count(Verdict::Broken));
+    let judged = held + broken;
+    match broken {
+        0 => format!("None of the {judged} rules that were judged is broken."),
+        1 => format!("**1 rule is broken** of the {judged} that were judged."),
+        _ => format!("**{broken} rules are broken** of the {judged} that were judged."),
+    }
+}
+
+/// The table of failures; nothing where there are none.
+fn broken(results: &Results) -> String {
+    let row = |one: &FailureFound| {
+        let again = one.reproduced.map_or("known".into(), |(times, of)| format!("{times} of {of}"));
+        let (rule, sign) = (plain(&one.fingerprint.rule), plain(&one.fingerprint.sign));
+        let verdict = plain(&one.fingerprint.verdict.to_string());
+        format!("| {rule} | {verdict} | {sign} | {} | {again} |\n", one.histories)
+    };
+    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
+    let rows: String = failures.map(row).collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    format!(
+        "| Broken rule | Verdict | Sign | Histories | Reproduced |\n\
+         | --- | --- | --- | ---: | ---: |\n{rows}\n"
+    )
+}
+
+fn verdicts(results: &Results) -> String {
+    let rules = results.finished.rules.iter();
+    rules.map(|(verdict, count)| format!("| {} | {count} |\n", word(*verdict))).collect()
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held => "held",
+        Verdict::Broken => "broken",
+        Verdict::NotExercised => "not exercised",
+        Verdict::NotApplicable => "not applicable",
+        Verdict::NotModelled => "not yet modelled",
+    }
+}
+
+/// Text on one line that Markdown shows as it stands, also in the cell of a table.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for one in text.chars() {
+        if "\\`*_~[]<>&|".contains(one) {
+            plain.push('\\');
+        }
+        plain.push(if one.is_control() { ' ' } else { one });
+    }
+    plain
+}
+
+/// A span of code, fenced by more backticks than `text` has in a row.
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
+    let longest = text.split(|one| one != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::junit::tests::results;
+
+    #[test]
+    fn an_annotation_is_one_line_whatever_was_found() {
+        let results = results("100% odd", "a\r\n::error::b, c");
+        assert_eq!(
+            annotations(&results),
+            "::error title=list/at-most::100%25 odd: expected two, found a%0D%0A::error::b, c\
+             %0AIt lists few.%0Areplay: herma-conform replay a.yaml\n"
+        );
+    }
+
+    #[test]
+    fn a_gate_annotates_what_is_not_expected_and_the_file() {
+        let results = results("odd", "three");
+        let judgement = Judgement {
+            regressions: results.failures.iter().collect(),
+            needs_work: vec!["50% are\nstale".into()],
+            too_little: Some("1 rule was judged, and 2 must be".into()),
+            ..Judgement::default()
+        };
+        let text = gate_annotations(&judgement, "a:b,c%.toml");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("::error title=list/at-most::odd: expected two, found three"));
+        assert_eq!(lines[1], "::error file=a%3Ab%2Cc%25.toml::50%25 are%0Astale");
+        assert_eq!(lines[2], "::error file=a%3Ab%2Cc%25.toml::1 rule was judged, and 2 must be");
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn a_summary_has_the_broken_rules_and_the_counts() {
+        let text = summary(&results("a | b\n\\| <c>", "three"));
+        assert!(text.starts_with("## a \\& b 1.2.3\n\n**1 rule is broken** of the 2 that"));
+        assert!(text.contains(
+            "| list/at-most | wrong\\_reason | a \\| b \\\\\\| \\<c\\> | 2 | 2 of 3 |\n\n"
+        ));
+        assert!(text.contains("| not applicable | 1 |\n"));
+        assert!(text.ends_with("The same again: `herma-conform run --seed 7`\n"));
+    }
+
+    #[test]
+    fn a_summary_of_no_failure_has_no_table_of_them() {
+        let mut results = results("odd", "three");
+        results.failures.clear();
+        results.rules.retain(|rule| rule.verdict != Verdict::Broken);
+        let text = summary(&results);
+        assert!(text.contains("None of the 1 rules that were judged is broken."), "{text}");
+        assert!(!text.contains("Reproduced"));
+    }
+
+    #[test]
+    fn a_span_of_code_holds_backticks() {
+        assert_eq!(code("a"), "`a`");
+        assert_eq!(code("a `b``c"), "```a `b``c```");
+        assert_eq!(code("`a`"), "`` `a` ``");
+    }
+}

@@ -1,0 +1,284 @@
+//! What a run showed, as a stream of lines that is written while it runs and read back by every
+//! report.
+//!
+//! One JSON object on a line: what was started, each history, each failure, each rule, and the end.
+//! A stream without an end is of a run that was cut short, and no report calls that a result.
+//! [`text`], [`junit`] and [`github`] are functions of the stream alone.
+
+pub mod github;
+pub mod junit;
+pub mod text;
+
+use crate::hints;
+use crate::history::History;
+use crate::oracle::Fingerprint;
+use crate::subject::Identity;
+use crate::suite::{Ended, Failure, Findings, Verdict};
+use herma_model::rules;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the lines.
+pub const SCHEMA: u32 = 1;
+
+/// One line of the stream.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Line {
+    /// The first line.
+    Started(Started),
+    /// A history ended.
+    History(Ended),
+    /// One way in which a rule is broken.
+    Failure(Box<FailureFound>),
+    /// What became of a rule.
+    Rule(RuleJudged),
+    /// The last line.
+    Finished(Finished),
+}
+
+/// What is run, on whom.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The version of the lines.
+    pub schema: u32,
+    /// The version of this suite.
+    pub suite: String,
+    /// Who is judged.
+    pub subject: Identity,
+    /// What it claims.
+    pub claims: Vec<String>,
+    /// Which histories are drawn.
+    pub seed: u64,
+    /// How many are drawn.
+    pub histories: u64,
+    /// The most operations of one history.
+    pub operations: usize,
+    /// The command that runs the same again.
+    pub replay: String,
+}
+
+/// One way in which a rule is broken, with the shortest history that shows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FailureFound {
+    /// By what it is known again.
+    #[serde(flatten)]
+    pub fingerprint: Fingerprint,
+    /// The rule in words.
+    pub statement: String,
+    /// Where the rule comes from.
+    pub source: String,
+    /// Who found it.
+    pub judge: String,
+    /// The operation of the shortest history that shows it, from 1.
+    pub operation: usize,
+    /// What the model allows.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+    /// Every path that differs, `-` as expected and `+` as found.
+    pub tree: Vec<String>,
+    /// The usual cause.
+    pub hint: Option<String>,
+    /// The first history that failed so.
+    pub origin: String,
+    /// How many histories failed so.
+    pub histories: u64,
+    /// How many executions it took to shorten it.
+    pub executions: usize,
+    /// How many of the runs that were made again failed again, and how many those were.
+    pub reproduced: Option<(usize, usize)>,
+    /// The shortest history found.
+    pub history: History,
+    /// The command that shows it again.
+    pub replay: String,
+}
+
+impl FailureFound {
+    /// Whether it did not show again even once: then it is nobody's verdict.
+    pub fn is_unstable(&self) -> bool {
+        self.reproduced.is_some_and(|(times, _)| times == 0)
+    }
+}
+
+/// What became of a rule.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RuleJudged {
+    /// The rule.
+    pub id: String,
+    /// Its tier.
+    pub tier: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Comparisons made for it.
+    pub checks: u64,
+    /// The claim without which it cannot be judged.
+    pub lacking: Option<String>,
+}
+
+/// The figures of the whole run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Finished {
+    /// Histories run.
+    pub histories: u64,
+    /// Operations applied.
+    pub operations: u64,
+    /// Time spent running histories, without the search for short ones.
+    pub seconds: f64,
+    /// How many histories ran at the same time.
+    pub jobs: usize,
+    /// How many rules there are of each verdict.
+    pub rules: BTreeMap<Verdict, usize>,
+}
+
+impl Finished {
+    /// Operations per second of one core.
+    pub fn operations_per_second_and_core(&self) -> f64 {
+        self.operations as f64 / self.seconds.max(1e-9) / self.jobs.max(1) as f64
+    }
+}
+
+/// Why a stream is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// A line is not of the form.
+    #[error("line {line} is no line of a result: {source}")]
+    Line {
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// It begins otherwise.
+    #[error("the results do not begin with what was started")]
+    NoStart,
+    /// It does not end.
+    #[error("the results have no end: the run was cut short, and nothing is said of it")]
+    NoEnd,
+    /// It is of another version.
+    #[error("the results are of version {0}, and this program reads version {SCHEMA}")]
+    OtherVersion(u32),
+}
+
+/// A whole stream.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What was run, on whom.
+    pub started: Started,
+    /// Every way in which a rule is broken.
+    pub failures: Vec<FailureFound>,
+    /// Every rule.
+    pub rules: Vec<RuleJudged>,
+    /// The figures.
+    pub finished: Finished,
+}
+
+impl Results {
+    /// Reads a stream.
+    ///
+    /// # Errors
+    /// A stream that is none, or that has no end.
+    pub fn read(text: &str) -> Result<Self, ResultsError> {
+        let mut lines = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let read = serde_json::from_str(line);
+            lines.push(read.map_err(|source| ResultsError::Line { line: index + 1, source })?);
+        }
+        let mut lines = lines.into_iter();
+        let started = match lines.next() {
+            Some(Line::Started(started)) if started.schema == SCHEMA => started,
+            Some(Line::Started(started)) => {
+                return Err(ResultsError::OtherVersion(started.schema));
+            }
+            _ => return Err(ResultsError::NoStart),
+        };
+        let (mut failures, mut rules, mut finished) = (Vec::new(), Vec::new(), None);
+        for line in lines {
+            match line {
+                Line::Started(_) => return Err(ResultsError::NoStart),
+                Line::History(_) => {}
+                Line::Failure(failure) => failures.push(*failure),
+                Line::Rule(rule) => rules.push(rule),
+                Line::Finished(end) => finished = Some(end),
+            }
+        }
+        let finished = finished.ok_or(ResultsError::NoEnd)?;
+        Ok(Results { started, failures, rules, finished })
+    }
+
+    /// What was found, with `replay` for the command that shows a failure again.
+    pub fn of(
+        started: Started,
+        findings: &Findings,
+        replay: impl Fn(&Fingerprint) -> String,
+    ) -> Self {
+        let failures = findings
+            .failures
+            .iter()
+            .map(|(fingerprint, failure)| found(fingerprint, failure, replay(fingerprint)))
+            .collect();
+        let rules: Vec<RuleJudged> = rules::catalogue()
+            .map(|rule| RuleJudged {
+                id: rule.id.to_owned(),
+                tier: rule.tier.to_string(),
+                verdict: findings.verdict(rule),
+                checks: findings.checks.get(rule.id).copied().unwrap_or_default(),
+                lacking: findings.claims.lacking(rule).map(str::to_owned),
+            })
+            .collect();
+        let mut by_verdict = BTreeMap::new();
+        for rule in &rules {
+            *by_verdict.entry(rule.verdict).or_default() += 1;
+        }
+        let finished = Finished {
+            histories: findings.histories,
+            operations: findings.operations,
+            seconds: findings.elapsed.as_secs_f64(),
+            jobs: findings.jobs,
+            rules: by_verdict,
+        };
+        Results { started, failures, rules, finished }
+    }
+
+    /// The lines after those that were written while it ran.
+    pub fn last_lines(&self) -> Vec<Line> {
+        let failures = self.failures.iter().cloned().map(|one| Line::Failure(Box::new(one)));
+        let rules = self.rules.iter().cloned().map(Line::Rule);
+        let finished = std::iter::once(Line::Finished(self.finished.clone()));
+        failures.chain(rules).chain(finished).collect()
+    }
+
+    /// The failures of one cause together: by rule, those that most histories show first.
+    pub fn by_rule(&self) -> Vec<(&RuleJudged, Vec<&FailureFound>)> {
+        let of = |rule: &RuleJudged| {
+            let failures = self.failures.iter();
+            let mut own: Vec<_> = failures.filter(|one| one.fingerprint.rule == rule.id).collect();
+            own.sort_by_key(|one| std::cmp::Reverse(one.histories));
+            own
+        };
+        let all = self.rules.iter().map(|rule| (rule, of(rule)));
+        all.filter(|(_, failures)| !failures.is_empty()).collect()
+    }
+}
+
+fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> FailureFound {
+    let divergence = &failure.shrunk.divergence;
+    let again = failure.reproduced.map(|times| (times, crate::suite::REPRODUCTIONS));
+    FailureFound {
+        fingerprint: fingerprint.clone(),
+        statement: divergence.rule.statement.to_owned(),
+        source: divergence.rule.source.to_owned(),
+        judge: divergence.judge.to_string(),
+        operation: divergence.step + 1,
+        expected: divergence.told.expected.clone(),
+        found: divergence.told.found.clone(),
+        tree: divergence.told.tree.clone(),
+        hint: hints::hint(divergence.rule).map(str::to_owned),
+        origin: failure.origin.clone(),
+        histories: failure.histories,
+        executions: failure.shrunk.executions,
+        reproduced: again,
+        history: failure.shrunk.history.clone(),
+        replay,
+    }
+}

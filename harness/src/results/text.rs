@@ -1,0 +1,147 @@
+//! The results as a person reads them on a terminal: each failure, a verdict for every rule, the
+//! figures.
+
+use super::{FailureFound, Results};
+use crate::expectations::Judgement;
+use crate::history::file::to_yaml;
+use crate::suite::Verdict;
+use serde_json::json;
+
+/// A failure with the history that shows it.
+pub fn failure(one: &FailureFound) -> String {
+    let mut text = format!(
+        "{}: {}\n  source:   {}\n  judged by {}, at operation {}: {}\n  expected: {}\n  found:    {}\n",
+        one.fingerprint.rule,
+        one.statement,
+        one.source,
+        one.judge,
+        one.operation,
+        one.fingerprint.sign,
+        one.expected,
+        one.found,
+    );
+    for line in one.tree.iter().filter(|_| one.tree.len() > 2) {
+        text.push_str(&format!("    {line}\n"));
+    }
+    if let Some(hint) = &one.hint {
+        text.push_str(&format!("  hint:     {hint}\n"));
+    }
+    let again = match one.reproduced {
+        None => "known, and not shortened again".into(),
+        Some((times, of)) => format!(
+            "shortened in {} executions, and fails so {times} times of {of}",
+            one.executions
+        ),
+    };
+    let operations = one.history.operations.len();
+    text.push_str(&format!(
+        "  first in {}, {} in all; {again}\n  replay:   {}\n{operations} operations:\n{}",
+        one.origin,
+        counted(one.histories, "history", "histories"),
+        one.replay,
+        to_yaml(&one.history),
+    ));
+    text
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The word for a verdict and its colour on a terminal.
+fn word(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Held => ("held", "32"),
+        Verdict::Broken => ("BROKEN", "31"),
+        Verdict::NotExercised => ("not exercised", "33"),
+        Verdict::NotApplicable => ("not applicable", "90"),
+        Verdict::NotModelled => ("not yet modelled", "90"),
+    }
+}
+
+/// The whole report.
+pub fn report(results: &Results, colour: bool) -> String {
+    let mut text = String::new();
+    for (_, failures) in results.by_rule() {
+        for one in failures {
+            if one.is_unstable() {
+                text.push_str("UNSTABLE: it did not show again, and is no verdict\n");
+            }
+            text.push_str(&failure(one));
+            text.push('\n');
+        }
+    }
+    for rule in &results.rules {
+        let (word, code) = word(rule.verdict);
+        let word = format!("{word:<16}");
+        let word = if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word };
+        let checks = match &rule.lacking {
+            Some(claim) => format!("`{claim}` is not claimed"),
+            None if rule.checks > 0 => format!("{} checks", rule.checks),
+            None => String::new(),
+        };
+        text.push_str(format!("{:<30} {word} {checks}", rule.id).trim_end());
+        text.push('\n');
+    }
+    text.push_str(&figures(results));
+    text
+}
+
+/// The figures, and how to run the same again.
+pub fn figures(results: &Results) -> String {
+    let (started, finished) = (&results.started, &results.finished);
+    let verdicts: Vec<String> = finished
+        .rules
+        .iter()
+        .map(|(verdict, count)| format!("{count} {}", word(*verdict).0.to_lowercase()))
+        .collect();
+    format!(
+        "\n{} {}\nrules: {}\n{} histories, {} operations, {:.1} s, {:.0} operations per second and \
+         core ({} at a time)\nseed {}\nreplay: {}\n",
+        started.subject.name,
+        started.subject.version,
+        verdicts.join(", "),
+        finished.histories,
+        finished.operations,
+        finished.seconds,
+        finished.operations_per_second_and_core(),
+        finished.jobs,
+        started.seed,
+        started.replay
+    )
+}
+
+/// What a gate says: what is not as expected, then the figures.
+pub fn gate(results: &Results, judgement: &Judgement<'_>) -> String {
+    let mut text = String::new();
+    for one in &judgement.regressions {
+        text.push_str(&format!("NOT EXPECTED  {}\n{}\n", one.fingerprint, failure(one)));
+    }
+    for one in &judgement.unstable {
+        text.push_str(&format!("UNSTABLE      {}\n{}\n", one.fingerprint, failure(one)));
+    }
+    for sentence in &judgement.needs_work {
+        text.push_str(&format!("NEEDS WORK    {sentence}\n"));
+    }
+    if let Some(sentence) = &judgement.too_little {
+        text.push_str(&format!("TOO LITTLE    {sentence}\n"));
+    }
+    for one in &judgement.expected {
+        text.push_str(&format!("expected      {}\n", one.fingerprint));
+    }
+    text.push_str(&figures(results));
+    let verdict = if judgement.holds() { "holds" } else { "DOES NOT HOLD" };
+    text.push_str(&format!("the gate {verdict}\n"));
+    text
+}
+
+/// The results for programs, as one JSON document.
+pub fn json(results: &Results) -> String {
+    let document = json!({
+        "started": results.started,
+        "failures": results.failures,
+        "rules": results.rules,
+        "finished": results.finished,
+    });
+    serde_json::to_string_pretty(&document).expect("a JSON value always serializes") + "\n"
+}

@@ -1,0 +1,197 @@
+//! The gate as a stranger's CI uses it: its exit codes, what writes its file, and what refuses to.
+
+use herma_tests::built_binary;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const BUG: &str = "list-in-wrong-order";
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        place.write(
+            "schema = 1\nsubject = \"herma-core\"\nseed = 3\nhistories = 12\noperations = 30\n\
+             judged = 20\nmost = 0\n",
+        );
+        place
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("expected.toml")
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.file()).unwrap()
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(self.file(), text).unwrap();
+    }
+
+    fn conform(&self, command: &[&str], subject: &[&str]) -> Output {
+        Command::new(built_binary("herma-conform"))
+            .args(command)
+            .arg("--expect")
+            .arg(self.file())
+            .arg("--keep")
+            .arg(self.folder.path().join("keep"))
+            .args(subject)
+            .output()
+            .unwrap()
+    }
+
+    fn gate(&self, subject: &[&str]) -> (i32, String) {
+        let output = self.conform(&["gate"], subject);
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap(), String::from_utf8(said).unwrap())
+    }
+
+    /// The gate of a broken subject whose failures are all listed with a reason and a link.
+    fn of_the_bug() -> Self {
+        let place = Place::new();
+        let output = place.conform(&["update", "--allow-new"], &serving(BUG));
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let reasoned = place.text().replace("reason = \"\"", "reason = \"planted\"");
+        place.write(&reasoned.replace("link = \"\"", "link = \"docs/map.md\""));
+        place
+    }
+}
+
+fn serving(bug: &str) -> Vec<&str> {
+    static BINARY: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let binary = BINARY.get_or_init(|| built_binary("herma-conform").display().to_string());
+    vec!["--", binary, "adapter", "serve", "--bug", bug]
+}
+
+#[test]
+fn a_subject_that_breaks_nothing_passes_a_gate_that_expects_nothing() {
+    let (code, said) = Place::new().gate(&["core"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("the gate holds"), "{said}");
+}
+
+#[test]
+fn a_failure_that_nobody_expects_is_a_regression_with_its_shortest_history() {
+    let (code, said) = Place::new().gate(&serving(BUG));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("NOT EXPECTED  list/newest-first (fail: another order)"), "{said}");
+    assert!(said.contains("fails so 3 times of 3"), "{said}");
+    assert!(said.contains("5 operations:"), "{said}");
+}
+
+#[test]
+fn listed_failures_hold_the_gate_and_every_change_of_the_list_ends_it() {
+    let place = Place::of_the_bug();
+    let (code, said) = place.gate(&serving(BUG));
+    assert_eq!(code, 0, "{said}");
+    let whole = place.text();
+    let at = whole.find("[[expect]]").unwrap();
+    // One entry less.
+    place.write(&whole[..at]);
+    assert_eq!(place.gate(&serving(BUG)).0, 1);
+    // One that matches nothing.
+    let bogus = whole[at..].replacen("list/newest-first", "list/newest-frist", 1);
+    place.write(&format!("{}{bogus}", whole.replace("most = 1", "most = 2")));
+    let (code, said) = place.gate(&serving(BUG));
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("did you mean `list/newest-first`"), "{said}");
+    // Another failure than the listed one.
+    place.write(&whole.replace("another order", "another world"));
+    let (code, said) = place.gate(&serving(BUG));
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("fails otherwise than expected"), "{said}");
+    // One without a reason.
+    place.write(&whole.replace("planted", " "));
+    assert_eq!(place.gate(&serving(BUG)).0, 3);
+    // A subject that fails no more.
+    place.write(&whole);
+    let (code, said) = place.gate(&["core"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("does not fail any more"), "{said}");
+    // More than may be.
+    place.write(&whole.replace("most = 1", "most = 0"));
+    assert_eq!(place.gate(&serving(BUG)).0, 3);
+    // About another version.
+    place.write(&whole.replace("=0.1.0", "=7.1.0"));
+    assert_eq!(place.gate(&serving(BUG)).0, 1);
+}
+
+#[test]
+fn an_adapter_that_ends_early_satisfies_no_expectation() {
+    let place = Place::of_the_bug();
+    let binary = built_binary("herma-conform").display().to_string();
+    let early = format!("sed -u 9q | '{binary}' adapter serve --bug {BUG}");
+    let (code, said) = place.gate(&["--", "/bin/sh", "-c", &early]);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("no verdict is given"), "{said}");
+    assert!(!said.contains("the gate holds"), "{said}");
+}
+
+#[test]
+fn too_little_is_no_success() {
+    let place = Place::new();
+    place.write(&place.text().replace("judged = 20", "judged = 100"));
+    let (code, said) = place.gate(&["core"]);
+    assert_eq!(code, 5, "{said}");
+}
+
+#[test]
+fn expectations_of_another_subject_and_files_that_are_none_are_refused() {
+    let place = Place::new();
+    place.write(&place.text().replace("herma-core", "somebody-else"));
+    assert_eq!(place.gate(&["core"]).0, 2);
+    place.write("schema = 1\nsubjekt = \"x\"\n");
+    let (code, said) = place.gate(&["core"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("line 2"), "{said}");
+    place.write("schema = 9\nsubject = \"x\"\nseed = 1\nhistories = 1\noperations = 1\njudged = 0\nmost = 0\n");
+    assert!(place.gate(&["core"]).1.contains("version 9"));
+}
+
+#[test]
+fn update_lists_nothing_new_unless_it_is_told_to_and_removes_what_is_mended() {
+    let place = Place::new();
+    let before = place.text();
+    let output = place.conform(&["update"], &serving(BUG));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(place.text(), before);
+    let place = Place::of_the_bug();
+    assert!(place.text().contains("[[expect]]"));
+    let output = place.conform(&["update"], &["core"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(!place.text().contains("[[expect]]"), "{}", place.text());
+    assert!(place.text().contains("most = 0"), "{}", place.text());
+}
+
+#[test]
+fn results_that_were_cut_short_are_no_results() {
+    let place = Place::new();
+    assert_eq!(place.gate(&["core"]).0, 0);
+    let results = place.folder.path().join("keep/results.jsonl");
+    let report = |path: &Path, form: &str| {
+        let mut command = Command::new(built_binary("herma-conform"));
+        command.args(["report", "--as", form, "--from"]).arg(path).output().unwrap()
+    };
+    for (form, part) in [
+        ("text", "rules: "),
+        ("json", "\"rules\": ["),
+        ("junit", "<testsuite"),
+        ("markdown", "herma-core"),
+    ] {
+        let output = report(&results, form);
+        assert_eq!(output.status.code(), Some(0), "{form}: {output:?}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains(part), "{form}: {said}");
+    }
+    let whole = fs::read_to_string(&results).unwrap();
+    let cut = place.folder.path().join("cut.jsonl");
+    let lines: Vec<&str> = whole.lines().collect();
+    fs::write(&cut, lines[..lines.len() - 1].join("\n")).unwrap();
+    assert_eq!(report(&cut, "text").status.code(), Some(4));
+}

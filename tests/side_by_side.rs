@@ -1,0 +1,79 @@
+//! Two subjects on the same histories, and one subject alone in a shell script.
+
+use herma_harness::compare::Comparison;
+use herma_harness::export;
+use herma_harness::generate::Options;
+use herma_harness::history::Target;
+use herma_harness::planted;
+use herma_harness::protocol::claims::Claims;
+use herma_harness::protocol::process::Limits;
+use herma_harness::sandbox::Scratch;
+use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
+use herma_harness::{History, Operation};
+use herma_model::Edit;
+use std::fs;
+use std::process::Command;
+
+fn compared(other: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
+    let scratch = Scratch::default_place();
+    let one: &NewSubject<'_> = &CoreSubject::boxed;
+    let comparison = Comparison { one, other, claims: Claims::default(), scratch: &scratch };
+    comparison.run(&Options::default(), 1, 30, 2, &|| {}).unwrap()
+}
+
+#[test]
+fn a_subject_does_not_differ_from_itself() {
+    let found = compared(&CoreSubject::boxed);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_broken_subject_differs_and_the_shortest_history_shows_it() {
+    for bug in planted::catalogue() {
+        let found = compared(&bug.open);
+        let differing = found.iter().find(|one| one.history.operations.len() <= bug.operations_min);
+        assert!(differing.is_some(), "{}: {found:#?}", bug.name);
+    }
+}
+
+#[test]
+fn an_exported_history_drives_the_adapter_alone() {
+    if Command::new("bash").arg("--version").output().is_err() {
+        eprintln!("not run: the exported script (no bash on this machine)");
+        return;
+    }
+    let write = |path: &[u8], content: &[u8]| {
+        let (path, content) = (path.into(), content.into());
+        Operation::Edit(Edit::Write { path, content, executable: true })
+    };
+    let take = || Operation::Checkpoint { dir: "work/alpha".into(), reason: "it's\nso".into() };
+    let target = Target::Id { of: "work/alpha".into(), back: 0, digits: 8 };
+    let operations = vec![
+        write(b"work/alpha/n\xff\n'q\\", b"zero\0 %s \\n one\n"),
+        take(),
+        Operation::Reopen,
+        write(b"work/alpha/n\xff\n'q\\", b"other"),
+        Operation::Restore { dir: "work/alpha".into(), target, exact: true, force: false },
+        Operation::List { dir: "work/alpha".into() },
+    ];
+    let history = History { operations, ..History::default() };
+    let binary = herma_tests::built_binary("herma-conform").into_os_string();
+    let command = vec![binary, "adapter".into(), "serve".into()];
+    let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+    let script = export::script(&history, &start, &Scratch::default_place()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.sh");
+    fs::write(&file, &script).unwrap();
+    let output = Command::new("bash").arg(&file).env("TMPDIR", folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.stderr.is_empty(), "{}\n{script}", String::from_utf8_lossy(&output.stderr));
+    let replies: Vec<serde_json::Value> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("< "))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(replies.iter().all(|reply| reply["err"].is_null()), "{said}");
+    let restored = replies.iter().find(|reply| reply["ok"]["restored"].is_array()).unwrap();
+    assert_eq!(restored["ok"]["restored"].as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(replies.last().unwrap()["ok"]["checkpoints"].as_array().unwrap().len(), 2);
+}
