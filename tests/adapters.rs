@@ -1,6 +1,7 @@
 //! How adapters are driven: each way to break the protocol has its own name and ends in time.
 
 use herma_harness::generate::{self, Options};
+use herma_harness::history::Target;
 use herma_harness::oracle::Kind;
 use herma_harness::protocol::asked::asked_for;
 use herma_harness::protocol::check::check;
@@ -259,6 +260,12 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     let asked: Vec<Operation> =
         history.operations.iter().flat_map(|one| asked_for(&all, one, &world)).collect();
     assert_eq!(asked, history.operations);
+    let target = Target::Number(1);
+    for dir in ["/", "//", "/nonexistent/herma"] {
+        let (dir, target) = (dir.into(), target.clone());
+        let restore = Operation::Restore { dir, target, exact: true, force: true };
+        assert_eq!(asked_for(&all, &restore, &world), [], "a restore outside the sandbox");
+    }
     let findings = Findings { claims: nothing, ..Findings::default() };
     assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
     assert_eq!(findings.verdict(&rules::RESTORE_BYTES), Verdict::NotExercised);

@@ -272,7 +272,9 @@ for line in sys.stdin:
             raise Refused("unsupported", asked["op"])
         reply = {"ok": operation(asked)}
     except Refused as refused:
-        reply = {"err": {"code": refused.code, "message": str(refused)}}
+        # A path in a message need not be UTF-8; a line of the protocol is.
+        message = str(refused).encode("utf-8", "backslashreplace").decode()
+        reply = {"err": {"code": refused.code, "message": message}}
     except Exception as error:  # the manager raised, which its caller would have met
         reply = {"err": {"code": "internal", "message": repr(error)}}
     print(json.dumps({"id": asked["id"], **reply}), flush=True)

@@ -109,7 +109,9 @@ for line in sys.stdin:
             raise Refused("unsupported", asked["op"])
         reply = {"ok": operation(asked)}
     except Refused as refused:
-        error = {"code": refused.code, "message": str(refused), "changed": refused.changed}
+        # A path in a message need not be UTF-8; a line of the protocol is.
+        message = str(refused).encode("utf-8", "backslashreplace").decode()
+        error = {"code": refused.code, "message": message, "changed": refused.changed}
         reply = {"err": error}
     except Exception as error:  # whatever else goes wrong is an answer too
         reply = {"err": {"code": "internal", "message": repr(error), "changed": "unknown"}}

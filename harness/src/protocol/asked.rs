@@ -2,6 +2,7 @@
 //!
 //! What comes closest among what is claimed stands in an operation's place; where nothing does,
 //! the operation is left out. That is never a verdict, and never changes what a claim is judged by.
+//! What could harm the machine is left out for everybody.
 
 use super::claims::Claims;
 use crate::history::{Operation, Target, concrete};
@@ -26,7 +27,16 @@ pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<O
         return Vec::new();
     }
     let mut operation = operation.clone();
+    let writes = matches!(
+        operation,
+        Operation::Restore { .. } | Operation::RestoreFile { .. } | Operation::RestoreEach { .. }
+    );
     if let Some(dir) = dir_of(&mut operation) {
+        // Nobody is asked to write outside the sandbox, however surely it would be refused: whoever
+        // does not refuse it writes to the machine that this runs on.
+        if writes && world.canonical(&concrete::typed(dir, world)).is_none() {
+            return Vec::new();
+        }
         match directory(claims, dir, world) {
             Some(spelled) => *dir = spelled,
             None => return Vec::new(),
