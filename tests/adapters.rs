@@ -260,6 +260,22 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     let asked: Vec<Operation> =
         history.operations.iter().flat_map(|one| asked_for(&all, one, &world)).collect();
     assert_eq!(asked, history.operations);
+    let some = BTreeMap::from([("restore.exact".to_owned(), true.into())]);
+    let some = Claims::read(&some, &[]).unwrap();
+    let numbered = Operation::Restore {
+        dir: "./alpha".into(),
+        target: Target::Number(2),
+        exact: false,
+        force: true,
+    };
+    let by_id = Operation::Restore {
+        dir: "work/alpha".into(),
+        target: Target::Id { of: "work/alpha".into(), back: 1, digits: usize::MAX },
+        exact: true,
+        force: false,
+    };
+    assert_eq!(asked_for(&some, &numbered, &world), [by_id]);
+    assert!(Claims::read(&BTreeMap::new(), &["a moon".into()]).is_err());
     let target = Target::Number(1);
     for dir in ["/", "//", "/nonexistent/herma"] {
         let (dir, target) = (dir.into(), target.clone());

@@ -145,7 +145,7 @@ pub fn run_watched(
         sandbox.make_repositories()?;
         seen = manifest::read(sandbox.root(), &sandbox.base(), true)?;
     }
-    let plain_home = history.plain_home;
+    let plain_home = history.plain_home || claims.needs_repository();
     let settings = claims.restrict_settings(&history.settings);
     let world =
         World::new(seen.files.clone(), sandbox.layout(), settings, claims.dialect(), FIRST_SECOND);

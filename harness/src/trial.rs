@@ -32,7 +32,8 @@ pub fn trial(
 ) -> Result<Trial, RunError> {
     let mut hostile = run(history, new_subject, scratch)?;
     let needs_cause = |one: &Divergence| !one.rule.id.starts_with("isolation/");
-    if history.plain_home || !hostile.divergences.iter().any(needs_cause) {
+    let is_plain = history.plain_home || hostile.claims.needs_repository();
+    if is_plain || !hostile.divergences.iter().any(needs_cause) {
         return Ok(Trial { run: hostile, plain: Vec::new() });
     }
     let plain = History { plain_home: true, ..history.clone() };

@@ -245,25 +245,14 @@ fn note_tests(
     within: &Within,
     bounds: &Bounds<'_>,
 ) {
-    captured.tests(&rules::CAPTURE_INDEPENDENT);
-    match entry {
-        Entry::Link { .. } => captured.tests(&rules::CAPTURE_SYMLINK),
-        Entry::File { content, executable } => {
-            captured.tests(&rules::CAPTURE_BYTES);
-            if *executable {
-                captured.tests(&rules::CAPTURE_EXECUTABLE);
-            }
-            if content.windows(2).any(|pair| pair == b"\r\n" || pair == b"$I") {
-                captured.tests(&rules::CAPTURE_NO_CONVERSION);
-            }
-            if bounds.file_bytes_max > 0 && content.len() as u64 == bounds.file_bytes_max {
-                captured.tests(&rules::CAPTURE_SIZE_CAP);
-            }
-        }
+    for rule in content_rules(path, entry) {
+        captured.tests(rule);
     }
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
-    if !path.iter().all(plain) {
-        captured.tests(&rules::CAPTURE_ANY_NAME);
+    if let Entry::File { content, .. } = entry
+        && bounds.file_bytes_max > 0
+        && content.len() as u64 == bounds.file_bytes_max
+    {
+        captured.tests(&rules::CAPTURE_SIZE_CAP);
     }
     if within.ignores.is_some() {
         captured.tests(&rules::CAPTURE_GITIGNORE);
@@ -271,6 +260,28 @@ fn note_tests(
     if within.nested_repository {
         captured.tests(&rules::CAPTURE_NESTED_REPOSITORY);
     }
+}
+
+/// The rules that an entry puts to the test by its name and content alone.
+pub fn content_rules(path: &[u8], entry: &Entry) -> Vec<RuleRef> {
+    let mut tested: Vec<RuleRef> = vec![&rules::CAPTURE_INDEPENDENT];
+    match entry {
+        Entry::Link { .. } => tested.push(&rules::CAPTURE_SYMLINK),
+        Entry::File { content, executable } => {
+            tested.push(&rules::CAPTURE_BYTES);
+            if *executable {
+                tested.push(&rules::CAPTURE_EXECUTABLE);
+            }
+            if content.windows(2).any(|pair| pair == b"\r\n" || pair == b"$I") {
+                tested.push(&rules::CAPTURE_NO_CONVERSION);
+            }
+        }
+    }
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
+    if !path.iter().all(plain) {
+        tested.push(&rules::CAPTURE_ANY_NAME);
+    }
+    tested
 }
 
 /// The rule to blame when a path that belongs into a checkpoint is not in it as it should be.

@@ -70,6 +70,9 @@ pub struct ExpectedTake {
     pub if_declined: RuleRef,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
+    /// Whether finding nothing to save is as good: of an implementation that takes a checkpoint of
+    /// everything no rule says whether it takes one of nothing.
+    pub may_be_unchanged: bool,
     /// What was captured to decide it, where that was needed.
     pub captured: Option<Arc<Captured>>,
 }

@@ -108,9 +108,12 @@ impl Files {
     }
 
     /// Takes over from `seen` which empty directories there are below `project`: no rule says what
-    /// becomes of those, so the world follows the disk. Repositories are nobody's to tidy.
-    pub fn adopt_empty_directories(&mut self, project: &[u8], seen: &Files) {
-        let free = |path: &[u8]| !path.split(|byte| *byte == b'/').any(|name| name == b".git");
+    /// becomes of those, so the world follows the disk. Repositories are nobody's to tidy, unless
+    /// they are `captured` like everything else.
+    pub fn adopt_empty_directories(&mut self, project: &[u8], seen: &Files, captured: bool) {
+        let in_repository =
+            |path: &[u8]| path.split(|byte| *byte == b'/').any(|name| name == b".git");
+        let free = |path: &[u8]| captured || !in_repository(path);
         let gone = |(path, node): (&ByteString, &Node)| {
             let gone = *node == Node::Directory && free(path) && seen.get(path).is_none();
             gone.then(|| path.clone())

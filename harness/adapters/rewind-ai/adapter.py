@@ -32,7 +32,6 @@ CAPABILITIES = [
     "list.reason",
     "project.spellings",
     "restore.exact",
-    "restore.file",
     "restore.safety",
     "target.number",
 ]

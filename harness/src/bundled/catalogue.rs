@@ -54,10 +54,23 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "1.1.0",
             what: "snapshots in the project's own repository, driven by its command",
             adapter: ("adapter.py", include_str!("../../adapters/rewind-ai/adapter.py")),
-            packages: Packages::Python(&[(
-                "rewind-ai==1.1.0",
-                Some("eebf6ceb89aea8f2f0fed4c17ee64642b36b205866b458fa4df057cd4ced5939"),
-            )]),
+            packages: Packages::Python(&[
+                (
+                    "rewind-ai==1.1.0",
+                    Some("eebf6ceb89aea8f2f0fed4c17ee64642b36b205866b458fa4df057cd4ced5939"),
+                ),
+                ("click==8.5.1", None),
+                ("GitPython==3.2.1", None),
+                ("gitdb==4.0.12", None),
+                ("smmap==5.0.3", None),
+                ("rich==15.0.0", None),
+                ("markdown-it-py==4.3.0", None),
+                ("mdurl==0.1.2", None),
+                ("Pygments==2.21.0", None),
+                ("watchdog==7.1.0", None),
+                ("psutil==7.2.2", None),
+                ("platformdirs==4.14.7", None),
+            ]),
         },
         Bundled {
             name: "restic",

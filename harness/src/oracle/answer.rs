@@ -151,6 +151,11 @@ fn judge_take(
     if matches!(answer, Answer::Refused { .. }) && !take.may_refuse.is_empty() {
         return judge_refusal(&take.may_refuse, answer, claims, checks);
     }
+    if let (true, Answer::Taken { outcome: TakeOutcome::Unchanged, .. }) =
+        (take.may_be_unchanged, answer)
+    {
+        return world.forget_newest(&take.project);
+    }
     let told = || {
         let due = format!("{:?}", take.kind);
         let sign = match take.kind {

@@ -4,6 +4,7 @@
 use super::{Checks, Judge, Kind, Told};
 use crate::sandbox::manifest::{Manifest, Outline};
 use herma_model::bytes::{below, file_name, parent};
+use herma_model::capture;
 use herma_model::expected::{Expected, ExpectedRestore, TakeKind};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{ByteString, Entry, Node, Request, World};
@@ -54,8 +55,10 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
     match look.expected {
         Expected::Restore(restore) => {
             // No rule says what becomes of empty directories.
-            world.files.adopt_empty_directories(&restore.project, &look.after.files);
-            compare(world, look, |path| restore_rule(restore, world, path), checks);
+            let (seen, captured) = (&look.after.files, world.captures_repositories());
+            world.files.adopt_empty_directories(&restore.project, seen, captured);
+            let exact = matches!(look.request, Request::Restore { exact: true, .. });
+            compare(world, look, |path| restore_rule(restore, exact, world, path), checks);
             count_restored(restore, look, checks);
         }
         expected => {
@@ -190,7 +193,12 @@ pub fn shown(node: Option<&Node>) -> String {
 }
 
 /// The rule broken where a path is not as a restore must leave it.
-fn restore_rule(restore: &ExpectedRestore, world: &World, full: &ByteString) -> RuleRef {
+fn restore_rule(
+    restore: &ExpectedRestore,
+    exact: bool,
+    world: &World,
+    full: &ByteString,
+) -> RuleRef {
     let Some(path) = below(&restore.project, full).map(ByteString::from) else {
         return outside_rule(world, full).unwrap_or(&rules::RESTORE_CONTAINED);
     };
@@ -213,7 +221,8 @@ fn restore_rule(restore: &ExpectedRestore, world: &World, full: &ByteString) -> 
         };
     }
     if restore.removed.contains(&path) {
-        return &rules::RESTORE_EXACT;
+        // What is removed otherwise stands in the way of something of another type.
+        return if exact { &rules::RESTORE_EXACT } else { &rules::RESTORE_TYPE };
     }
     if restore.left.contains(&path) {
         return &rules::RESTORE_LEAVES_NEW;
@@ -232,6 +241,10 @@ fn count_restored(restore: &ExpectedRestore, look: &Look<'_>, checks: &mut Check
     for path in &restore.restored {
         checks.held(&rules::RESTORE_BYTES, 1);
         let entry = &restore.target.tree[path];
+        // What comes back as it was had been captured as it was.
+        for rule in capture::content_rules(path, entry) {
+            checks.held(rule, 1);
+        }
         let before = restore.captured.tree.get(path);
         if let (Entry::File { executable: now, .. }, Some(Entry::File { executable: was, .. })) =
             (entry, before)

@@ -42,8 +42,9 @@ pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<O
             None => return Vec::new(),
         }
     }
+    let dir = dir_of(&mut operation).cloned().unwrap_or_default();
     if let Some(target) = target_of(&mut operation)
-        && !restrict_target(claims, target)
+        && !restrict_target(claims, target, &dir)
     {
         return Vec::new();
     }
@@ -125,7 +126,12 @@ fn directory(claims: &Claims, dir: &ByteString, world: &World) -> Option<ByteStr
 }
 
 /// Spells a target as the subject may be told it; answers whether it may at all.
-fn restrict_target(claims: &Claims, target: &mut Target) -> bool {
+fn restrict_target(claims: &Claims, target: &mut Target, dir: &ByteString) -> bool {
+    if let Target::Number(number @ 1..) = *target
+        && !claims.has("target.number")
+    {
+        *target = Target::Id { of: dir.clone(), back: number as usize - 1, digits: usize::MAX };
+    }
     if let Target::Id { digits, .. } = target
         && !claims.has("target.short")
     {

@@ -97,7 +97,7 @@ fn answered(adapter: &mut Adapter, message: &Message) -> Result<Value, String> {
     reply.ok.ok_or_else(|| format!("refused: {:?}", reply.err))
 }
 
-fn hello(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
+fn hello(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     let protocol = Versions { min: VERSION, max: VERSION };
     let said = answered(adapter, &Message::Control(Control::Hello { protocol }))?;
     let hello: Hello =
@@ -105,7 +105,10 @@ fn hello(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
     if hello.protocol != VERSION {
         return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
     }
-    Claims::read(&hello.capabilities, &hello.needs)?;
+    let claims = Claims::read(&hello.capabilities, &hello.needs)?;
+    if claims.needs_repository() {
+        sandbox.make_repositories().map_err(|error| error.to_string())?;
+    }
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
     if vague && hello.implementation.commit.is_none() {
         return Err("a version that moves needs a commit beside it".into());

@@ -30,6 +30,7 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
             &rules::TURN_PER_PROJECT,
             &rules::TURN_FAILURE_KEEPS_SLOT,
             &rules::TURN_NOTHING_USES_SLOT,
+            &rules::TURN_MANUAL,
             &rules::TURN_DISABLED,
             &rules::RESTORE_SAFETY_OUTSIDE_TURN,
         ],
@@ -93,6 +94,13 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
             &rules::ISOLATION_SELF_CONTAINED,
         ],
     ),
+];
+
+/// Rules about a store that is not the project's own repository.
+static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
+    &rules::ISOLATION_USER_CONFIG,
+    &rules::ISOLATION_USER_REPOSITORY,
+    &rules::ISOLATION_NO_SIGNING,
 ];
 
 /// What a subject may need of the sandbox.
@@ -181,6 +189,9 @@ impl Claims {
 
     /// The claim without which the rule cannot be judged, where it is not made.
     pub fn lacking(&self, rule: RuleRef) -> Option<&'static str> {
+        if self.repository && OF_A_STORE_OF_ITS_OWN.contains(&rule) {
+            return Some("a store outside the project");
+        }
         let needs = CLAIMS.iter().filter(|(_, needed_by)| needed_by.contains(&rule));
         needs.map(|(claim, _)| *claim).find(|claim| !self.claimed.contains(claim))
     }

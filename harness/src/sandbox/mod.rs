@@ -156,11 +156,15 @@ impl Sandbox {
     }
 
     /// Makes a git repository with one empty commit of every project, for a subject that keeps its
-    /// store there.
+    /// store there. The user's git configuration rightly is that of these, so none is left.
     ///
     /// # Errors
     /// Git is not there or fails.
     pub fn make_repositories(&self) -> io::Result<()> {
+        for configuration in [".gitconfig", ".config/git"] {
+            let path = self.home().join(configuration);
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        }
         for project in ["work/alpha", "work/beta"] {
             let project = self.root.join(project);
             let _ = fs::remove_dir_all(project.join(".git"));

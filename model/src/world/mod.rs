@@ -173,6 +173,14 @@ impl World {
         }
     }
 
+    /// Takes back the newest checkpoint of `project`, which the subject rightly did not take.
+    pub fn forget_newest(&mut self, project: &ByteString) {
+        if let Some(all) = self.histories.get_mut(project) {
+            all.pop();
+        }
+        self.histories.retain(|_, all| !all.is_empty());
+    }
+
     /// The current time in seconds since the epoch.
     pub fn seconds(&self) -> i64 {
         self.seconds
@@ -186,6 +194,11 @@ impl World {
     /// Every project that has checkpoints, with all of them, oldest first.
     pub fn histories(&self) -> impl Iterator<Item = (&ByteString, &[Checkpoint])> {
         self.histories.iter().map(|(project, all)| (project, all.as_slice()))
+    }
+
+    /// Whether what is called `.git` is captured.
+    pub fn captures_repositories(&self) -> bool {
+        !self.dialect.leaves_out_repositories
     }
 
     /// Every directory that a subject may know of: those that were there when something was asked

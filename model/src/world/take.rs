@@ -138,6 +138,7 @@ impl World {
             rule,
             if_declined: rule,
             may_refuse: refusal.into_iter().collect(),
+            may_be_unchanged: false,
             captured: None,
         }))
     }
@@ -171,6 +172,8 @@ impl World {
         if captured.tree.len() > self.settings.max_files {
             return Expected::Refused(vec![TOO_MANY_FILES]);
         }
+        let first_of_nothing = captured.tree.is_empty() && self.history(&project).is_empty();
+        let may_be_unchanged = first_of_nothing && !self.dialect.recognises_unchanged;
         let (kind, rule) = self.record(&project, &captured, Some(reason.to_owned()), false);
         let crowded = captured.tree.len() + captured.left_out.len() > self.settings.max_files;
         let rule: RuleRef = match kind {
@@ -183,6 +186,7 @@ impl World {
             rule,
             if_declined,
             may_refuse: Vec::new(),
+            may_be_unchanged,
             captured: Some(captured),
         }))
     }
