@@ -102,6 +102,7 @@ impl Capturer {
                 continue;
             };
             if **full == *bounds.base {
+                captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
                 continue;
             }
             let ignored = self.ignored(&within.ignores, path, *node == Node::Directory);

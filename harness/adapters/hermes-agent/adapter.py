@@ -63,6 +63,7 @@ ERRORS = [
     ("File path must be relative", "bad_path"),
     ("File path escapes", "bad_path"),
     ("Restore failed: error: pathspec", "not_in_checkpoint"),
+    ("Restore failed: fatal: unable to read tree", "unknown_checkpoint"),
 ]
 
 

@@ -6,6 +6,7 @@
 use super::{Checks, Judge, Told, git_objects};
 use crate::protocol::claims::Claims;
 use crate::sandbox::{Sandbox, git_alone};
+use herma_model::bytes::ancestors;
 use herma_model::capture::rule_for;
 use herma_model::rules::{self, RuleRef};
 use herma_model::world::Checkpoint;
@@ -194,7 +195,12 @@ fn judge_listing(
     let Some(path) = paths.find(|path| expected.get(path) != stored.get(*path)) else {
         return Ok(true);
     };
-    let left_out = || captured.left_out.get(path).copied().unwrap_or(&rules::CAPTURE_GITIGNORE);
+    let left_out = || {
+        // What lies in a place that is left out as a whole is left out for the same reason.
+        let places = ancestors(path).chain(std::iter::once(&path[..]));
+        let mut rules = places.filter_map(|place| captured.left_out.get(&ByteString::from(place)));
+        rules.next().copied().unwrap_or(&rules::CAPTURE_GITIGNORE)
+    };
     let rule: RuleRef = captured.tree.get(path).map_or_else(left_out, |entry| {
         rule_for(path, entry, stored_entry(entry, stored.get(path)).as_ref())
     });
