@@ -28,6 +28,11 @@ impl Environment {
             .map_or_else(|| home.join(".hermes"), |hermes| current_directory.join(hermes));
         Some(Environment { home, current_directory, base: hermes.join("checkpoints") })
     }
+
+    /// The file that says how the store is kept, which stands beside the base.
+    pub fn configuration_file(&self) -> PathBuf {
+        self.base.with_file_name("config.yaml")
+    }
 }
 
 /// What time it is.
@@ -49,6 +54,13 @@ impl Clock for SystemClock {
     }
 }
 
+/// Bytes of what a person calls a megabyte.
+pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
+/// Seconds of an hour.
+pub(crate) const HOUR_SECONDS: u64 = 60 * 60;
+/// Seconds of a day.
+pub(crate) const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
+
 /// How a store is kept (behaviour: Base and configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -60,6 +72,16 @@ pub struct Config {
     pub max_file_bytes: u64,
     /// Directories with more captured files than this are not checkpointed.
     pub max_files: usize,
+    /// Above this many bytes the store drops its oldest checkpoints; 0 is no bound.
+    pub max_total_bytes: u64,
+    /// Whether the store is swept by itself.
+    pub auto_prune: bool,
+    /// Projects not touched for this many seconds are swept away; 0 keeps them however old.
+    pub retention_seconds: u64,
+    /// Whether a sweep takes the projects whose directories are gone.
+    pub delete_orphans: bool,
+    /// How many seconds are at least between two sweeps.
+    pub min_interval_seconds: u64,
 }
 
 impl Default for Config {
@@ -67,8 +89,13 @@ impl Default for Config {
         Config {
             enabled: false,
             max_snapshots: 20,
-            max_file_bytes: 10 * 1024 * 1024,
+            max_file_bytes: 10 * MEBIBYTE,
             max_files: 50_000,
+            max_total_bytes: 500 * MEBIBYTE,
+            auto_prune: true,
+            retention_seconds: 7 * DAY_SECONDS,
+            delete_orphans: true,
+            min_interval_seconds: 24 * HOUR_SECONDS,
         }
     }
 }
