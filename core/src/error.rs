@@ -100,6 +100,18 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The configuration file is no YAML, or holds a value that cannot be meant.
+    #[error("{path:?}, line {line}, column {column}: {why}; nothing was changed")]
+    BadConfig {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The column in characters, from 1.
+        column: u64,
+        /// Which key has which value and what is allowed, or what is no YAML.
+        why: String,
+    },
     /// Another process holds the store.
     #[error("another process is using {0:?}; nothing was changed: try again")]
     Busy(PathBuf),
@@ -142,6 +154,7 @@ impl Error {
             Error::NoSafetyCheckpoint(_) => "no_safety_checkpoint",
             Error::CorruptCheckpoint { .. } => "corrupt_checkpoint",
             Error::StoreUnusable { .. } => "store_unusable",
+            Error::BadConfig { .. } => "bad_config",
             Error::Busy(_) => "busy",
             Error::Io { source, .. } => io_code(source),
         }

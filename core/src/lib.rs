@@ -9,6 +9,7 @@
 
 mod capture;
 mod commit;
+pub mod configuration;
 pub mod disk;
 mod environment;
 mod error;

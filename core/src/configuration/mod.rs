@@ -1,0 +1,250 @@
+//! The configuration file: from the `checkpoints` section of `config.yaml` to a [`Config`].
+//!
+//! The file is shared with other programs, so nothing but that section is judged. A key in it
+//! that nobody knows is only warned of, since a later version may know it; a value that cannot be
+//! meant is refused, since whoever wrote it counts on something that would not happen.
+
+mod yaml;
+
+use crate::disk::{Disk, is_absence};
+use crate::environment::{Config, DAY_SECONDS, HOUR_SECONDS, MEBIBYTE};
+use crate::error::{Context, Error, Result};
+use crate::project::canonical;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use yaml::{Place, Placed, Value, Wrong};
+
+/// The section that is about checkpoints.
+const SECTION: &str = "checkpoints";
+/// More bytes than anyone writes into a configuration.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How alike two keys are, from 0 to 1, where one may be meant by the other.
+const ALIKE: f64 = 0.85;
+
+/// What a configuration file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Configured {
+    /// How the store is kept.
+    pub config: Config,
+    /// What is ignored and was hardly meant to be.
+    pub warnings: Vec<Warning>,
+}
+
+/// A key of the section that nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The file.
+    pub path: PathBuf,
+    /// Its line, from 1.
+    pub line: u64,
+    /// Its column in characters, from 1.
+    pub column: u64,
+    /// The key as it stands there.
+    pub key: String,
+    /// The key that may be meant.
+    pub nearest: Option<&'static str>,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Warning { path, line, column, key, nearest } = self;
+        let place = Place { line: *line, column: *column };
+        write!(f, "{path:?}, {place}: {SECTION} has no key \"{key}\", which is ignored: ")?;
+        match nearest {
+            Some(nearest) => write!(f, "is {nearest} meant?"),
+            None => write!(f, "there are {}", names()),
+        }
+    }
+}
+
+/// Reads the file at `path`; one that is not there, or says nothing, leaves all as it is.
+///
+/// # Errors
+/// [`Error::BadConfig`] for a file that is no YAML, or a value of ours that cannot be meant;
+/// [`Error::Io`] for one that cannot be read.
+pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
+    // A link to nowhere is there: what it should lead to may only be out of reach.
+    match disk.stat(path) {
+        Err(error) if is_absence(&error) => return Ok(Configured::default()),
+        stat => stat.context("looking at", path)?,
+    };
+    let (bytes, _) =
+        disk.read(&canonical(disk, path), FILE_BYTES_MAX + 1).context("reading", path)?;
+    let mut configured = Configured::default();
+    match understand(&bytes, &mut configured.config) {
+        Ok(unknown) => {
+            let warning = |Unknown { place: Place { line, column }, key }| {
+                let nearest = nearest(&key);
+                Warning { path: path.to_owned(), line, column, key, nearest }
+            };
+            configured.warnings = unknown.into_iter().map(warning).collect();
+            Ok(configured)
+        }
+        Err(Wrong { place: Place { line, column }, why }) => {
+            Err(Error::BadConfig { path: path.to_owned(), line, column, why })
+        }
+    }
+}
+
+/// A key that nobody knows.
+struct Unknown {
+    place: Place,
+    key: String,
+}
+
+/// Changes `config` to what the file says, and answers the keys that nobody knows.
+fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Vec<Unknown>, Wrong> {
+    let text = text(bytes)?;
+    let document = yaml::parse(text)?;
+    let sections = match document.value {
+        Value::Nothing => return Ok(Vec::new()),
+        Value::Mapping(sections) => sections,
+        other => {
+            let why = format!("the file is {other}, but must be a mapping of sections");
+            return Err(Wrong { place: document.place, why });
+        }
+    };
+    let is_ours = |key: &Placed| key.value == Value::Text(SECTION.to_owned());
+    match sections.into_iter().find(|(key, _)| is_ours(key)) {
+        Some((_, section)) => apply(section, config),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn text(bytes: &[u8]) -> std::result::Result<&str, Wrong> {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let why = format!("the file is larger than {} MB", FILE_BYTES_MAX / MEBIBYTE);
+        return Err(Wrong { place: Place::behind(""), why });
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
+        let why = format!("the byte 0x{byte:02x} is no UTF-8, which the file must be");
+        Wrong { place: Place::behind(valid), why }
+    })
+}
+
+fn apply(section: Placed, config: &mut Config) -> std::result::Result<Vec<Unknown>, Wrong> {
+    let entries = match section.value {
+        Value::Nothing => return Ok(Vec::new()),
+        Value::Truth(enabled) => {
+            config.enabled = enabled;
+            return Ok(Vec::new());
+        }
+        Value::Mapping(entries) => entries,
+        other => {
+            let why = unfit(SECTION, &other, "true, false or a mapping of its keys");
+            return Err(Wrong { place: section.place, why });
+        }
+    };
+    let mut unknown = Vec::new();
+    for (Placed { place, value: key }, Placed { place: at, value }) in entries {
+        let known = KEYS.iter().find(|known| key == Value::Text(known.name.to_owned()));
+        match (known, key) {
+            (Some(known), _) => {
+                let why = |allowed: &str| unfit(known.name, &value, allowed);
+                (known.set)(config, &value)
+                    .map_err(|allowed| Wrong { place: at, why: why(allowed) })?;
+            }
+            (None, Value::Text(key)) => unknown.push(Unknown { place, key }),
+            (None, other) => unknown.push(Unknown { place, key: other.to_string() }),
+        }
+    }
+    Ok(unknown)
+}
+
+/// That a value will not do, and what would.
+fn unfit(key: &str, found: &Value, allowed: &str) -> String {
+    let mut why = format!("{key} is {found}, but must be {allowed}");
+    // Older YAML took these for what they say.
+    if let Value::Text(text) = found {
+        match text.to_ascii_lowercase().as_str() {
+            "yes" | "on" | "y" => why += " (write true)",
+            "no" | "off" | "n" => why += " (write false)",
+            _ => {}
+        }
+    }
+    why
+}
+
+/// Sets what a key stands for, or says what is allowed.
+type Set = fn(&mut Config, &Value) -> std::result::Result<(), &'static str>;
+
+/// A key of the section.
+struct Key {
+    name: &'static str,
+    set: Set,
+}
+
+/// The keys of the section, as the behaviour lists them.
+const KEYS: [Key; 8] = [
+    Key { name: "enabled", set: |to, value| put(&mut to.enabled, truth(value)) },
+    Key { name: "max_snapshots", set: |to, value| put(&mut to.max_snapshots, number(value)) },
+    Key {
+        name: "max_total_size_mb",
+        set: |to, value| put(&mut to.max_total_bytes, amount(value, MEBIBYTE)),
+    },
+    Key {
+        name: "max_file_size_mb",
+        set: |to, value| put(&mut to.max_file_bytes, amount(value, MEBIBYTE)),
+    },
+    Key { name: "auto_prune", set: |to, value| put(&mut to.auto_prune, truth(value)) },
+    Key {
+        name: "retention_days",
+        set: |to, value| put(&mut to.retention_seconds, amount(value, DAY_SECONDS)),
+    },
+    Key { name: "delete_orphans", set: |to, value| put(&mut to.delete_orphans, truth(value)) },
+    Key {
+        name: "min_interval_hours",
+        set: |to, value| put(&mut to.min_interval_seconds, amount(value, HOUR_SECONDS)),
+    },
+];
+
+fn put<T>(
+    place: &mut T,
+    value: std::result::Result<T, &'static str>,
+) -> std::result::Result<(), &'static str> {
+    value.map(|value| *place = value)
+}
+
+fn truth(value: &Value) -> std::result::Result<bool, &'static str> {
+    match value {
+        Value::Truth(truth) => Ok(*truth),
+        _ => Err("true or false"),
+    }
+}
+
+fn number(value: &Value) -> std::result::Result<usize, &'static str> {
+    match value {
+        // More than there can be is as good as the most there can be.
+        Value::Number(number) if *number >= 1.0 && number.fract() == 0.0 => Ok(*number as usize),
+        _ => Err("a whole number of at least 1"),
+    }
+}
+
+/// So many units, in what one unit is worth.
+fn amount(value: &Value, unit: u64) -> std::result::Result<u64, &'static str> {
+    match value {
+        Value::Number(number) if *number == 0.0 => Ok(0),
+        // Nothing turns a bound off, so that a little must not become nothing; and more than
+        // there can be is as good as the most there can be.
+        Value::Number(number) if *number > 0.0 && number.is_finite() => {
+            Ok(((number * unit as f64).round() as u64).max(1))
+        }
+        _ => Err("a number of at least 0"),
+    }
+}
+
+fn nearest(key: &str) -> Option<&'static str> {
+    let key = key.to_lowercase();
+    let alike = KEYS.iter().map(|known| (strsim::jaro_winkler(&key, known.name), known.name));
+    let (alike, name) = alike.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (alike >= ALIKE).then_some(name)
+}
+
+fn names() -> String {
+    KEYS.map(|key| key.name).join(", ")
+}
+
+#[cfg(test)]
+mod tests;

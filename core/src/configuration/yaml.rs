@@ -1,0 +1,199 @@
+//! The YAML of a configuration file: every value with the place it stands at, and what is wrong
+//! where it is no YAML.
+//!
+//! It knows no key. All values have one type, since most of the file belongs to other programs
+//! and may hold anything.
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{
+    Location, MergeKeyPolicy, MessageFormatter, NonFiniteFloatPolicy, Options, Spanned,
+    UserMessageFormatter,
+};
+use std::fmt;
+
+/// As many characters of a text as are shown of it.
+const SHOWN_MAX: usize = 40;
+/// As many values as aliases may come to: more than a person means, and no burden.
+const REPLAYED_MAX: usize = 100_000;
+
+/// A line and a column, both counted from 1, the column in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: u64,
+    /// The column.
+    pub column: u64,
+}
+
+impl Place {
+    /// Where a file begins.
+    const START: Place = Place { line: 1, column: 1 };
+
+    /// The place right behind a text.
+    pub fn behind(text: &str) -> Place {
+        let last = text.rsplit('\n').next().unwrap_or_default();
+        let line = text.matches('\n').count() as u64 + 1;
+        Place { line, column: last.chars().count() as u64 + 1 }
+    }
+}
+
+impl From<Location> for Place {
+    fn from(location: Location) -> Self {
+        match location {
+            Location::UNKNOWN => Place::START,
+            known => Place { line: known.line(), column: known.column() },
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Something that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub why: String,
+}
+
+/// What stands somewhere in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Null, or nothing at all.
+    Nothing,
+    /// True or false.
+    Truth(bool),
+    /// Any number; what is too large for its type is infinite.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// A list, of whatever.
+    List,
+    /// Keys and their values, in their order.
+    Mapping(Vec<(Placed, Placed)>),
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub value: Value,
+}
+
+/// Reads the one document of a file.
+///
+/// # Errors
+/// What is no YAML, a key that stands twice, and aliases that come to too much.
+pub fn parse(text: &str) -> Result<Placed, Wrong> {
+    // An empty document has no place that could be asked for.
+    let read: Result<Option<Placed>, _> = serde_saphyr::from_str_with_options(text, options());
+    match read {
+        Ok(read) => Ok(read.unwrap_or(Placed { place: Place::START, value: Value::Nothing })),
+        Err(error) => {
+            let place = error.location().map_or(Place::START, Place::from);
+            let why = UserMessageFormatter.format_message(&error).into_owned();
+            Err(Wrong { place, why })
+        }
+    }
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: REPLAYED_MAX },
+        merge_keys: MergeKeyPolicy::Merge,
+        // As YAML 1.2 has them: yes and 1_000 are texts.
+        strict_booleans: true,
+        underscored_numbers_as_strings: true,
+        // Other sections may hold them, and ours refuses them with the name of the key.
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        with_snippet: false,
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nothing => f.write_str("empty"),
+            Value::Truth(truth) => write!(f, "{truth}"),
+            // The digits of a number so large say nothing.
+            Value::Number(number) if number.is_finite() && number.abs() >= 1e15 => {
+                write!(f, "{number:e}")
+            }
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Text(text) => match text.char_indices().nth(SHOWN_MAX) {
+                Some((end, _)) => write!(f, "the text \"{}…\"", &text[..end]),
+                None => write!(f, "the text \"{text}\""),
+            },
+            Value::List => f.write_str("a list"),
+            Value::Mapping(_) => f.write_str("a mapping"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Placed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Spanned { value, referenced, .. } = Spanned::<Value>::deserialize(deserializer)?;
+        Ok(Placed { place: Place::from(referenced), value })
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Anything)
+    }
+}
+
+/// Takes whatever there is.
+struct Anything;
+
+impl<'de> Visitor<'de> for Anything {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nothing)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
+        Ok(Value::Truth(truth))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::List)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Value::Mapping(entries))
+    }
+}
