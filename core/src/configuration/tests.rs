@@ -247,18 +247,17 @@ checkpoints: {max_snapshots: 7}
 
 #[test]
 fn what_is_no_yaml_is_refused_wherever_it_stands() {
-    for (text, line, column) in [
-        ("checkpoints:\n  enabled: true\nmodel: [a\n", 4, 1),
-        ("model: \"open\n", 2, 1),
-        ("a: b\n\tc: d\n", 2, 1),
-        ("a: b: c\n", 1, 5),
-        ("checkpoints: *nothing\n", 1, 14),
-        ("a: 1\n---\ncheckpoints: true\n", 2, 1),
-        ("a: \u{7}\n", 1, 4),
+    for (text, line, column, why) in [
+        ("checkpoints: true\nmodel: [a\n", 2, 8, "unclosed bracket '['"),
+        ("model: \"open\n", 2, 1, "invalid indentation in multiline quoted scalar"),
+        ("a: b\n\tc: d\n", 1, 4, "while scanning a plain scalar, found a tab"),
+        ("a: b: c\n", 1, 5, "mapping values are not allowed in this context"),
+        ("checkpoints: *nothing\n", 1, 14, "reference to unknown value"),
+        ("checkpoints: {}}\n", 1, 16, "misplaced bracket"),
+        ("a: 1\n---\nb: 1\n", 3, 1, "only single YAML document expected but multiple found"),
+        ("a: \u{7}\n", 1, 4, "unexpected character: `\\u{7}'"),
     ] {
-        let (at, column_found, why) = refused(text);
-        assert_eq!((at, column_found), (line, column), "{text:?}: {why}");
-        assert!(why.len() > 5 && !why.contains("line "), "{why}");
+        assert_eq!(refused(text), (line, column, why.to_owned()), "{text:?}");
     }
 }
 

@@ -21,6 +21,16 @@ Environment:
   HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
   NO_COLOR                        no colours, where it is set to anything
 
+Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
+  enabled: false                  whether checkpoints are taken by themselves, too
+  max_snapshots: 20               checkpoints of a project, at least 1
+  max_file_size_mb: 10            larger files are left out; 0 is no bound
+  max_total_size_mb: 500          of the whole store; 0 is no bound
+  auto_prune: true                whether the store is swept by itself
+  min_interval_hours: 24          at least between two sweeps
+  retention_days: 7               until a project not touched is swept away; 0 keeps it
+  delete_orphans: true            sweep away projects whose directories are gone
+
 Exit codes:
   0  done, also when there was nothing to do
   1  declined: you were asked and said no

@@ -4,9 +4,10 @@ use crate::arguments::{Asked, Task};
 use crate::pages::{self, Undo};
 use crate::programs::{self, Comparing, Listing, Restoring, Taking};
 use crate::text::{self, Style};
+use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
-    Clock, Code, Config, Environment, Error, Manager, Restored, SystemClock, project_directory,
+    Clock, Code, Environment, Error, Manager, Restored, SystemClock, project_directory,
     project_of_file,
 };
 use serde::Serialize;
@@ -80,12 +81,22 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session on this machine.
-    pub fn new(environment: Environment, json: bool, style: Style) -> Self {
+    /// A session on this machine, as its configuration file wants it, and what of that file is
+    /// ignored.
+    ///
+    /// # Errors
+    /// A file that cannot be read or understood.
+    pub fn new(
+        environment: Environment,
+        json: bool,
+        style: Style,
+    ) -> Result<(Self, Vec<Warning>), Failure> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         let clock = Arc::new(SystemClock);
-        let manager = Manager::new(disk.clone(), clock, environment.clone(), Config::default());
-        Session { json, style, disk, environment, manager }
+        let Configured { config, warnings } =
+            configuration::read(disk.as_ref(), &environment.configuration_file())?;
+        let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
+        Ok((Session { json, style, disk, environment, manager }, warnings))
     }
 
     /// Does what was asked.

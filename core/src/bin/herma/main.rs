@@ -14,6 +14,7 @@ mod text;
 use arguments::Asked;
 use commands::{Answer, Failure, Session};
 use herma_core::Environment;
+use herma_core::configuration::Warning;
 use programs::{Reason, Refusal};
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -47,7 +48,8 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     let environment =
         Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
             .ok_or_else(Failure::no_home)?;
-    let session = Session::new(environment, asked.json, Style::of_output(variable));
+    let (session, warnings) = Session::new(environment, asked.json, Style::of_output(variable))?;
+    warnings.iter().for_each(warn);
     let Answer { bytes, incomplete } = session.run(asked)?;
     match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
@@ -102,6 +104,12 @@ fn refuse_in_json(failure: &Failure) {
         // Nobody is left to be told where this cannot be written.
         let _ = std::io::stdout().write_all(&text);
     }
+}
+
+fn warn(warning: &Warning) {
+    let message = text::line(warning.to_string().as_bytes());
+    // Nobody is left to be told where this cannot be written.
+    let _ = writeln!(std::io::stderr(), "herma: warning: {message}");
 }
 
 fn complain(failure: &Failure) {
