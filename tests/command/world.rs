@@ -119,6 +119,13 @@ impl World {
         fs::remove_file(self.path(name)).unwrap();
     }
 
+    /// Makes this the configuration file.
+    pub fn configure(&self, content: &str) {
+        let file = self.base().with_file_name("config.yaml");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, content).unwrap();
+    }
+
     /// The command, about to run in the project with nothing of the surrounding environment.
     pub fn command(&self) -> Command {
         self.prepared(Command::new(binary()))

@@ -1,0 +1,91 @@
+//! What the configuration file changes for the command, and how it says what is wrong with it.
+
+use crate::command::world::{World, agreed};
+
+#[test]
+fn the_file_limits_how_many_checkpoints_are_listed() {
+    let world = World::new();
+    world.configure("checkpoints:\n  max_snapshots: 2\n");
+    for number in 0..3 {
+        world.write("a.txt", format!("{number}\n"));
+        world.checkpoint(&format!("change {number}"));
+    }
+    assert_eq!(world.checkpoints(), 2);
+    assert_eq!(world.herma(&["rollback", "3"]).refusal(), "unknown_checkpoint");
+}
+
+#[test]
+fn the_file_limits_how_large_a_captured_file_is() {
+    let world = World::new();
+    world.configure("checkpoints: {max_file_size_mb: 0.5}\n");
+    world.write("fits.bin", vec![0; 512 * 1024]);
+    world.write("large.bin", vec![0; 512 * 1024 + 1]);
+    let taken = world.herma(&["checkpoint", "--json"]).done().json();
+    assert_eq!(taken["skipped"].as_array().unwrap().len(), 1);
+    assert_eq!(taken["skipped"][0]["path"], "large.bin");
+}
+
+#[test]
+fn a_checkpoint_by_hand_is_taken_whether_or_not_they_are_automatic() {
+    for truth in [true, false] {
+        let world = World::new();
+        world.configure(&format!("model: any\ncheckpoints: {truth}\n"));
+        world.write("a.txt", "one\n");
+        world.checkpoint("by hand");
+        assert_eq!(world.checkpoints(), 1);
+    }
+}
+
+#[test]
+fn the_file_is_below_the_home_where_no_other_place_is_named() {
+    let world = World::new();
+    world.write("../.hermes/config.yaml", "checkpoints: nonsense\n");
+    let mut command = world.command();
+    command.env_remove("HERMES_HOME");
+    assert_eq!(world.run(command, &["rollback"]).refusal(), "bad_config");
+    world.herma(&["rollback"]).done();
+}
+
+#[test]
+fn a_file_that_cannot_be_meant_refuses_everything_and_changes_nothing() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("before");
+    let bad = [
+        "checkpoints:\n  max_snapshots: 0\n",
+        "checkpoints:\n  enabled: yes\n",
+        "checkpoints:\n  enabled: true\n  enabled: true\n",
+        "model: [a\n",
+        "checkpoints:\n  enabled: \"\\e[2J\\u202e\"\n",
+    ];
+    let mut said = Vec::new();
+    for content in bad {
+        world.configure(content);
+        let before = world.everything();
+        for words in [&["checkpoint"][..], &["rollback"], &["rollback", "1"], &["checkpoints"]] {
+            assert_eq!(world.herma(words).refusal(), "bad_config", "{content}");
+            let json = world.run(world.command(), &[&["--json"], words].concat());
+            assert_eq!((json.exit, json.complaint.as_str()), (Some(2), ""), "{content}");
+            assert_eq!(json.json()["error"]["code"], "bad_config", "{content}");
+        }
+        assert_eq!(world.everything(), before, "{content}");
+        said.push(world.herma(&["rollback"]));
+    }
+    agreed("refused-configuration", &world.transcript(&said));
+    // Whoever asks for help may need it to mend the file.
+    world.herma(&["--help"]).done();
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_warned_of_on_standard_error() {
+    let world = World::new();
+    world.configure("checkpoints:\n  max_snapshot: 1\n  \"a\\nherma: b\\e\": 2\n");
+    world.write("a.txt", "one\n");
+    let taken = world.herma(&["checkpoint"]);
+    assert_eq!(taken.exit, Some(0));
+    assert_eq!(taken.complaint.lines().count(), 2);
+    let json = world.herma(&["rollback", "--json"]);
+    assert_eq!((json.exit, &json.complaint), (Some(0), &taken.complaint));
+    assert_eq!(json.json()["checkpoints"].as_array().unwrap().len(), 1);
+    agreed("warned-of-keys", &world.transcript(&[taken]));
+}
