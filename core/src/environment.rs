@@ -60,7 +60,21 @@ pub struct Config {
     pub max_file_bytes: u64,
     /// Directories with more captured files than this are not checkpointed.
     pub max_files: usize,
+    /// The oldest checkpoints are dropped where the store takes more bytes than this; 0 is no
+    /// bound.
+    pub max_total_bytes: u64,
+    /// Whether the store is swept by itself.
+    pub auto_prune: bool,
+    /// A sweep removes what was not used for more than this many seconds; 0 is no bound.
+    pub retention_seconds: u64,
+    /// Whether a sweep removes projects whose directory is gone.
+    pub delete_orphans: bool,
+    /// At least this many seconds lie between one sweep by itself and the next.
+    pub min_interval_seconds: u64,
 }
+
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
 
 impl Default for Config {
     fn default() -> Self {
@@ -69,6 +83,11 @@ impl Default for Config {
             max_snapshots: 20,
             max_file_bytes: 10 * 1024 * 1024,
             max_files: 50_000,
+            max_total_bytes: 500 * 1024 * 1024,
+            auto_prune: true,
+            retention_seconds: 7 * DAY,
+            delete_orphans: true,
+            min_interval_seconds: DAY,
         }
     }
 }

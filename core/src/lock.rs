@@ -27,9 +27,23 @@ pub fn take(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
         if step > 0 {
             sleep(WAIT_STEP);
         }
-        if let Some(held) = disk.try_lock(path, sharing).context("locking", path)? {
-            return Ok(Lock { _held: held });
+        if let Some(lock) = attempt(disk, path, sharing)? {
+            return Ok(lock);
         }
     }
     Err(Error::Busy(path.to_owned()))
+}
+
+/// Takes the lock on `path` without waiting.
+pub fn take_now(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
+    attempt(disk, path, sharing)?.ok_or_else(|| Error::Busy(path.to_owned()))
+}
+
+fn attempt(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Option<Lock>> {
+    let inode = || disk.stat(path).ok().map(|stat| stat.inode);
+    let seen = inode();
+    let held = disk.try_lock(path, sharing).context("locking", path)?;
+    // A store that is cleared takes its locks along, which then hold nobody back.
+    let stands = seen.is_none() || seen == inode();
+    Ok(held.filter(|_| stands).map(|held| Lock { _held: held }))
 }

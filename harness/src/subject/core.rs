@@ -59,6 +59,7 @@ impl CoreSubject {
             max_snapshots: settings.max_snapshots,
             max_file_bytes: settings.max_file_bytes,
             max_files: settings.max_files,
+            ..Config::default()
         };
         let manager =
             Manager::new(disk.clone(), clock.clone(), environment.clone(), config.clone());
