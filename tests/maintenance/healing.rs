@@ -23,8 +23,6 @@ fn works(world: &World, project: &str) {
     world.take(project, &next);
     assert_eq!(world.list(project), [&[next], &before[..]].concat());
     world.write(project, "changed since");
-    let restored = world.manager().restore(&world.project(project), b"1", Default::default());
-    assert!(restored.unwrap().failed.is_empty());
     world.restores(project);
     let status = world.manager().status().unwrap().projects;
     assert!(status.iter().any(|one| one.checkpoints.is_some_and(|count| count > 1)));
@@ -102,7 +100,7 @@ fn a_lost_ref_is_made_again_by_a_list_and_by_a_prune() {
     let world = two_projects();
     let reference = world.reference("broken");
     let tip = fs::read(&reference).unwrap();
-    let ways: [&dyn Fn(); 3] = [&|| drop(world.list("broken")), &|| drop(world.prune()), &|| {
+    let ways: [&dyn Fn(); 3] = [&|| drop(world.list("broken")), &|| assert_eq!(world.prune().errors, 0), &|| {
         let taken = world.manager().checkpoint(&world.project("broken"), "again").unwrap();
         assert_eq!(taken.outcome, Outcome::Unchanged);
     }];
