@@ -4,6 +4,7 @@
 //! What a checkpoint holds and what a restore does are judged elsewhere, through the library.
 
 mod answers;
+mod maintenance;
 mod refusals;
 mod safety;
 mod world;

@@ -100,10 +100,11 @@ fn a_lost_ref_is_made_again_by_a_list_and_by_a_prune() {
     let world = two_projects();
     let reference = world.reference("broken");
     let tip = fs::read(&reference).unwrap();
-    let ways: [&dyn Fn(); 3] = [&|| drop(world.list("broken")), &|| assert_eq!(world.prune().errors, 0), &|| {
-        let taken = world.manager().checkpoint(&world.project("broken"), "again").unwrap();
-        assert_eq!(taken.outcome, Outcome::Unchanged);
-    }];
+    let ways: [&dyn Fn(); 3] =
+        [&|| drop(world.list("broken")), &|| assert_eq!(world.prune().errors, 0), &|| {
+            let taken = world.manager().checkpoint(&world.project("broken"), "again").unwrap();
+            assert_eq!(taken.outcome, Outcome::Unchanged);
+        }];
     for way in ways {
         fs::remove_file(&reference).unwrap();
         // Looking at the whole store changes nothing of it.

@@ -7,12 +7,14 @@
 
 mod arguments;
 mod commands;
+mod maintenance;
+mod maintenance_pages;
 mod pages;
 mod programs;
 mod text;
 
 use arguments::Asked;
-use commands::{Answer, Failure, Session};
+use commands::{Answer, Ending, Failure, Session};
 use herma_core::Environment;
 use programs::{Reason, Refusal};
 use std::ffi::OsString;
@@ -23,6 +25,8 @@ use text::Style;
 
 /// Done, also when there was nothing to do.
 const DONE: u8 = 0;
+/// Asked about, and not wanted.
+const DECLINED: u8 = 1;
 /// Not done, not wholly done, or not understood.
 const FAILED: u8 = 2;
 
@@ -48,20 +52,24 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
         Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
             .ok_or_else(Failure::no_home)?;
     let session = Session::new(environment, asked.json, Style::of_output(variable));
-    let Answer { bytes, incomplete } = session.run(asked)?;
+    let Answer { bytes, ending } = session.run(asked)?;
     match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
         // Whoever read the answer has read enough of it.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::unheard(&error)),
     }
-    let Some(incomplete) = incomplete else {
-        return Ok(DONE);
-    };
-    if !asked.json {
-        complain(&incomplete);
+    session.afterwards(asked);
+    match ending {
+        Ending::Done => Ok(DONE),
+        Ending::Declined => Ok(DECLINED),
+        Ending::Incomplete(failure) => {
+            if !asked.json {
+                complain(&failure);
+            }
+            Ok(FAILED)
+        }
     }
-    Ok(FAILED)
 }
 
 /// Says why there is no answer.
