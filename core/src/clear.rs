@@ -20,7 +20,7 @@ impl Manager {
         let (disk, base) = (self.disk.as_ref(), self.base());
         let mut holdings = Holdings { projects: projects(disk, &base), ..Holdings::default() };
         for (name, entry) in base::entries(disk, &base)? {
-            let bytes = folder::bytes(disk, &base.join(name))?;
+            let bytes = bytes_seen(disk, &base.join(name));
             holdings.entries += 1;
             holdings.bytes += bytes;
             match entry {
@@ -43,7 +43,7 @@ impl Manager {
     pub fn clear(&self) -> Result<Cleared> {
         let (disk, base) = (self.disk.as_ref(), self.base());
         let entries = base::entries(disk, &base)?;
-        let before = folder::bytes(disk, &base)?;
+        let before = bytes_seen(disk, &base);
         // Another tool's store has no locks; whoever uses ours shares this one.
         let locks = base.join("store/locks");
         let locked = disk.stat(&locks).is_ok_and(|stat| stat.kind == Kind::Directory);
@@ -54,8 +54,7 @@ impl Manager {
         remove_all(disk, &base, names)?;
         // Fails where something else is in it, which then stays.
         let _ = disk.remove_directory(&base);
-        let after = folder::bytes(disk, &base)?;
-        Ok(Cleared { bytes_freed: before.saturating_sub(after) })
+        Ok(Cleared { bytes_freed: before.saturating_sub(bytes_seen(disk, &base)) })
     }
 
     /// Removes the archives of the first layout, and nothing else.
@@ -65,9 +64,9 @@ impl Manager {
     pub fn clear_legacy(&self) -> Result<ClearedLegacy> {
         let (disk, base) = (self.disk.as_ref(), self.base());
         let archives = base::named(disk, &base, Entry::Archive)?;
-        let before = folder::bytes(disk, &base)?;
+        let before = bytes_seen(disk, &base);
         remove_all(disk, &base, archives.iter().map(|name| (name.as_os_str(), Entry::Archive)))?;
-        let bytes_freed = before.saturating_sub(folder::bytes(disk, &base)?);
+        let bytes_freed = before.saturating_sub(bytes_seen(disk, &base));
         Ok(ClearedLegacy { archives: archives.len(), bytes_freed })
     }
 }
@@ -80,6 +79,11 @@ fn projects(disk: &dyn Disk, base: &Path) -> usize {
         None => Ok(0),
     });
     counted.unwrap_or_default()
+}
+
+/// What a folder takes; 0 where it cannot be read, which must not keep it from being removed.
+fn bytes_seen(disk: &dyn Disk, path: &Path) -> u64 {
+    folder::bytes(disk, path).unwrap_or_default()
 }
 
 /// Removes what it can of these, and answers the first error.

@@ -72,8 +72,9 @@ impl Manager {
         progress: &mut dyn FnMut(PruneStep<'_>),
     ) -> Result<Pruned> {
         let (disk, base) = (self.disk.as_ref(), self.base());
-        let bytes = || folder::bytes(disk, &base);
-        let before = bytes()?;
+        // A folder that cannot be read may be what is to be removed; it only costs the number.
+        let bytes = || folder::bytes(disk, &base).unwrap_or_default();
+        let before = bytes();
         let entries = base::entries(disk, &base)?;
         let (now, pruned) = (self.clock.seconds(), Pruned::default());
         let mut prune = Prune { disk, base: &base, now, options, progress, pruned };
@@ -91,8 +92,8 @@ impl Manager {
         if whole {
             prune.reclaim();
         }
-        let after = bytes()?;
-        Ok(Pruned { bytes_freed: before.saturating_sub(after), ..prune.pruned })
+        let pruned = prune.pruned;
+        Ok(Pruned { bytes_freed: before.saturating_sub(bytes()), ..pruned })
     }
 }
 
@@ -160,7 +161,8 @@ impl Prune<'_> {
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
-            let what = format!("project {hash}");
+            let known = metadata::read(self.disk, &store.path, hash);
+            let what = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
             if let Err(error) = heal::mend(store, &objects, hash, || store.try_lock_project(hash)) {
                 self.failed(&what, &error);
                 whole = false;

@@ -119,9 +119,9 @@ impl<'a> Store<'a> {
         lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
-    /// The same without waiting for a process that holds it already.
+    /// The same, hardly waiting for a process that holds it already.
     pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
-        lock::take_now(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+        lock::take_soon(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
     fn project_lock(&self, hash: &str) -> Result<PathBuf> {

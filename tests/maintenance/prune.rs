@@ -6,7 +6,7 @@ use herma_core::{Config, ProjectState, PruneOptions, PruneStep, Pruned};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 const V1: &str = "0123456789abcdef";
@@ -202,7 +202,7 @@ fn a_project_in_use_is_left_alone_and_counted() {
     let manager = world.manager();
     let pruned = manager.prune(&ORPHANS_ONLY, &mut progress).unwrap();
     assert_eq!(counts(pruned), [1, 0, 0, 0, 1]);
-    assert_eq!(said, [(format!("project {hash}"), "busy")]);
+    assert_eq!(said, [(world.project("gone").to_str().unwrap().to_owned(), "busy")]);
     assert_eq!(world.list("gone"), ["one"]);
     drop(held);
     assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
@@ -297,6 +297,19 @@ fn what_a_killed_prune_left_is_removed_and_looks_like_nothing_else() {
     world.take("project", "one");
     assert_eq!(world.in_base(), [&format!(".removing-{V1}"), "store"], "it was archived");
     assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
+    assert_eq!(world.in_base(), ["store"]);
+}
+
+#[test]
+fn an_archive_that_nobody_may_read_goes_all_the_same() {
+    let world = World::new();
+    world.take("project", "one");
+    let closed = world.base().join("legacy-20260101-000000/closed");
+    fs::create_dir_all(closed.join("deeper")).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let manager = world.on(HookedDisk::of_an_ordinary_user(), Config::default());
+    let week = PruneOptions::from(&Config::default());
+    assert_eq!(counts(manager.prune(&week, &mut |_| {}).unwrap()), [1, 0, 0, 1, 0]);
     assert_eq!(world.in_base(), ["store"]);
 }
 

@@ -85,7 +85,8 @@ const PRUNE_EXAMPLES: &str = "\
 Projects go whose directory is gone, but only where the directory it was in is there, and what
 nobody used for longer than the retention: projects, legacy archives, and repositories of the
 first layout. Then space is freed that nothing needs, and while the store takes more than its
-size the oldest checkpoints go; the newest of each project stays.
+size the oldest checkpoints go; the newest of each project stays. Bounds that are not given are
+as configured.
 
 Examples:
   herma checkpoints prune
@@ -169,10 +170,10 @@ enum About {
 
 #[derive(Debug, Args)]
 struct PruneArguments {
-    /// Remove what was not used for more days than this; 0 keeps it [default: as configured]
+    /// Remove what was not used for more days than this; 0 is no bound
     #[arg(long, value_name = "N")]
     retention_days: Option<u64>,
-    /// Drop the oldest checkpoints of a larger store; 0 drops none [default: as configured]
+    /// Drop the oldest checkpoints of a store larger than this; 0 is no bound
     #[arg(long, value_name = "N")]
     max_size_mb: Option<u64>,
     /// Keep projects whose directory is gone

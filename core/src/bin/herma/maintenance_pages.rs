@@ -43,33 +43,29 @@ pub fn step(step: &PruneStep<'_>) -> String {
 
 /// Asks whether everything may go.
 pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
-    let mut parts = vec![format!("the checkpoints of {}", projects(holdings.projects))];
+    let projects = count(holdings.projects, "project", "projects");
+    let mut parts = format!("the checkpoints of {projects}");
     if holdings.archives > 0 {
-        parts.push(archives(holdings.archives));
+        parts += &format!(" and {}", archives(holdings.archives));
     }
     if holdings.repositories > 0 {
-        let one = "repository of the first layout";
-        parts.push(count(holdings.repositories, one, "repositories of the first layout"));
+        let (one, many) = ("old repository", "old repositories");
+        parts += &format!(" and {}", count(holdings.repositories, one, many));
     }
-    let (parts, size) = (parts.join(", "), size(holdings.bytes));
-    format!(
-        "This removes {parts} from {} ({size}).\nNothing of it can be brought back. Go on? [y/N] ",
-        directory(base)
-    )
+    question(&parts, base, holdings.bytes)
 }
 
 /// Asks whether the archives may go.
 pub fn clear_legacy_question(base: &Path, holdings: &Holdings) -> String {
-    let (archives, size) = (archives(holdings.archives), size(holdings.archive_bytes));
-    format!(
-        "This removes {archives} from {} ({size}).\nNothing of it can be brought back. Go on? \
-         [y/N] ",
-        directory(base)
-    )
+    question(&archives(holdings.archives), base, holdings.archive_bytes)
 }
 
-fn projects(number: usize) -> String {
-    count(number, "project", "projects")
+fn question(what: &str, base: &Path, bytes: u64) -> String {
+    let (base, size) = (directory(base), size(bytes));
+    format!(
+        "This removes {what} from {base} ({size}).\nNothing of it can be brought back. Go on? \
+         [y/N] "
+    )
 }
 
 fn archives(number: usize) -> String {

@@ -308,6 +308,8 @@ pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
         for (archive, bytes) in &status.legacy {
             page.line(format_args!("  {}  {}", name(archive.as_bytes()), size(*bytes)));
         }
+        page.blank();
+        page.line("Clear with: herma checkpoints clear-legacy");
     }
     page.0.into_bytes()
 }
