@@ -3,6 +3,7 @@
 
 mod clear;
 mod healing;
+mod killed;
 mod migration;
 mod prune;
 mod sweep;

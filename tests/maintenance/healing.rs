@@ -1,7 +1,7 @@
 //! Damage to what belongs to one project is no trouble of another, and heals with its next take.
 
 use crate::maintenance::world::{DAY, NOON, World, git, succeeds};
-use herma_core::{Config, Outcome, PruneOptions};
+use herma_core::{Config, Outcome, PruneOptions, PruneStep};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io::ErrorKind;
@@ -125,8 +125,11 @@ fn a_lost_ref_can_be_listed_and_restored_where_nothing_can_be_written() {
     });
     let manager = world.on(disk, Config::default());
     assert_eq!(manager.list(&world.project("broken")).unwrap().len(), 1);
-    let pruned = manager.prune(&PruneOptions::from(&Config::default()), &mut |_| {}).unwrap();
-    assert_eq!(pruned.errors, 1, "space must not be reclaimed while a history is lost");
+    let mut reclaimed = false;
+    let mut progress = |step: PruneStep<'_>| reclaimed |= matches!(step, PruneStep::Reclaiming);
+    let options = PruneOptions::from(&Config::default());
+    assert_eq!(manager.prune(&options, &mut progress).unwrap().errors, 1);
+    assert!(!reclaimed, "space was reclaimed while a history is lost");
     world.restores("broken");
 }
 
