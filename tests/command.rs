@@ -5,6 +5,7 @@
 
 mod answers;
 mod configuration;
+mod maintenance;
 mod refusals;
 mod safety;
 mod world;

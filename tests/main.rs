@@ -9,5 +9,6 @@ mod gate;
 mod histories;
 mod hostile_input;
 mod ignore;
+mod maintenance;
 mod planted_bugs;
 mod side_by_side;

@@ -145,7 +145,8 @@ pub trait Disk: Send + Sync {
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()>;
     /// Makes one directory; its parent is there.
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
-    /// Moves a file or link onto `to` in one step, replacing what stands there.
+    /// Moves a file or link onto `to` in one step, replacing what stands there, or a directory to
+    /// where nothing stands.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Sets the permission bits of a file.
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;

@@ -115,6 +115,9 @@ pub enum Error {
     /// Another process holds the store.
     #[error("another process is using {0:?}; nothing was changed: try again")]
     Busy(PathBuf),
+    /// A part could not be removed.
+    #[error("not everything could be removed ({}); the rest is gone: try again", .0.cause())]
+    PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
     #[error("{action} {path:?}: {source}; nothing was changed: try again once that is mended")]
     Io {
@@ -156,6 +159,7 @@ impl Error {
             Error::StoreUnusable { .. } => "store_unusable",
             Error::BadConfig { .. } => "bad_config",
             Error::Busy(_) => "busy",
+            Error::PartlyCleared(_) => "partly_cleared",
             Error::Io { source, .. } => io_code(source),
         }
     }

@@ -7,18 +7,25 @@
 //! the store keeps what was read, and every byte that is written goes through [`disk`].
 #![forbid(unsafe_code)]
 
+mod base;
 mod capture;
+mod clear;
 mod commit;
 pub mod configuration;
 pub mod disk;
 mod environment;
 mod error;
+mod evidence;
+mod folder;
 mod fresh;
+mod heal;
 pub mod ignore;
 mod index;
+mod limits;
 mod lock;
 mod manager;
 mod metadata;
+mod migration;
 mod object;
 mod objects;
 mod pack;
@@ -26,6 +33,8 @@ mod patch;
 mod path;
 mod placement;
 mod project;
+mod prune;
+mod reclaim;
 mod refs;
 mod report;
 mod restore;
@@ -33,6 +42,7 @@ mod rollback;
 mod snapshot;
 mod status;
 mod store;
+mod sweep;
 mod target;
 mod walk;
 
@@ -40,8 +50,9 @@ pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use manager::Manager;
 pub use project::{project_directory, project_of_file};
+pub use prune::{PruneOptions, PruneStep};
 pub use report::{
-    Change, Diff, DiffEntry, Listed, Outcome, ProjectState, ProjectStatus, Remark, Restored, Stats,
-    Status, Taken,
+    Change, Cleared, ClearedLegacy, Diff, DiffEntry, Holdings, Listed, Outcome, ProjectState,
+    ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken,
 };
 pub use rollback::RestoreOptions;

@@ -15,7 +15,7 @@ use crate::project::{Project, canonical};
 use crate::report::{Diff, Listed, Outcome, Stats, Status, Taken};
 use crate::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::Store;
-use crate::{metadata, refs, status, target};
+use crate::{heal, metadata, refs, status, target};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// automatic checkpoint in this turn, and nothing else.
 pub struct Manager {
     pub(crate) disk: Arc<dyn Disk>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     environment: Environment,
     pub(crate) config: Config,
     slots_used: BTreeSet<String>,
@@ -42,6 +42,11 @@ impl Manager {
         config: Config,
     ) -> Self {
         Manager { disk, clock, environment, config, slots_used: BTreeSet::new() }
+    }
+
+    /// How the store is kept.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// A conversation turn begins: every project may have one automatic checkpoint again.
@@ -85,6 +90,11 @@ impl Manager {
             return Ok(Vec::new());
         };
         let objects = store.objects()?;
+        let lock = || store.lock_project(&project.hash);
+        if let Err(error) = heal::mend(&store, &objects, &project.hash, lock) {
+            // It is listed all the same, and mended by whoever comes next.
+            log::debug!("the lost ref of {} stays lost: {error}", project.hash);
+        }
         let history = self.history(&store, &objects, &project)?;
         let mut listed = Vec::with_capacity(history.len());
         for (index, checkpoint) in history.iter().enumerate() {
@@ -141,7 +151,7 @@ impl Manager {
     fn take(&self, project: &Project, reason: &str) -> Result<Taken> {
         let disk = self.disk.as_ref();
         project.check_scope(disk, &self.environment)?;
-        let store = Store::open_or_create(disk, &self.base())?;
+        let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let _lock = store.lock_project(&project.hash)?;
         let mut objects = store.objects()?;
         self.take_locked(&store, &mut objects, project, reason).map(|(taken, _)| taken)
@@ -158,26 +168,26 @@ impl Manager {
         let known = self.load_index(store, project);
         let started = self.file_system_time(store, project)?;
         let captured = self.capture(project, &known, Some(started)).run(Some(objects))?;
-        let tip = refs::read(store.disk, &store.path, &project.hash)?;
+        let tip = heal::newest_locked(store, objects, &project.hash)?;
         let newest = tip.map(|tip| commit::read(objects, tip)).transpose()?;
-        let outcome = match &newest {
-            None if captured.snapshot.is_empty() => Outcome::Unchanged,
+        let (outcome, newest) = match &newest {
+            None if captured.snapshot.is_empty() => (Outcome::Unchanged, None),
             _ => {
                 let tree = snapshot::write(objects, &captured.snapshot)?;
                 if newest.is_some_and(|newest| newest.tree == tree) {
-                    Outcome::Unchanged
+                    (Outcome::Unchanged, tip)
                 } else {
                     let id = commit::write(objects, tree, tip, self.clock.seconds(), reason)?;
                     objects.flush()?;
                     refs::advance(store.disk, &store.path, &project.hash, tip, id)?;
-                    Outcome::Created { id: id.to_string() }
+                    (Outcome::Created { id: id.to_string() }, Some(id))
                 }
             }
         };
-        if tip.is_some() || matches!(outcome, Outcome::Created { .. }) {
+        if let Some(newest) = newest {
             // The checkpoint is there by now. Both of these are made again by the next take, so
             // failing to write them is no failure of this one.
-            let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds());
+            let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds(), newest);
             if captured.index != known {
                 let _ = self.save_index(store, project, &captured.index);
             }
@@ -270,7 +280,7 @@ impl Manager {
         objects: &Objects<'_>,
         project: &Project,
     ) -> Result<Vec<Checkpoint>> {
-        let tip = refs::read(self.disk.as_ref(), &store.path, &project.hash)?;
+        let tip = heal::newest(store, objects, &project.hash)?;
         commit::history(objects, tip, self.config.max_snapshots.max(1))
     }
 }

@@ -2,8 +2,11 @@
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::evidence;
 use crate::fresh::{replace_file, write_fresh};
 use crate::project::Project;
+use crate::report::ProjectState;
+use git2::Oid;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,6 +27,12 @@ pub struct Metadata {
     pub created_at: f64,
     /// The last one, in seconds since the epoch.
     pub last_touch: f64,
+    /// The device its directory was on. Only this tool writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u64>,
+    /// The id of its newest checkpoint at that time. Only this tool writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tip: Option<String>,
 }
 
 impl Metadata {
@@ -34,17 +43,34 @@ impl Metadata {
             None => PathBuf::from(&self.workdir),
         }
     }
+
+    /// What is known of the project's directory.
+    pub fn state(&self, disk: &dyn Disk) -> ProjectState {
+        evidence::of(disk, &self.directory(), self.device)
+    }
 }
 
 /// What is stored of the project of that hash; none where that is missing or unreadable.
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
-    let path = store.join("projects").join(format!("{hash}.json"));
+    let path = path_of(store, hash);
     let (content, _) = disk.read(&path, METADATA_BYTES_MAX).ok()?;
     serde_json::from_slice(&content).ok()
 }
 
-/// Notes that the project was used now. Whatever stood there unreadable is replaced.
-pub fn touch(disk: &dyn Disk, store: &Path, project: &Project, seconds: i64) -> Result<()> {
+/// Where that is stored.
+pub fn path_of(store: &Path, hash: &str) -> PathBuf {
+    store.join("projects").join(format!("{hash}.json"))
+}
+
+/// Notes that the project was used now and that `tip` is its newest checkpoint. Whatever stood
+/// there unreadable is replaced.
+pub fn touch(
+    disk: &dyn Disk,
+    store: &Path,
+    project: &Project,
+    seconds: i64,
+    tip: Oid,
+) -> Result<()> {
     let now = seconds as f64;
     let before = read(disk, store, &project.hash);
     let bytes = project.directory.as_os_str().as_bytes();
@@ -53,8 +79,10 @@ pub fn touch(disk: &dyn Disk, store: &Path, project: &Project, seconds: i64) -> 
         workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
         created_at: before.map_or(now, |before| before.created_at),
         last_touch: now,
+        device: disk.stat(&project.directory).ok().map(|stat| stat.device),
+        tip: Some(tip.to_string()),
     };
-    let path = store.join("projects").join(format!("{}.json", project.hash));
+    let path = path_of(store, &project.hash);
     let text = serde_json::to_string(&metadata)
         .map_err(|error| Error::StoreUnusable { path: path.clone(), why: error.to_string() })?;
     let fresh = write_fresh(disk, store, &format!("project-{}", project.hash), text.as_bytes())?;

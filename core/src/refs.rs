@@ -1,11 +1,12 @@
 //! Where the history of each project begins: `refs/hermes/<hash>`, as plain git reads it.
 //!
-//! A ref is its own small file; `git gc` may have moved it into `packed-refs`, which is read but
-//! never written.
+//! A ref is its own small file; `git gc` may have moved it into `packed-refs`, which is read, and
+//! written only where a ref in it is removed.
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use crate::fresh::replace_file;
+use crate::folder::remove_file;
+use crate::fresh::{replace_file, write_new_named};
 use crate::store::make_private;
 use git2::Oid;
 use std::io::ErrorKind;
@@ -97,6 +98,57 @@ fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
     Err(Error::Busy(lock.to_owned()))
 }
 
+/// Removes the history of the project, wherever git keeps it. The caller holds the project's lock.
+pub fn remove(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
+    let path = file_of(store, hash);
+    let lock = path.with_extension("lock");
+    make_private(disk, &store.join("refs"))?;
+    make_private(disk, &store.join("refs/hermes"))?;
+    take_git_lock(disk, &lock, b"")?;
+    // In this order, since without its file a ref is what is packed.
+    let removed = remove_packed(disk, store, hash).and_then(|()| remove_file(disk, &path));
+    // A lock that stays is taken over by the next one.
+    let _ = disk.remove_file(&lock);
+    removed
+}
+
+/// Writes `packed-refs` without the project's line, as git does: under a lock of its own.
+fn remove_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
+    if read_packed(disk, store, hash).is_ok_and(|tip| tip.is_none()) {
+        return Ok(());
+    }
+    let (path, lock) = (store.join("packed-refs"), store.join("packed-refs.lock"));
+    take_git_lock(disk, &lock, b"")?;
+    let written = disk.read(&path, REFS_BYTES_MAX).context("reading", &path).and_then(|packed| {
+        let rest = without(&packed.0, &name_of(hash));
+        let fresh = write_new_named(disk, store, "packed-refs.new", &rest, 0o600)?;
+        replace_file(disk, &fresh, &path)
+    });
+    let _ = disk.remove_file(&lock);
+    written
+}
+
+/// The lines of `packed-refs` without that of a ref, and without the line about what an annotated
+/// tag of that name points at.
+fn without(packed: &[u8], name: &str) -> Vec<u8> {
+    let mut rest = Vec::with_capacity(packed.len());
+    let mut dropped = false;
+    for line in packed.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let named = text.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" "));
+        dropped = named || dropped && text.starts_with(b"^");
+        if !dropped {
+            rest.extend_from_slice(line);
+        }
+    }
+    rest
+}
+
+/// Whether that is the hash of a project.
+pub fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// The hashes of all projects that have a history, sorted.
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let folder = store.join("refs/hermes");
@@ -111,7 +163,7 @@ pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
             .lines()
             .filter_map(|line| line.split_once(" refs/hermes/").map(|(_, hash)| hash.to_owned())),
     );
-    hashes.retain(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    hashes.retain(|hash| is_hash(hash));
     hashes.sort_unstable();
     hashes.dedup();
     Ok(hashes)
@@ -123,5 +175,57 @@ fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
         Ok((content, _)) => Ok(String::from_utf8_lossy(&content).into_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(error).context("reading", &path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+
+    const TIP: &str = "1111111111111111111111111111111111111111";
+
+    #[test]
+    fn a_removed_ref_is_gone_from_its_file_and_from_the_packed_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        let header = "# pack-refs with: peeled fully-peeled sorted \n";
+        let (one, other) = ("0123456789abcdef", "fedcba9876543210");
+        let line = |hash: &str| format!("{TIP} refs/hermes/{hash}\n");
+        let packed = format!("{header}{}^{TIP}\n{}^{TIP}\n", line(one), line(other));
+        fs::write(store.join("packed-refs"), packed).unwrap();
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        fs::write(store.join("refs/hermes").join(one), format!("{TIP}\n")).unwrap();
+        for _ in 0..2 {
+            remove(&SystemDisk, store, one).unwrap();
+            assert_eq!(all(&SystemDisk, store).unwrap(), [other]);
+            let rest = fs::read_to_string(store.join("packed-refs")).unwrap();
+            assert_eq!(rest, format!("{header}{}^{TIP}\n", line(other)));
+            assert_eq!(fs::read_dir(store).unwrap().count(), 2, "a lock stayed");
+            assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 0);
+        }
+        remove(&SystemDisk, store, other).unwrap();
+        assert!(all(&SystemDisk, store).unwrap().is_empty());
+        assert!(store.join("refs/hermes").is_dir(), "git takes a folder without refs for no store");
+    }
+
+    #[test]
+    fn a_ref_stays_where_another_tool_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let packed = format!("{TIP} refs/hermes/{hash}\n");
+        fs::write(store.join("packed-refs"), &packed).unwrap();
+        fs::write(store.join("packed-refs.lock"), "").unwrap();
+        let unlock = || {
+            sleep(Duration::from_millis(50));
+            assert_eq!(fs::read_to_string(store.join("packed-refs")).unwrap(), packed);
+            fs::remove_file(store.join("packed-refs.lock")).unwrap();
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(unlock);
+            remove(&SystemDisk, store, hash).unwrap();
+        });
+        assert!(all(&SystemDisk, store).unwrap().is_empty());
     }
 }

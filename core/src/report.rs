@@ -181,6 +181,70 @@ pub struct Status {
     pub projects: Vec<ProjectStatus>,
 }
 
+/// What a prune did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// Projects, and leftover repositories of the first layout, that were looked at.
+    pub scanned: usize,
+    /// Those of them that were removed because their directory is gone.
+    pub orphans: usize,
+    /// Those of them that were removed because nobody used them for long enough.
+    pub stale: usize,
+    /// Archives of the first layout that were removed.
+    pub archives: usize,
+    /// Checkpoints that were dropped to keep the store below its total size.
+    pub dropped: usize,
+    /// What could not be done, and was left as it is.
+    pub errors: usize,
+    /// Bytes that the base takes less than before.
+    pub bytes_freed: u64,
+}
+
+/// What a sweep came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Swept {
+    /// Sweeps are off, or there is nothing to sweep.
+    Off,
+    /// The last one is not long enough ago.
+    NotDue,
+    /// It was done.
+    Done(Pruned),
+}
+
+/// What a clear would remove.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Holdings {
+    /// Entries of the base that are ours, of whatever kind.
+    pub entries: usize,
+    /// Projects with checkpoints, as far as the store can be read.
+    pub projects: usize,
+    /// Archives of the first layout.
+    pub archives: usize,
+    /// Repositories of the first layout that were never archived.
+    pub repositories: usize,
+    /// Bytes of all of it.
+    pub bytes: u64,
+    /// Bytes of the archives.
+    pub archive_bytes: u64,
+}
+
+/// What a clear did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cleared {
+    /// Bytes that the base takes less than before.
+    pub bytes_freed: u64,
+}
+
+/// What a clear of the archives did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClearedLegacy {
+    /// Archives of the first layout that were removed.
+    pub archives: usize,
+    /// Bytes that the base takes less than before.
+    pub bytes_freed: u64,
+}
+
 fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&shown(path))
 }

@@ -59,7 +59,7 @@ impl Manager {
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
             target::find(&self.history(&store, &store.objects()?, &project)?, target)?;
         }
-        let store = Store::open_or_create(disk, &self.base())?;
+        let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let mut objects = store.objects()?;
         // Only under the lock does a number stay what it is, so it is looked up again here, and
         // before the pre-rollback checkpoint is taken, which cannot evict it then.

@@ -1,11 +1,12 @@
 //! The store on disk: one bare git repository below the base, made on first use, healed where
 //! parts of it are missing, and locked while it is used.
 
-use crate::disk::{Disk, Kind, Sharing};
+use crate::disk::{Disk, Kind, Sharing, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::fresh::{replace_file, write_fresh};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
 use crate::lock::{self, Lock};
+use crate::migration::archive_first_layout;
 use crate::objects::Objects;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -81,10 +82,14 @@ impl<'a> Store<'a> {
         Ok(Some(Store { disk, path, _lock: lock }))
     }
 
-    /// Opens the store below `base`, making whatever of it is missing.
-    pub fn open_or_create(disk: &'a dyn Disk, base: &Path) -> Result<Self> {
+    /// Opens the store below `base`, making whatever of it is missing. Before it is made for the
+    /// first time, at `seconds` since the epoch, what the first layout left is archived.
+    pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
         let path = base.join("store");
         make_directories(disk, base)?;
+        if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
+            archive_first_layout(disk, base, seconds);
+        }
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             make_private(disk, &path.join(folder))?;
         }
@@ -111,9 +116,18 @@ impl<'a> Store<'a> {
 
     /// Holds the history of one project against every other process.
     pub fn lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+    }
+
+    /// The same, hardly waiting for a process that holds it already.
+    pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take_soon(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+    }
+
+    fn project_lock(&self, hash: &str) -> Result<PathBuf> {
         let locks = self.path.join("locks");
         make_private(self.disk, &locks)?;
-        lock::take(self.disk, &locks.join(hash), Sharing::Exclusive)
+        Ok(locks.join(hash))
     }
 
     /// The objects of the store as they are now.

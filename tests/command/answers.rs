@@ -340,11 +340,14 @@ fn a_reader_that_stops_early_is_no_failure() {
 #[test]
 fn help_tells_the_commands_and_shows_examples() {
     let world = World::new();
-    let asked: [&[&str]; 4] = [
+    let asked: [&[&str]; 7] = [
         &["--help"],
         &["checkpoint", "--help"],
         &["rollback", "--help"],
         &["checkpoints", "--help"],
+        &["checkpoints", "prune", "--help"],
+        &["checkpoints", "clear", "--help"],
+        &["checkpoints", "clear-legacy", "--help"],
     ];
     let said: Vec<_> = asked.iter().map(|words| world.herma(words).done()).collect();
     for help in &said {

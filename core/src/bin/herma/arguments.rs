@@ -16,6 +16,7 @@ Examples:
   herma rollback diff 1           see what changed since the newest
   herma rollback 1                bring it back
   herma checkpoints               see what the store holds and costs
+  herma checkpoints prune         make it smaller
 
 Environment:
   HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
@@ -85,8 +86,50 @@ const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:
   herma checkpoints
   herma checkpoints status --json
+  herma checkpoints prune --retention-days 3 --max-size-mb 200
+  herma checkpoints clear-legacy
 
-Exit codes: 0 done; 2 failed.";
+Exit codes: 0 done; 1 declined; 2 failed.";
+
+const PRUNE_EXAMPLES: &str = "\
+Projects go whose directory is gone, but only where the directory it was in is there, and what
+nobody used for longer than the retention: projects, legacy archives, and repositories of the
+first layout. Then space is freed that nothing needs, and while the store takes more than its
+size the oldest checkpoints go; the newest of each project stays. Bounds that are not given are
+as configured.
+
+Examples:
+  herma checkpoints prune
+  herma checkpoints prune --retention-days 3 --max-size-mb 200
+  herma checkpoints prune --retention-days 0 --keep-orphans  only free space
+
+Exit codes: 0 done, also when there was nothing to do; 2 failed, or a part could not be done.";
+
+const CLEAR_EXAMPLES: &str = "\
+What is in the checkpoint base and is not a part of the store or an archive stays there.
+
+Examples:
+  herma checkpoints clear           asks first, on standard error
+  herma checkpoints clear --force
+
+Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
+2 failed.";
+
+const CLEAR_LEGACY_EXAMPLES: &str = "\
+A legacy archive holds what the first layout kept, one repository for each directory; until it is
+removed, git can read it.
+
+Examples:
+  herma checkpoints clear-legacy    asks first, on standard error
+  herma checkpoints clear-legacy --force
+
+Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
+2 failed.";
+
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+/// Bytes of a megabyte, as the configuration means it.
+const MEGABYTE: u64 = 1024 * 1024;
 
 /// Checkpoints of project directories, and the way back to any of them
 #[derive(Debug, Parser)]
@@ -111,7 +154,7 @@ enum Command {
         help_template = ROLLBACK_TEMPLATE
     )]
     Rollback(RollbackArguments),
-    /// Show what the checkpoint store holds and costs
+    /// Show what the checkpoint store holds and costs, or make it smaller
     #[command(after_help = CHECKPOINTS_EXAMPLES)]
     Checkpoints {
         #[command(subcommand)]
@@ -124,6 +167,35 @@ enum About {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)
     #[command(visible_alias = "list")]
     Status,
+    /// Remove what is gone or was not used for long, and free space
+    #[command(after_help = PRUNE_EXAMPLES)]
+    Prune(PruneArguments),
+    /// Remove every checkpoint of every project, and all archives
+    #[command(after_help = CLEAR_EXAMPLES)]
+    Clear(Consent),
+    /// Remove the legacy archives, and no checkpoint
+    #[command(after_help = CLEAR_LEGACY_EXAMPLES)]
+    ClearLegacy(Consent),
+}
+
+#[derive(Debug, Args)]
+struct PruneArguments {
+    /// Remove what was not used for more days than this; 0 is no bound
+    #[arg(long, value_name = "N")]
+    retention_days: Option<u64>,
+    /// Drop the oldest checkpoints of a store larger than this; 0 is no bound
+    #[arg(long, value_name = "N")]
+    max_size_mb: Option<u64>,
+    /// Keep projects whose directory is gone
+    #[arg(long)]
+    keep_orphans: bool,
+}
+
+#[derive(Debug, Args)]
+struct Consent {
+    /// Do not ask
+    #[arg(short, long)]
+    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -179,6 +251,22 @@ pub enum Task {
     RestoreFile { target: OsString, file: OsString },
     /// Show what the store holds and costs.
     Status,
+    /// Remove what is gone or old.
+    Prune(Pruning),
+    /// Remove everything, or ask first.
+    Clear { force: bool },
+    /// Remove the legacy archives, or ask first.
+    ClearLegacy { force: bool },
+}
+
+/// What is asked of a prune; the rest is as configured.
+#[derive(Debug)]
+pub struct Pruning {
+    /// Bounds of its own, in the units of the core.
+    pub retention_seconds: Option<u64>,
+    pub max_total_bytes: Option<u64>,
+    /// Whether projects stay whose directory is gone.
+    pub keep_orphans: bool,
 }
 
 impl Asked {
@@ -191,9 +279,25 @@ impl Asked {
         let (dir, task) = match command {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
             Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
-            Command::Checkpoints { about: None | Some(About::Status) } => (None, Task::Status),
+            Command::Checkpoints { about } => (None, about.unwrap_or(About::Status).task()),
         };
         Ok(Asked { json, dir, task })
+    }
+}
+
+impl About {
+    fn task(self) -> Task {
+        match self {
+            About::Status => Task::Status,
+            About::Prune(asked) => Task::Prune(Pruning {
+                // More than there are seconds is as good as all of them.
+                retention_seconds: asked.retention_days.map(|days| days.saturating_mul(DAY)),
+                max_total_bytes: asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE)),
+                keep_orphans: asked.keep_orphans,
+            }),
+            About::Clear(Consent { force }) => Task::Clear { force },
+            About::ClearLegacy(Consent { force }) => Task::ClearLegacy { force },
+        }
     }
 }
 

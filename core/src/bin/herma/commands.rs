@@ -67,17 +67,28 @@ impl From<serde_json::Error> for Failure {
 pub struct Answer {
     /// For standard output.
     pub bytes: Vec<u8>,
-    /// What was not done of it, if that is so.
-    pub incomplete: Option<Failure>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a command ended that has an answer.
+#[derive(Debug)]
+pub enum Ending {
+    /// It was done, or there was nothing to do.
+    Done,
+    /// The person was asked and said no.
+    Declined,
+    /// A part of it was not done.
+    Incomplete(Failure),
 }
 
 /// Everything a command needs.
 pub struct Session {
-    json: bool,
+    pub(crate) json: bool,
     style: Style,
     disk: Arc<dyn Disk>,
-    environment: Environment,
-    manager: Manager,
+    pub(crate) environment: Environment,
+    pub(crate) manager: Manager,
 }
 
 impl Session {
@@ -122,6 +133,17 @@ impl Session {
                 self.restored(asked, &project, was_there, &restored)
             }
             Task::Status => self.status(),
+            Task::Prune(pruning) => self.prune(pruning),
+            Task::Clear { force } => self.clear(*force),
+            Task::ClearLegacy { force } => self.clear_legacy(*force),
+        }
+    }
+
+    /// What is done once the answer was given. Only a take sweeps: a project that was deleted
+    /// must still be there for the person who asks for it.
+    pub fn afterwards(&self, asked: &Asked) {
+        if matches!(asked.task, Task::Take { .. }) {
+            self.manager.sweep();
         }
     }
 
@@ -183,15 +205,15 @@ impl Session {
             let undo = self.undo(project, was_there, restored);
             pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
         })?;
-        let incomplete = (!restored.failed.is_empty()).then(|| {
-            let paths = text::count(restored.failed.len(), "path", "paths");
-            let message = format!(
-                "{paths} could not be brought back; the others are as listed: mend the cause and \
-                 roll back to the same id again"
-            );
-            Failure { code: "incomplete", message }
-        });
-        Ok(Answer { incomplete, ..answer })
+        if restored.failed.is_empty() {
+            return Ok(answer);
+        }
+        let paths = text::count(restored.failed.len(), "path", "paths");
+        let message = format!(
+            "{paths} could not be brought back; the others are as listed: mend the cause and \
+             roll back to the same id again"
+        );
+        Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 
     /// Where the state before a restore can be found.
@@ -211,12 +233,12 @@ impl Session {
         }
     }
 
-    fn done(
+    pub(crate) fn done(
         &self,
         data: &impl Serialize,
         page: impl FnOnce() -> Vec<u8>,
     ) -> Result<Answer, Failure> {
         let bytes = if self.json { programs::json(data)? } else { page() };
-        Ok(Answer { bytes, incomplete: None })
+        Ok(Answer { bytes, ending: Ending::Done })
     }
 }

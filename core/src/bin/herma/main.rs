@@ -7,12 +7,14 @@
 
 mod arguments;
 mod commands;
+mod maintenance;
+mod maintenance_pages;
 mod pages;
 mod programs;
 mod text;
 
 use arguments::Asked;
-use commands::{Answer, Failure, Session};
+use commands::{Answer, Ending, Failure, Session};
 use herma_core::Environment;
 use herma_core::configuration::Warning;
 use programs::{Reason, Refusal};
@@ -24,6 +26,8 @@ use text::Style;
 
 /// Done, also when there was nothing to do.
 const DONE: u8 = 0;
+/// Asked about, and not wanted.
+const DECLINED: u8 = 1;
 /// Not done, not wholly done, or not understood.
 const FAILED: u8 = 2;
 
@@ -50,20 +54,24 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
             .ok_or_else(Failure::no_home)?;
     let (session, warnings) = Session::new(environment, asked.json, Style::of_output(variable))?;
     warnings.iter().for_each(warn);
-    let Answer { bytes, incomplete } = session.run(asked)?;
+    let Answer { bytes, ending } = session.run(asked)?;
     match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
         // Whoever read the answer has read enough of it.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::unheard(&error)),
     }
-    let Some(incomplete) = incomplete else {
-        return Ok(DONE);
-    };
-    if !asked.json {
-        complain(&incomplete);
+    session.afterwards(asked);
+    match ending {
+        Ending::Done => Ok(DONE),
+        Ending::Declined => Ok(DECLINED),
+        Ending::Incomplete(failure) => {
+            if !asked.json {
+                complain(&failure);
+            }
+            Ok(FAILED)
+        }
     }
-    Ok(FAILED)
 }
 
 /// Says why there is no answer.

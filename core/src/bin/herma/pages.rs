@@ -31,10 +31,11 @@ pub enum Undo {
 
 /// Lines of a page.
 #[derive(Default)]
-struct Page(String);
+pub struct Page(pub String);
 
 impl Page {
-    fn line(&mut self, line: impl Display) {
+    /// One more line.
+    pub fn line(&mut self, line: impl Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{line}");
     }
@@ -44,7 +45,8 @@ impl Page {
     }
 }
 
-fn directory(path: &Path) -> String {
+/// A directory as it is shown.
+pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
 }
 
@@ -306,6 +308,8 @@ pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
         for (archive, bytes) in &status.legacy {
             page.line(format_args!("  {}  {}", name(archive.as_bytes()), size(*bytes)));
         }
+        page.blank();
+        page.line("Clear with: herma checkpoints clear-legacy");
     }
     page.0.into_bytes()
 }

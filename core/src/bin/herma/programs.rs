@@ -40,6 +40,14 @@ pub struct Restoring<'a> {
     pub restored: &'a Restored,
 }
 
+/// The answer to `herma checkpoints clear` and `clear-legacy`.
+#[derive(Serialize)]
+pub struct Clearing<T> {
+    pub declined: bool,
+    #[serde(flatten)]
+    pub cleared: T,
+}
+
 /// Why there is no answer.
 #[derive(Serialize)]
 pub struct Refusal<'a> {

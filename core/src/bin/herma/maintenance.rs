@@ -1,0 +1,136 @@
+//! Making the store smaller: pruning it, and clearing it once the person who is asked says yes.
+//!
+//! What is asked goes to standard error, so that standard output is the answer and nothing else.
+
+use crate::arguments::Pruning;
+use crate::commands::{Answer, Ending, Failure, Session};
+use crate::maintenance_pages as pages;
+use crate::programs::Clearing;
+use crate::text;
+use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep};
+use serde::Serialize;
+use std::io::{BufRead, IsTerminal, Read, Write};
+use std::time::{Duration, Instant};
+
+/// Work that takes no longer than this needs no word about where it is.
+const QUIET: Duration = Duration::from_secs(1);
+/// More bytes than any answer to a question takes.
+const REPLY_BYTES_MAX: u64 = 1_024;
+
+impl Session {
+    /// Removes what is gone or old, as far as it can.
+    pub fn prune(&self, pruning: &Pruning) -> Result<Answer, Failure> {
+        let configured = PruneOptions::from(self.manager.config());
+        let options = PruneOptions {
+            retention_seconds: pruning.retention_seconds.unwrap_or(configured.retention_seconds),
+            max_total_bytes: pruning.max_total_bytes.unwrap_or(configured.max_total_bytes),
+            delete_orphans: configured.delete_orphans && !pruning.keep_orphans,
+        };
+        let mut progress = Progress::start(self.json);
+        let pruned = self.manager.prune(&options, &mut |step| progress.show(&step));
+        progress.wipe();
+        let pruned = pruned?;
+        let answer = self.done(&pruned, || pages::pruned(&pruned))?;
+        if pruned.errors == 0 {
+            return Ok(answer);
+        }
+        let things = text::count(pruned.errors, "thing", "things");
+        let message = format!(
+            "{things} could not be done and stayed as it was; the rest was done: mend the cause \
+             and prune again"
+        );
+        Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
+    }
+
+    /// Removes everything, unless the person who is asked does not say yes.
+    pub fn clear(&self, force: bool) -> Result<Answer, Failure> {
+        let holdings = self.manager.holdings()?;
+        if holdings.entries == 0 {
+            return self.cleared(&Cleared::default(), pages::nothing_to_clear());
+        }
+        if !force && !is_confirmed(&pages::clear_question(&self.environment.base, &holdings)) {
+            return self.declined(&Cleared::default());
+        }
+        let cleared = self.manager.clear()?;
+        self.cleared(&cleared, pages::cleared(&cleared))
+    }
+
+    /// Removes the legacy archives, unless the person who is asked does not say yes.
+    pub fn clear_legacy(&self, force: bool) -> Result<Answer, Failure> {
+        let holdings = self.manager.holdings()?;
+        if holdings.archives == 0 {
+            return self.cleared(&ClearedLegacy::default(), pages::no_archives());
+        }
+        if !force && !is_confirmed(&pages::clear_legacy_question(&self.environment.base, &holdings))
+        {
+            return self.declined(&ClearedLegacy::default());
+        }
+        let cleared = self.manager.clear_legacy()?;
+        self.cleared(&cleared, pages::cleared_legacy(&cleared))
+    }
+
+    fn cleared(&self, cleared: &impl Serialize, page: Vec<u8>) -> Result<Answer, Failure> {
+        self.done(&Clearing { declined: false, cleared }, || page)
+    }
+
+    fn declined(&self, nothing: &impl Serialize) -> Result<Answer, Failure> {
+        let data = Clearing { declined: true, cleared: nothing };
+        let answer = self.done(&data, pages::declined)?;
+        Ok(Answer { ending: Ending::Declined, ..answer })
+    }
+}
+
+/// Asks a question and reads one line. Anything but a yes is a no, also that nobody answers.
+fn is_confirmed(question: &str) -> bool {
+    let mut error = std::io::stderr();
+    if error.write_all(question.as_bytes()).and_then(|()| error.flush()).is_err() {
+        // Whoever was not asked cannot have said yes.
+        return false;
+    }
+    let mut reply = Vec::new();
+    let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_until(b'\n', &mut reply);
+    if !reply.ends_with(b"\n") {
+        // The line of the question was not ended by whoever typed.
+        let _ = error.write_all(b"\n");
+    }
+    let reply = reply.trim_ascii().to_ascii_lowercase();
+    read.is_ok() && matches!(reply.as_slice(), b"y" | b"yes")
+}
+
+/// Says on a terminal where work is that takes long, on one line that it writes over.
+struct Progress {
+    started: Instant,
+    is_shown: bool,
+    is_wanted: bool,
+    terminal: bool,
+}
+
+impl Progress {
+    /// A program that asked finds in the answer what it needs.
+    fn start(json: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        Progress { started: Instant::now(), is_shown: false, is_wanted: !json, terminal }
+    }
+
+    fn show(&mut self, step: &PruneStep<'_>) {
+        if !self.is_wanted {
+            return;
+        }
+        // Nobody is left to be told where these cannot be written.
+        if let PruneStep::Failed(..) = step {
+            self.wipe();
+            let _ = writeln!(std::io::stderr(), "{}", pages::step(step));
+        } else if self.terminal && self.started.elapsed() > QUIET {
+            self.wipe();
+            let _ = write!(std::io::stderr(), "{}", pages::step(step));
+            self.is_shown = true;
+        }
+    }
+
+    fn wipe(&mut self) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            self.is_shown = false;
+        }
+    }
+}

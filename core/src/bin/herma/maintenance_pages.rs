@@ -1,0 +1,99 @@
+//! What a person reads about making the store smaller: questions, progress and what was done.
+
+use crate::pages::{Page, directory};
+use crate::text::{count, line, size};
+use herma_core::{Cleared, ClearedLegacy, Holdings, PruneStep, Pruned};
+use std::path::Path;
+
+/// What a prune did.
+pub fn pruned(pruned: &Pruned) -> Vec<u8> {
+    let mut page = Page::default();
+    let looked = count(pruned.scanned, "project", "projects");
+    let rows = [
+        (pruned.orphans, "project whose directory is gone", "projects whose directory is gone"),
+        (pruned.stale, "project that nobody used", "projects that nobody used"),
+        (pruned.archives, "legacy archive", "legacy archives"),
+        (pruned.dropped, "checkpoint over the total size", "checkpoints over the total size"),
+    ];
+    let removed: Vec<_> = rows.into_iter().filter(|(number, ..)| *number > 0).collect();
+    if removed.is_empty() {
+        page.line(format_args!("Nothing to remove in {looked}"));
+    } else {
+        page.line(format_args!("Looked at {looked} and removed:"));
+        for (number, one, many) in removed {
+            page.line(format_args!("  {}", count(number, one, many)));
+        }
+    }
+    page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
+    page.0.into_bytes()
+}
+
+/// Where a prune is.
+pub fn step(step: &PruneStep<'_>) -> String {
+    match step {
+        PruneStep::Project(number, of) => format!("Looking at project {number} of {of}"),
+        PruneStep::Legacy(name) => format!("Looking at {}", line(name.as_bytes())),
+        PruneStep::Reclaiming => "Freeing space".to_owned(),
+        PruneStep::Failed(what, error) => {
+            let why = line(error.to_string().as_bytes());
+            format!("herma: {}: {why}", line(what.as_bytes()))
+        }
+    }
+}
+
+/// Asks whether everything may go.
+pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
+    let projects = count(holdings.projects, "project", "projects");
+    let mut parts = format!("the checkpoints of {projects}");
+    if holdings.archives > 0 {
+        parts += &format!(" and {}", archives(holdings.archives));
+    }
+    if holdings.repositories > 0 {
+        let (one, many) = ("old repository", "old repositories");
+        parts += &format!(" and {}", count(holdings.repositories, one, many));
+    }
+    question(&parts, base, holdings.bytes)
+}
+
+/// Asks whether the archives may go.
+pub fn clear_legacy_question(base: &Path, holdings: &Holdings) -> String {
+    question(&archives(holdings.archives), base, holdings.archive_bytes)
+}
+
+fn question(what: &str, base: &Path, bytes: u64) -> String {
+    let (base, size) = (directory(base), size(bytes));
+    format!(
+        "This removes {what} from {base} ({size}).\nNothing of it can be brought back. Go on? \
+         [y/N] "
+    )
+}
+
+fn archives(number: usize) -> String {
+    count(number, "legacy archive", "legacy archives")
+}
+
+/// There is nothing to clear.
+pub fn nothing_to_clear() -> Vec<u8> {
+    b"There is nothing to clear\n".to_vec()
+}
+
+/// There are no archives.
+pub fn no_archives() -> Vec<u8> {
+    b"There are no legacy archives to clear\n".to_vec()
+}
+
+/// The person said no.
+pub fn declined() -> Vec<u8> {
+    b"Nothing was changed\n".to_vec()
+}
+
+/// Everything is gone.
+pub fn cleared(cleared: &Cleared) -> Vec<u8> {
+    format!("Cleared; {} freed\n", size(cleared.bytes_freed)).into_bytes()
+}
+
+/// The archives are gone.
+pub fn cleared_legacy(cleared: &ClearedLegacy) -> Vec<u8> {
+    let (archives, size) = (archives(cleared.archives), size(cleared.bytes_freed));
+    format!("Removed {archives}; {size} freed\n").into_bytes()
+}

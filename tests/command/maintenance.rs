@@ -1,0 +1,166 @@
+//! Making the store smaller by hand, and the sweep that follows a take.
+
+use crate::command::world::{Said, World, agreed};
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+/// The command, with `reply` on its standard input.
+fn reply(world: &World, words: &[&str], reply: &str) -> Said {
+    let mut command = world.command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.args(words).spawn().unwrap();
+    // It may not ask at all.
+    let _ = child.stdin.take().unwrap().write_all(reply.as_bytes());
+    Said::new(format!("herma {}", words.join(" ")), child.wait_with_output().unwrap())
+}
+
+/// A world with two projects, one of which is gone, and two archives. Nothing is swept.
+fn used() -> World {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let gone = world.home().join("gone");
+    fs::create_dir(&gone).unwrap();
+    fs::write(gone.join("b.txt"), "two\n").unwrap();
+    world.checkpoint("one");
+    world.herma(&["checkpoint", gone.to_str().unwrap()]).done();
+    fs::remove_dir_all(gone).unwrap();
+    for archive in ["legacy-20260506-050616", "legacy-20990101-000000"] {
+        let repository = world.base().join(archive).join("0123456789abcdef");
+        fs::create_dir_all(&repository).unwrap();
+        fs::write(repository.join("HEAD"), vec![b'x'; 2048]).unwrap();
+    }
+    world
+}
+
+/// The transcript without sizes that differ from machine to machine.
+fn without_sizes(world: &World, all: &[Said]) -> String {
+    let transcript = world.transcript(all);
+    let words = transcript.split(' ').collect::<Vec<_>>();
+    let mut text = String::new();
+    for (index, word) in words.iter().enumerate() {
+        let unit = words.get(index + 1).and_then(|next| next.split(['\n', ')', ';']).next());
+        let is_size = unit.is_some_and(|unit| matches!(unit, "B" | "KB" | "MB"));
+        if index > 0 {
+            text.push(' ');
+        }
+        let start = word.len() - word.trim_start_matches('(').len();
+        text += if is_size { &word[..start] } else { word };
+        if is_size {
+            text += "[size]";
+        }
+    }
+    text.replace("[size] B", "[size]").replace("[size] KB", "[size]")
+}
+
+#[test]
+fn a_prune_says_what_it_removed() {
+    let world = used();
+    let prune = ["checkpoints", "prune"];
+    let kept =
+        world.herma(&["checkpoints", "prune", "--keep-orphans", "--retention-days", "0"]).done();
+    let removed = world.herma(&prune).done();
+    let again = world.herma(&prune).done();
+    agreed("prune", &without_sizes(&world, &[kept, removed, again]));
+    assert_eq!(world.checkpoints(), 1);
+    let json = world.herma(&["checkpoints", "prune", "--json"]).done().json();
+    assert_eq!((&json["scanned"], &json["errors"]), (&1.into(), &0.into()));
+    assert!(json["bytes_freed"].is_u64());
+}
+
+#[test]
+fn a_prune_takes_its_own_bounds_however_large() {
+    let world = used();
+    let most = u64::MAX.to_string();
+    let words = ["checkpoints", "prune", "--json", "--max-size-mb", &most, "--retention-days"];
+    let json = world.herma(&[&words[..], &[&most]].concat()).done().json();
+    assert_eq!((&json["orphans"], &json["archives"]), (&1.into(), &0.into()));
+    let json = world.herma(&[&words[..], &["1"]].concat()).done().json();
+    assert_eq!((&json["stale"], &json["archives"]), (&0.into(), &1.into()));
+    for wrong in ["-1", "x", "1.5", ""] {
+        let said = world.herma(&["checkpoints", "prune", "--retention-days", wrong]);
+        assert_eq!(said.exit, Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn what_a_prune_cannot_do_is_said_and_the_rest_is_done() {
+    let world = used();
+    let status = world.herma(&["checkpoints", "--json"]).done().json();
+    let all = status["projects"].as_array().unwrap();
+    let live = all.iter().find(|one| one["state"] == "live").unwrap()["hash"].as_str().unwrap();
+    fs::write(world.base().join("store/refs/hermes").join(live), "no id").unwrap();
+    let said = world.herma(&["checkpoints", "prune"]);
+    assert_eq!(said.exit, Some(2));
+    let json = world.herma(&["checkpoints", "prune", "--json"]);
+    assert_eq!((json.exit, json.complaint.as_str()), (Some(2), ""));
+    assert_eq!(json.json()["errors"], 1);
+    let text = without_sizes(&world, &[said]).replace(live, "[hash]");
+    agreed("prune-incomplete", &text);
+}
+
+#[test]
+fn clearing_asks_first_and_only_yes_is_yes() {
+    let world = used();
+    let everything = world.everything();
+    let mut said = Vec::new();
+    for no in ["n\n", "", "\n", "yess\n", "ye\n", "\u{1b}y\n", "no\nyes\n"] {
+        let words = ["checkpoints", "clear"];
+        let one = reply(&world, &words, no);
+        assert_eq!(one.exit, Some(1), "{no:?}");
+        said.push(one);
+        let legacy = reply(&world, &["checkpoints", "clear-legacy", "--json"], no);
+        assert_eq!(legacy.exit, Some(1), "{no:?}");
+        let json = legacy.json();
+        assert_eq!((&json["declined"], &json["bytes_freed"]), (&true.into(), &0.into()));
+    }
+    assert_eq!(world.everything(), everything);
+    said.truncate(2);
+    said.push(reply(&world, &["checkpoints", "clear-legacy"], "YES\n"));
+    assert_eq!(world.checkpoints(), 1);
+    said.push(reply(&world, &["checkpoints", "clear-legacy"], ""));
+    said.push(reply(&world, &["checkpoints", "clear"], " y"));
+    said.push(reply(&world, &["checkpoints", "clear"], ""));
+    assert!(!world.base().exists());
+    assert_eq!(said.iter().filter(|one| one.exit == Some(0)).count(), 4);
+    agreed("clear", &without_sizes(&world, &said));
+}
+
+#[test]
+fn clearing_by_force_does_not_ask() {
+    for force in ["-f", "--force"] {
+        let world = used();
+        let legacy = world.herma(&["checkpoints", "clear-legacy", force, "--json"]).done().json();
+        assert_eq!((&legacy["archives"], &legacy["bytes_freed"]), (&2.into(), &4096.into()));
+        let all = world.herma(&["checkpoints", "clear", force, "--json"]).done().json();
+        assert_eq!(all["declined"], false);
+        assert!(!world.base().exists());
+        let nothing = world.herma(&["checkpoints", "clear", "--json"]).done().json();
+        assert_eq!(nothing, serde_json::json!({"declined": false, "bytes_freed": 0}));
+    }
+}
+
+#[test]
+fn a_take_sweeps_when_that_is_due_and_says_nothing_of_it() {
+    let world = used();
+    let marker = world.base().join(".last_prune");
+    assert!(marker.is_file());
+    let gone = world.home().join("gone");
+    let gone = ["rollback", "--dir", gone.to_str().unwrap(), "--json"];
+    let listed = || {
+        let list = world.herma(&gone).done().json();
+        list["checkpoints"].as_array().unwrap().len()
+    };
+    world.write("a.txt", "two\n");
+    world.checkpoint("not due");
+    assert_eq!(listed(), 1);
+    fs::write(&marker, "5.0").unwrap();
+    world.herma(&["checkpoints"]).done();
+    world.herma(&["rollback", "1"]).done();
+    assert_eq!(listed(), 1, "only a take sweeps");
+    world.write("a.txt", "three\n");
+    let said = world.herma(&["checkpoint"]).done().text();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(listed(), 0);
+    assert!(!world.base().join("legacy-20260506-050616").exists());
+}

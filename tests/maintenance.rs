@@ -1,0 +1,10 @@
+//! Maintenance of the store, through the library: what is moved, what is removed and on what
+//! evidence, and that damage to one project is no trouble of another.
+
+mod clear;
+mod healing;
+mod killed;
+mod migration;
+mod prune;
+mod sweep;
+mod world;

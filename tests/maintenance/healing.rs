@@ -1,0 +1,164 @@
+//! Damage to what belongs to one project is no trouble of another, and heals with its next take.
+
+use crate::maintenance::world::{DAY, NOON, World, git, succeeds};
+use herma_core::{Config, Outcome, PruneOptions, PruneStep};
+use herma_harness::subject::{Call, HookedDisk};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// Two projects, one of which is about to be damaged.
+fn two_projects() -> World {
+    let world = World::new();
+    world.take("whole", "one");
+    world.take("broken", "one");
+    world
+}
+
+/// Everything works for a project.
+#[track_caller]
+fn works(world: &World, project: &str) {
+    let before = world.list(project);
+    let next = format!("{}+", before[0]);
+    world.take(project, &next);
+    assert_eq!(world.list(project), [&[next], &before[..]].concat());
+    world.write(project, "changed since");
+    world.restores(project);
+    let status = world.manager().status().unwrap().projects;
+    assert!(status.iter().any(|one| one.checkpoints.is_some_and(|count| count > 1)));
+}
+
+/// The one is damaged, the other goes on as if nothing was; then the one is used and heals.
+#[track_caller]
+fn heals(what: &str, damage: impl Fn(&World)) {
+    let world = two_projects();
+    damage(&world);
+    let pruned = world.prune();
+    assert_eq!((pruned.orphans, pruned.stale, pruned.errors), (0, 0, 0), "{what}");
+    works(&world, "whole");
+    assert_eq!(world.list("broken"), ["one"], "{what}");
+    works(&world, "broken");
+    assert!(world.metadata("broken").is_file(), "{what}");
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn metadata_that_is_damaged_is_made_again() {
+    let garbage: [&[u8]; 7] =
+        [b"", b"{", b"null", b"[]", b"\xff\xfe\x00", br#"{"workdir":5}"#, &[b'x'; 2 * 1024 * 1024]];
+    for text in garbage {
+        let shown: String = text.escape_ascii().to_string().chars().take(20).collect();
+        heals(&shown, |world| fs::write(world.metadata("broken"), text).unwrap());
+    }
+    heals("cut short", |world| {
+        let text = fs::read(world.metadata("broken")).unwrap();
+        fs::write(world.metadata("broken"), &text[..text.len() / 2]).unwrap();
+    });
+    heals("missing", |world| fs::remove_file(world.metadata("broken")).unwrap());
+}
+
+#[test]
+fn a_marker_that_is_damaged_or_in_the_way_stops_nothing() {
+    heals("garbage", |world| fs::write(world.base().join(".last_prune"), "soon").unwrap());
+    heals("future", |world| fs::write(world.base().join(".last_prune"), "9e15").unwrap());
+    let world = two_projects();
+    fs::create_dir(world.base().join(".last_prune")).unwrap();
+    world.manager().sweep();
+    works(&world, "whole");
+}
+
+#[test]
+fn an_index_that_is_half_written_is_made_again() {
+    heals("index", |world| {
+        let index = world.store().join("indexes").join(world.hash("broken"));
+        let bytes = fs::read(&index).unwrap();
+        fs::write(&index, &bytes[..bytes.len() / 2]).unwrap();
+    });
+}
+
+#[test]
+fn folders_of_the_store_that_are_missing_are_made_again() {
+    for folder in ["projects", "indexes", "info", "locks", "fresh", "objects/pack"] {
+        heals(folder, |world| fs::remove_dir_all(world.store().join(folder)).unwrap());
+    }
+}
+
+#[test]
+fn refs_that_are_lost_are_made_again() {
+    heals("one ref", |world| fs::remove_file(world.reference("broken")).unwrap());
+    heals("all refs", |world| fs::remove_dir_all(world.store().join("refs")).unwrap());
+    heals("refs with the others packed", |world| {
+        let mut pack = git(&world.store());
+        pack.args(["pack-refs", "--all"]);
+        succeeds(pack);
+        fs::remove_dir_all(world.store().join("refs")).unwrap();
+    });
+}
+
+#[test]
+fn a_lost_ref_is_made_again_by_a_list_and_by_a_prune() {
+    let world = two_projects();
+    let reference = world.reference("broken");
+    let tip = fs::read(&reference).unwrap();
+    let ways: [&dyn Fn(); 3] =
+        [&|| drop(world.list("broken")), &|| assert_eq!(world.prune().errors, 0), &|| {
+            let taken = world.manager().checkpoint(&world.project("broken"), "again").unwrap();
+            assert_eq!(taken.outcome, Outcome::Unchanged);
+        }];
+    for way in ways {
+        fs::remove_file(&reference).unwrap();
+        // Looking at the whole store changes nothing of it.
+        assert_eq!(world.manager().status().unwrap().projects.len(), 2);
+        assert!(!reference.exists());
+        way();
+        assert_eq!(fs::read(&reference).unwrap(), tip);
+    }
+}
+
+#[test]
+fn a_lost_ref_can_be_listed_and_restored_where_nothing_can_be_written() {
+    let world = two_projects();
+    fs::remove_file(world.reference("broken")).unwrap();
+    let disk = HookedDisk::new(|call, _| match call {
+        Call::WriteNew => Err(ErrorKind::ReadOnlyFilesystem.into()),
+        _ => Ok(()),
+    });
+    let manager = world.on(disk, Config::default());
+    assert_eq!(manager.list(&world.project("broken")).unwrap().len(), 1);
+    let mut reclaimed = false;
+    let mut progress = |step: PruneStep<'_>| reclaimed |= matches!(step, PruneStep::Reclaiming);
+    let options = PruneOptions::from(&Config::default());
+    assert_eq!(manager.prune(&options, &mut progress).unwrap().errors, 1);
+    assert!(!reclaimed, "space was reclaimed while a history is lost");
+    world.restores("broken");
+}
+
+#[test]
+fn what_never_had_a_checkpoint_has_no_ref_to_lose() {
+    let world = two_projects();
+    let noted = |tip: &str| {
+        let path: PathBuf = world.store().join("projects/aaaaaaaaaaaaaaaa.json");
+        let text = format!(r#"{{"workdir":"/","created_at":{NOON},"last_touch":{NOON}{tip}}}"#);
+        fs::write(path, text).unwrap();
+    };
+    let unknown = r#","tip":"1111111111111111111111111111111111111111""#;
+    let tree = r#","tip":"4b825dc642cb6eb9a060e54bf8d69288fbee4904""#;
+    for tip in ["", unknown, tree, r#","tip":"x""#, r#","tip":"""#] {
+        noted(tip);
+        let pruned = world.prune();
+        assert_eq!((pruned.scanned, pruned.errors), (3, 0), "{tip}");
+        assert_eq!(world.manager().status().unwrap().projects.len(), 2, "{tip}");
+    }
+}
+
+#[test]
+fn a_project_that_was_removed_does_not_come_back() {
+    let world = two_projects();
+    world.take("broken", "two");
+    let project = world.project("broken");
+    world.set_clock(NOON + 30 * DAY);
+    world.take("whole", "used");
+    assert_eq!(world.prune().stale, 1);
+    assert!(world.manager().list(&project).unwrap().is_empty());
+    assert_eq!(world.prune().scanned, 1);
+}

@@ -1,0 +1,87 @@
+//! Maintenance that is killed at any step loses nothing that was to stay, and the next one does
+//! the rest.
+
+use crate::maintenance::world::{NOON, World, git, succeeds};
+use herma_core::{Config, Manager, PruneOptions};
+use herma_harness::subject::HookedDisk;
+use std::fs;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A live project, one that is gone with its ref packed, an old archive and an old repository.
+fn ready() -> World {
+    let world = World::new();
+    world.take("gone", "one");
+    world.take("live", "one");
+    let mut pack = git(&world.store());
+    pack.args(["pack-refs", "--all"]);
+    succeeds(pack);
+    world.take("live", "two");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    world.first_layout("0123456789abcdef", None, NOON - 1_000_000);
+    let archive = world.base().join("legacy-20260101-000000/x");
+    fs::create_dir_all(&archive).unwrap();
+    fs::write(archive.join("HEAD"), "").unwrap();
+    world
+}
+
+/// Does `work` on a disk on which nothing is done from that step on; whether it got so far.
+fn killed_at(world: &World, step: usize, work: impl Fn(&Manager)) -> bool {
+    let steps = Arc::new(AtomicUsize::new(0));
+    let counted = steps.clone();
+    let disk = HookedDisk::new(move |_, _| {
+        let is_alive = counted.fetch_add(1, Ordering::SeqCst) < step;
+        if is_alive { Ok(()) } else { Err(ErrorKind::Other.into()) }
+    });
+    work(&world.on(disk, Config::default()));
+    // Git's locks would be taken over after a while, which no test has.
+    for folder in ["", "refs/hermes"] {
+        let entries = fs::read_dir(world.store().join(folder)).into_iter().flatten();
+        let locks = entries.map(|entry| entry.unwrap().path());
+        for lock in locks.filter(|path| path.extension().is_some_and(|end| end == "lock")) {
+            fs::remove_file(lock).unwrap();
+        }
+    }
+    steps.load(Ordering::SeqCst) > step
+}
+
+#[test]
+fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
+    let options = PruneOptions::from(&Config::default());
+    let mut step = 0;
+    loop {
+        let world = ready();
+        let got_so_far = killed_at(&world, step, |manager| {
+            let _ = manager.prune(&options, &mut |_| {});
+        });
+        assert_eq!(world.list("live"), ["two", "one"], "step {step}");
+        assert_eq!(world.prune().errors, 0, "step {step}");
+        assert_eq!(world.manager().status().unwrap().projects.len(), 1, "step {step}");
+        assert_eq!(world.in_base(), ["store"], "step {step}");
+        world.restores("live");
+        if !got_so_far {
+            world.git_finds_nothing_broken();
+            break;
+        }
+        step += 1 + step / 12;
+    }
+    assert!(step > 50, "{step}");
+}
+
+#[test]
+fn a_clear_that_is_killed_at_any_step_is_done_by_the_next() {
+    let mut step = 0;
+    loop {
+        let world = ready();
+        let got_so_far = killed_at(&world, step, |manager| drop(manager.clear()));
+        assert!(["", "two,one"].contains(&world.list("live").join(",").as_str()), "step {step}");
+        world.manager().clear().unwrap();
+        assert!(!world.base().exists(), "step {step}");
+        if !got_so_far {
+            break;
+        }
+        step += 1 + step / 12;
+    }
+    assert!(step > 50, "{step}");
+}

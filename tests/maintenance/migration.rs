@@ -1,0 +1,148 @@
+//! What the first layout left moves out of the way, whole, and nothing else does.
+
+use crate::maintenance::world::{NOON, World, git, succeeds};
+use herma_core::Config;
+use herma_core::disk::SystemDisk;
+use herma_harness::subject::{Call, HookedDisk};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+const ONE: &str = "0123456789abcdef";
+const OTHER: &str = "fedcba9876543210";
+
+fn is_whole(archived: &Path) {
+    let mut log = git(archived);
+    log.args(["log", "--format=%s"]);
+    assert_eq!(succeeds(log).stdout, b"v1\n");
+    let mut fsck = git(archived);
+    fsck.args(["fsck", "--full", "--strict"]);
+    succeeds(fsck);
+}
+
+#[test]
+fn repositories_of_the_first_layout_move_to_one_archive_before_the_store_is_made() {
+    let world = World::new();
+    world.first_layout(ONE, Some(Path::new("/a")), NOON);
+    world.first_layout(OTHER, None, NOON);
+    world.take("project", "one");
+    assert_eq!(world.in_base(), ["legacy-20260316-120000", "store"]);
+    for name in [ONE, OTHER] {
+        is_whole(&world.base().join("legacy-20260316-120000").join(name));
+    }
+    let marker = world.base().join("legacy-20260316-120000").join(ONE).join("HERMES_WORKDIR");
+    assert_eq!(fs::read_to_string(marker).unwrap(), "/a\n");
+    assert_eq!(world.list("project"), ["one"]);
+}
+
+#[test]
+fn what_is_no_repository_stays_where_it_is() {
+    let world = World::new();
+    let base = world.base();
+    world.first_layout(ONE, None, NOON);
+    world.first_layout("legacy-20260101-000000", None, NOON);
+    fs::create_dir_all(base.join("notes/objects")).unwrap();
+    fs::create_dir_all(base.join("HEAD/objects")).unwrap();
+    fs::write(base.join("todo.txt"), "mine").unwrap();
+    let elsewhere = world.root.join("elsewhere");
+    fs::rename(world.first_layout(OTHER, None, NOON), &elsewhere).unwrap();
+    symlink(&elsewhere, base.join(OTHER)).unwrap();
+    world.take("project", "one");
+    let left = world.in_base();
+    let archives = ["legacy-20260101-000000", "legacy-20260316-120000"];
+    assert_eq!(left, ["HEAD", OTHER, archives[0], archives[1], "notes", "store", "todo.txt"]);
+    let moved = fs::read_dir(base.join("legacy-20260316-120000")).unwrap();
+    assert_eq!(moved.count(), 1);
+}
+
+#[test]
+fn doing_it_again_changes_nothing() {
+    let world = World::new();
+    world.first_layout(ONE, None, NOON);
+    world.take("project", "one");
+    let before = world.in_base();
+    world.set_clock(NOON + 5);
+    world.take("project", "two");
+    // From here on it is a leftover, for the sweep to judge.
+    world.first_layout(OTHER, None, NOON);
+    world.take("project", "three");
+    assert_eq!(world.in_base(), [&[OTHER.to_owned()], &before[..]].concat());
+}
+
+#[test]
+fn an_archive_of_the_same_second_is_not_added_to() {
+    let world = World::new();
+    world.first_layout(ONE, None, NOON);
+    let taken = world.base().join("legacy-20260316-120000");
+    fs::create_dir(&taken).unwrap();
+    fs::write(world.base().join("legacy-20260316-120000-1"), "a file").unwrap();
+    world.take("project", "one");
+    assert_eq!(fs::read_dir(taken).unwrap().count(), 0);
+    is_whole(&world.base().join("legacy-20260316-120000-2").join(ONE));
+}
+
+#[test]
+fn what_a_killed_process_left_is_moved_by_the_next() {
+    for killed_at in 1..3 {
+        let world = World::new();
+        world.first_layout(ONE, None, NOON);
+        world.first_layout(OTHER, None, NOON);
+        let renames = std::sync::atomic::AtomicUsize::new(0);
+        let died = std::sync::atomic::AtomicBool::new(false);
+        let disk = HookedDisk::new(move |call, _| {
+            use std::sync::atomic::Ordering::SeqCst;
+            if call == Call::Rename && renames.fetch_add(1, SeqCst) + 1 == killed_at {
+                died.store(true, SeqCst);
+            }
+            // Nothing is done any more once it died.
+            if died.load(SeqCst) { Err(ErrorKind::Other.into()) } else { Ok(()) }
+        });
+        world.write("project", "one");
+        let refused = world.on(disk, Config::default()).checkpoint(&world.project("project"), "r");
+        refused.unwrap_err();
+        world.set_clock(NOON + 1);
+        world.take("project", "one");
+        let base = world.base();
+        let archives = [base.join("legacy-20260316-120000"), base.join("legacy-20260316-120001")];
+        for name in [ONE, OTHER] {
+            let found = archives.iter().find(|archive| archive.join(name).is_dir());
+            is_whole(&found.unwrap().join(name));
+        }
+    }
+}
+
+#[test]
+fn a_repository_that_cannot_be_moved_stays_and_refuses_no_checkpoint() {
+    let world = World::new();
+    world.first_layout(ONE, None, NOON);
+    let disk = HookedDisk::new(|call, path| match call {
+        Call::Rename if path.ends_with(ONE) => Err(ErrorKind::PermissionDenied.into()),
+        _ => Ok(()),
+    });
+    world.write("project", "one");
+    let manager = world.on(disk, Config::default());
+    manager.checkpoint(&world.project("project"), "one").unwrap();
+    assert_eq!(world.in_base(), [ONE, "store"]);
+    is_whole(&world.base().join(ONE));
+    assert_eq!(world.manager().status().unwrap().legacy, []);
+}
+
+#[test]
+fn two_processes_at_once_lose_nothing() {
+    let world = World::new();
+    for number in 0..8 {
+        world.first_layout(&format!("{number:016x}"), None, NOON);
+    }
+    std::thread::scope(|scope| {
+        for name in ["one", "other"] {
+            world.write(name, name);
+            let manager = world.on(SystemDisk, Config::default());
+            let project = world.project(name);
+            scope.spawn(move || manager.checkpoint(&project, name).unwrap());
+        }
+    });
+    let archives = world.in_base().into_iter().filter(|name| name.starts_with("legacy-"));
+    let moved = archives.map(|name| fs::read_dir(world.base().join(name)).unwrap().count());
+    assert_eq!(moved.sum::<usize>(), 8);
+}

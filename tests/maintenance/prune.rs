@@ -1,0 +1,342 @@
+//! What a prune removes, on what evidence, and what it counts.
+
+use crate::maintenance::world::{DAY, NOON, World, git, succeeds};
+use herma_core::disk::{Disk, Sharing, SystemDisk};
+use herma_core::{Config, ProjectState, PruneOptions, PruneStep, Pruned};
+use herma_harness::subject::{Call, HookedDisk};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+const V1: &str = "0123456789abcdef";
+
+/// Without the bytes, which no test knows.
+fn counts(pruned: Pruned) -> [usize; 5] {
+    let Pruned { scanned, orphans, stale, archives, dropped, errors, .. } = pruned;
+    assert_eq!(dropped, 0);
+    [scanned, orphans, stale, archives, errors]
+}
+
+const KEEP_ORPHANS: PruneOptions =
+    PruneOptions { retention_seconds: 0, max_total_bytes: 0, delete_orphans: false };
+const ORPHANS_ONLY: PruneOptions = PruneOptions { delete_orphans: true, ..KEEP_ORPHANS };
+
+#[test]
+fn a_project_whose_directory_is_gone_is_removed_with_all_its_traces() {
+    let world = World::new();
+    world.take("gone", "one");
+    world.take("live", "one");
+    let hash = world.hash("gone");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    let pruned = world.prune();
+    assert_eq!(counts(pruned), [2, 1, 0, 0, 0]);
+    assert!(pruned.bytes_freed > 0);
+    for trace in ["refs/hermes", "indexes", "projects"] {
+        let mut left = fs::read_dir(world.store().join(trace)).unwrap();
+        assert!(left.all(|entry| !entry.unwrap().path().to_string_lossy().contains(&hash)));
+    }
+    assert!(world.list("gone").is_empty());
+    world.restores("live");
+    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn a_packed_ref_is_removed_too() {
+    let world = World::new();
+    world.take("gone", "one");
+    world.take("live", "one");
+    let mut pack = git(&world.store());
+    pack.args(["pack-refs", "--all"]);
+    succeeds(pack);
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    assert_eq!(counts(world.prune()), [2, 1, 0, 0, 0]);
+    assert!(world.list("gone").is_empty());
+    assert_eq!(world.list("live"), ["one"]);
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn after_the_last_project_the_store_is_still_one() {
+    let world = World::new();
+    world.take("gone", "one");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    world.prune();
+    world.git_finds_nothing_broken();
+    world.take("gone", "two");
+    assert_eq!(world.list("gone"), ["two"]);
+}
+
+#[test]
+fn what_may_come_back_is_no_orphan() {
+    let world = World::new();
+    for name in ["a/unmounted", "moved", "file", "dangling", "unknown"] {
+        world.take(name, "one");
+    }
+    fs::remove_file(world.metadata("unknown")).unwrap();
+    let away = |name: &str| fs::remove_dir_all(world.project(name)).unwrap();
+    ["a", "moved", "file", "dangling", "unknown"].into_iter().for_each(away);
+    fs::write(world.project("file"), "").unwrap();
+    symlink("nowhere", world.project("dangling")).unwrap();
+    symlink("nowhere", world.project("moved")).unwrap();
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [5, 0, 0, 0, 0]);
+    let status = world.manager().status().unwrap();
+    assert!(status.projects.iter().all(|one| one.state == ProjectState::Unknown));
+    assert_eq!(status.projects.len(), 5);
+}
+
+#[test]
+fn a_mount_point_without_its_disk_is_no_evidence() {
+    let world = World::new();
+    world.take("project", "one");
+    let text = fs::read_to_string(world.metadata("project")).unwrap();
+    let device = SystemDisk.stat(&world.project("project")).unwrap().device;
+    let recorded = format!("\"device\":{device}");
+    assert!(text.contains(&recorded), "{text}");
+    let on_another = text.replace(&recorded, &format!("\"device\":{}", device + 1));
+    fs::write(world.metadata("project"), on_another).unwrap();
+    fs::remove_dir_all(world.project("project")).unwrap();
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
+    // Another tool drops what it does not know.
+    let without = text.replace(&format!(",{recorded}"), "");
+    fs::write(world.metadata("project"), without).unwrap();
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_looked_at_is_no_orphan() {
+    let world = World::new();
+    world.take("project", "one");
+    let project = world.project("project");
+    fs::remove_dir_all(&project).unwrap();
+    let disk = HookedDisk::new(move |call, path| match call {
+        Call::Stat if path == project => Err(ErrorKind::PermissionDenied.into()),
+        _ => Ok(()),
+    });
+    let manager = world.on(disk, Config::default());
+    assert_eq!(counts(manager.prune(&ORPHANS_ONLY, &mut |_| {}).unwrap()), [1, 0, 0, 0, 0]);
+}
+
+#[test]
+fn what_was_not_used_for_longer_than_the_retention_is_removed() {
+    let week = PruneOptions::from(&Config::default());
+    for (age, stale) in [(7 * DAY, 0), (7 * DAY + 1, 1), (-DAY, 0)] {
+        let world = World::new();
+        world.take("project", "one");
+        world.set_clock(NOON + age);
+        assert_eq!(counts(world.prune_with(&week)), [1, 0, stale, 0, 0], "{age}");
+    }
+    let world = World::new();
+    world.take("project", "one");
+    world.set_clock(NOON + 1_000 * DAY);
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0], "0 is no bound");
+}
+
+#[test]
+fn a_take_that_found_nothing_to_save_is_a_use_and_so_is_a_newer_checkpoint() {
+    let world = World::new();
+    world.take("project", "one");
+    world.set_clock(NOON + 6 * DAY);
+    world.manager().checkpoint(&world.project("project"), "again").unwrap();
+    world.set_clock(NOON + 12 * DAY);
+    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
+    // The metadata says less than the history does.
+    let text = fs::read_to_string(world.metadata("project")).unwrap();
+    let older = text.replace(&format!("{:?}", (NOON + 6 * DAY) as f64), "5.0");
+    assert_ne!(older, text);
+    fs::write(world.metadata("project"), older).unwrap();
+    world.set_clock(NOON + 7 * DAY);
+    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
+    world.set_clock(NOON + 8 * DAY);
+    assert_eq!(counts(world.prune()), [1, 0, 1, 0, 0]);
+}
+
+#[test]
+fn orphan_is_judged_before_stale_and_only_if_orphans_go() {
+    let world = World::new();
+    world.take("gone", "one");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    world.set_clock(NOON + 30 * DAY);
+    assert_eq!(counts(world.prune_with(&KEEP_ORPHANS)), [1, 0, 0, 0, 0]);
+    assert_eq!(counts(world.prune()), [1, 1, 0, 0, 0]);
+    world.take("gone", "two");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    world.set_clock(NOON + 60 * DAY);
+    let keep = PruneOptions { retention_seconds: 5, ..KEEP_ORPHANS };
+    assert_eq!(counts(world.prune_with(&keep)), [1, 0, 1, 0, 0]);
+}
+
+#[test]
+fn what_only_has_metadata_or_an_index_is_a_project_too() {
+    let world = World::new();
+    world.take("project", "one");
+    let noted = format!(
+        r#"{{"workdir":{:?},"created_at":1.5,"last_touch":2.5,"more":[]}}"#,
+        world.project("never")
+    );
+    let metadata = world.store().join("projects/aaaaaaaaaaaaaaaa.json");
+    fs::write(&metadata, noted).unwrap();
+    let index = world.store().join("indexes/bbbbbbbbbbbbbbbb");
+    fs::write(&index, "").unwrap();
+    fs::write(world.store().join("projects/README"), "").unwrap();
+    assert_eq!(counts(world.prune()), [3, 1, 0, 0, 0]);
+    assert!(!metadata.exists());
+    assert!(index.exists(), "nothing is known of it");
+}
+
+#[test]
+fn a_project_in_use_is_left_alone_and_counted() {
+    let world = World::new();
+    world.take("gone", "one");
+    let hash = world.hash("gone");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    let lock = world.store().join("locks").join(&hash);
+    let held = SystemDisk.try_lock(&lock, Sharing::Exclusive).unwrap().unwrap();
+    let mut said = Vec::new();
+    let mut progress = |step: PruneStep<'_>| {
+        if let PruneStep::Failed(what, error) = step {
+            said.push((what.to_owned(), error.code()));
+        }
+    };
+    let manager = world.manager();
+    let pruned = manager.prune(&ORPHANS_ONLY, &mut progress).unwrap();
+    assert_eq!(counts(pruned), [1, 0, 0, 0, 1]);
+    assert_eq!(said, [(world.project("gone").to_str().unwrap().to_owned(), "busy")]);
+    assert_eq!(world.list("gone"), ["one"]);
+    drop(held);
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn a_failure_stops_nothing_else_and_the_next_prune_does_the_rest() {
+    let world = World::new();
+    for name in ["one", "two", "three"] {
+        world.take(name, name);
+    }
+    let hash = world.hash("two");
+    fs::remove_dir_all(world.root.join("code")).unwrap();
+    fs::create_dir(world.root.join("code")).unwrap();
+    for step in ["refs/hermes", "indexes", "projects"] {
+        let failing = world.store().join(step);
+        let stem = hash.clone();
+        let disk = HookedDisk::new(move |call, path| {
+            let named = path.file_stem().is_some_and(|name| name == stem.as_str());
+            let hit = call == Call::RemoveFile && named && path.parent() == Some(&failing);
+            if hit { Err(ErrorKind::Other.into()) } else { Ok(()) }
+        });
+        let pruned = world.on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
+        assert_eq!(pruned.errors, 1, "{step}");
+        assert!(world.metadata("two").exists());
+    }
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
+    assert!(world.manager().status().unwrap().projects.is_empty());
+}
+
+#[test]
+fn archives_go_by_the_time_in_their_name_or_else_by_their_own() {
+    let world = World::new();
+    world.take("project", "one");
+    let base = world.base();
+    for name in [
+        "legacy-20260101-000000",
+        "legacy-20260101-000000-2",
+        "legacy-20260315-000000",
+        "legacy-20990101-000000",
+        "legacy-mine",
+    ] {
+        fs::create_dir_all(base.join(name).join("repository/objects")).unwrap();
+        fs::write(base.join(name).join("repository/HEAD"), "0123456789").unwrap();
+    }
+    fs::write(base.join("legacy-20260101-000000.txt"), "a file").unwrap();
+    fs::create_dir(world.root.join("elsewhere")).unwrap();
+    fs::write(world.root.join("elsewhere/file"), "").unwrap();
+    symlink(world.root.join("elsewhere"), base.join("legacy-20250101-000000")).unwrap();
+    symlink(world.root.join("elsewhere"), base.join("legacy-20260101-000000/link")).unwrap();
+    let now = fs::metadata(base.join("legacy-mine")).unwrap().modified().unwrap();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
+    assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
+    assert_eq!(counts(world.prune()), [1, 0, 0, 2, 0]);
+    assert!(base.join("legacy-mine").is_dir());
+    world.set_clock(now + 8 * DAY);
+    let pruned = world.prune_with(&PruneOptions { retention_seconds: 604_800, ..KEEP_ORPHANS });
+    assert_eq!(counts(pruned), [1, 0, 1, 2, 0]);
+    assert!(world.root.join("elsewhere/file").is_file(), "a link was followed");
+    let left = world.in_base();
+    let strays = ["legacy-20250101-000000", "legacy-20260101-000000.txt"];
+    assert_eq!(left, [strays[0], strays[1], "legacy-20990101-000000", "store"]);
+}
+
+#[test]
+fn leftover_repositories_of_the_first_layout_are_judged_by_the_same_evidence() {
+    let world = World::new();
+    fs::create_dir_all(world.project("live")).unwrap();
+    let name = |number: u8| format!("{number:016x}");
+    world.first_layout(&name(1), Some(&world.project("live")), NOON);
+    world.first_layout(&name(2), Some(&world.project("gone")), NOON - 90 * DAY);
+    world.first_layout(&name(3), Some(Path::new("/unmounted/project")), NOON);
+    world.first_layout(&name(4), None, NOON);
+    world.first_layout(&name(5), None, NOON - 8 * DAY);
+    fs::create_dir(world.base().join("notes")).unwrap();
+    assert_eq!(counts(world.prune()), [5, 1, 1, 0, 0]);
+    assert_eq!(world.in_base(), [&name(1), &name(3), &name(4), "notes"]);
+}
+
+#[test]
+fn what_a_killed_prune_left_is_removed_and_looks_like_nothing_else() {
+    let world = World::new();
+    world.first_layout(V1, None, NOON - 8 * DAY);
+    let died = HookedDisk::new(|call, _| match call {
+        Call::RemoveFile | Call::RemoveDirectory => Err(ErrorKind::Other.into()),
+        _ => Ok(()),
+    });
+    let options = PruneOptions::from(&Config::default());
+    let manager = world.on(died, Config::default());
+    assert_eq!(counts(manager.prune(&options, &mut |_| {}).unwrap()), [1, 0, 0, 0, 1]);
+    assert_eq!(world.in_base(), [format!(".removing-{V1}")]);
+    world.take("project", "one");
+    assert_eq!(world.in_base(), [&format!(".removing-{V1}"), "store"], "it was archived");
+    assert_eq!(counts(world.prune()), [1, 0, 0, 0, 0]);
+    assert_eq!(world.in_base(), ["store"]);
+}
+
+#[test]
+fn an_archive_that_nobody_may_read_goes_all_the_same() {
+    let world = World::new();
+    world.take("project", "one");
+    let closed = world.base().join("legacy-20260101-000000/closed");
+    fs::create_dir_all(closed.join("deeper")).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let manager = world.on(HookedDisk::of_an_ordinary_user(), Config::default());
+    let week = PruneOptions::from(&Config::default());
+    assert_eq!(counts(manager.prune(&week, &mut |_| {}).unwrap()), [1, 0, 0, 1, 0]);
+    assert_eq!(world.in_base(), ["store"]);
+}
+
+#[test]
+fn a_base_that_is_not_there_has_nothing_to_prune() {
+    let world = World::new();
+    assert_eq!(world.prune(), Pruned::default());
+    assert!(!world.base().exists());
+}
+
+#[test]
+fn other_projects_go_on_while_one_is_pruned() {
+    let world = World::new();
+    for number in 0..20 {
+        world.take(&format!("gone/{number}"), "one");
+    }
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    fs::create_dir(world.project("gone")).unwrap();
+    std::thread::scope(|scope| {
+        let pruning: Vec<_> =
+            (0..2).map(|_| scope.spawn(|| world.prune_with(&ORPHANS_ONLY))).collect();
+        for number in 0..10 {
+            world.take("live", &format!("{number}"));
+        }
+        let removed = pruning.into_iter().map(|one| one.join().unwrap().orphans).sum::<usize>();
+        assert_eq!(removed, 20);
+    });
+    assert_eq!(world.list("live").len(), 10);
+    world.git_finds_nothing_broken();
+}

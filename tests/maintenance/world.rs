@@ -1,0 +1,198 @@
+//! A base and some projects on a clock that is set by hand.
+
+use herma_core::disk::{Disk, SystemDisk};
+use herma_core::{
+    Clock, Config, Environment, Manager, Outcome, PruneOptions, Pruned, RestoreOptions,
+};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use tempfile::TempDir;
+
+/// Noon of 16 March 2026, when every world begins.
+pub const NOON: i64 = 1_773_662_400;
+/// Seconds of a day.
+pub const DAY: i64 = 24 * 60 * 60;
+
+#[derive(Default)]
+struct HandClock(AtomicI64);
+
+impl Clock for HandClock {
+    fn seconds(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub struct World {
+    _folder: TempDir,
+    /// The canonical path of the folder that all of it is in.
+    pub root: PathBuf,
+    clock: Arc<HandClock>,
+}
+
+impl World {
+    pub fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("home")).unwrap();
+        let world = World { _folder: folder, root, clock: Arc::default() };
+        world.set_clock(NOON);
+        world
+    }
+
+    pub fn set_clock(&self, seconds: i64) {
+        self.clock.0.store(seconds, Ordering::Relaxed);
+    }
+
+    pub fn base(&self) -> PathBuf {
+        self.root.join("home/.hermes/checkpoints")
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.base().join("store")
+    }
+
+    pub fn project(&self, name: &str) -> PathBuf {
+        self.root.join("code").join(name)
+    }
+
+    pub fn on(&self, disk: impl Disk + 'static, config: Config) -> Manager {
+        let environment = Environment {
+            home: self.root.join("home"),
+            current_directory: self.root.clone(),
+            base: self.base(),
+        };
+        Manager::new(Arc::new(disk), self.clock.clone(), environment, config)
+    }
+
+    pub fn manager(&self) -> Manager {
+        self.on(SystemDisk, Config::default())
+    }
+
+    /// Writes a file of a project, which is made for it.
+    pub fn write(&self, project: &str, content: &str) {
+        fs::create_dir_all(self.project(project)).unwrap();
+        fs::write(self.project(project).join("a.txt"), content).unwrap();
+    }
+
+    /// Changes a project and takes a checkpoint of it, which must be taken.
+    #[track_caller]
+    pub fn take(&self, project: &str, content: &str) -> String {
+        self.write(project, content);
+        match self.manager().checkpoint(&self.project(project), content).unwrap().outcome {
+            Outcome::Created { id } => id,
+            outcome => panic!("{outcome:?}"),
+        }
+    }
+
+    /// The reasons of the checkpoints of a project, newest first.
+    #[track_caller]
+    pub fn list(&self, project: &str) -> Vec<String> {
+        let listed = self.manager().list(&self.project(project)).unwrap();
+        listed.into_iter().map(|one| one.reason).collect()
+    }
+
+    /// Brings the newest checkpoint back, whose reason is what the file must then hold.
+    #[track_caller]
+    pub fn restores(&self, project: &str) {
+        let content = self.list(project).remove(0);
+        let options = RestoreOptions::default();
+        self.manager().restore(&self.project(project), b"1", options).unwrap();
+        let found = fs::read_to_string(self.project(project).join("a.txt")).unwrap();
+        assert_eq!(found, content);
+    }
+
+    #[track_caller]
+    pub fn prune(&self) -> Pruned {
+        self.prune_with(&PruneOptions::from(&Config::default()))
+    }
+
+    #[track_caller]
+    pub fn prune_with(&self, options: &PruneOptions) -> Pruned {
+        self.manager().prune(options, &mut |_| {}).unwrap()
+    }
+
+    /// The hash of a project, by the metadata of the one that has that directory.
+    #[track_caller]
+    pub fn hash(&self, project: &str) -> String {
+        let all = self.manager().status().unwrap().projects;
+        let workdir = self.project(project).to_str().unwrap().to_owned();
+        let found = all.into_iter().find(|one| one.workdir.as_ref() == Some(&workdir));
+        found.unwrap().hash
+    }
+
+    pub fn metadata(&self, project: &str) -> PathBuf {
+        self.store().join("projects").join(self.hash(project) + ".json")
+    }
+
+    pub fn reference(&self, project: &str) -> PathBuf {
+        self.store().join("refs/hermes").join(self.hash(project))
+    }
+
+    /// The names in the base.
+    pub fn in_base(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.base()).into_iter().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// A repository of the first layout with one commit, whose files last changed at `changed`.
+    pub fn first_layout(&self, name: &str, workdir: Option<&Path>, changed: i64) -> PathBuf {
+        let path = self.base().join(name);
+        let tree = self.root.join("tree-of-v1");
+        fs::create_dir_all(&path).unwrap();
+        fs::create_dir_all(&tree).unwrap();
+        fs::write(tree.join("old.txt"), "kept\n").unwrap();
+        for words in [
+            vec!["init", "--quiet"],
+            vec!["add", "old.txt"],
+            vec!["commit", "--quiet", "--message", "v1", "--no-gpg-sign"],
+        ] {
+            let mut git = git(&path);
+            git.env("GIT_DIR", &path).env("GIT_WORK_TREE", &tree).args(words);
+            succeeds(git);
+        }
+        if let Some(workdir) = workdir {
+            let text = [workdir.as_os_str(), OsStr::new("\n")].join(OsStr::new(""));
+            fs::write(path.join("HERMES_WORKDIR"), text.as_encoded_bytes()).unwrap();
+        }
+        let mut touch = Command::new("find");
+        touch
+            .arg(&path)
+            .args(["-exec", "touch", "-d"])
+            .arg(format!("@{changed}"))
+            .args(["{}", "+"]);
+        succeeds(touch);
+        path
+    }
+
+    pub fn git_finds_nothing_broken(&self) {
+        let mut git = git(&self.store());
+        git.args(["fsck", "--full", "--strict"]);
+        succeeds(git);
+    }
+}
+
+/// Git on that repository, with nothing of this machine's configuration.
+pub fn git(repository: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    git.env("HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1");
+    for who in ["AUTHOR", "COMMITTER"] {
+        git.env(format!("GIT_{who}_NAME"), "a").env(format!("GIT_{who}_EMAIL"), "a@b");
+    }
+    git.arg("--git-dir").arg(repository);
+    git
+}
+
+#[track_caller]
+pub fn succeeds(mut command: Command) -> Output {
+    let ended = command.output().unwrap();
+    assert!(ended.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    ended
+}
