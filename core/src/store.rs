@@ -27,13 +27,17 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// Plain git must neither sign, nor collect behind our back, nor take the store for a checkout.
-/// And what a project keeps in the files that git gives a meaning is no fault of the store, even
-/// where it makes no sense to git.
+/// Who commits here with it does so in the same name as we do: without one in this file git refuses
+/// where it cannot make one up, and elsewhere takes the user's. And what a project keeps in the
+/// files that git gives a meaning is no fault of the store, even where it makes no sense to git.
 const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 0
 \tfilemode = true
 \tbare = true
+[user]
+\tname = Herma
+\temail = herma@localhost
 [commit]
 \tgpgsign = false
 [tag]
