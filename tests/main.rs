@@ -9,6 +9,7 @@ mod gate;
 mod histories;
 mod hostile_input;
 mod ignore;
+mod interop;
 mod maintenance;
 mod planted_bugs;
 mod side_by_side;
