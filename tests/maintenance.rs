@@ -4,6 +4,7 @@
 mod clear;
 mod healing;
 mod killed;
+mod limits;
 mod migration;
 mod prune;
 mod sweep;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::object::Kind;
 use crate::objects::Objects;
+use crate::shallow::Boundaries;
 use git2::Oid;
 
 /// One checkpoint as it is stored.
@@ -18,14 +19,19 @@ pub struct Checkpoint {
     pub seconds: i64,
     /// Why it was taken, whole.
     pub reason: String,
+    /// The hash of the project it is of, which ours say.
+    pub project: Option<String>,
 }
 
 /// Who git says made a checkpoint; never the user, whose identity is none of the store's business.
-const AUTHOR: &str = "Herma <herma@localhost>";
+/// The project is named in between, so that no two of them share a commit: one history may be cut
+/// where the other goes on.
+const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 
-/// Stores a checkpoint.
+/// Stores a checkpoint of the project of that hash.
 pub fn write(
     objects: &mut Objects<'_>,
+    hash: &str,
     tree: Oid,
     parent: Option<Oid>,
     seconds: i64,
@@ -34,10 +40,8 @@ pub fn write(
     let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
     // Git knows no time before the epoch; a clock that is that wrong reads as the epoch.
     let seconds = seconds.max(0);
-    let text = format!(
-        "tree {tree}\n{parent}author {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} \
-         +0000\n\n{reason}\n"
-    );
+    let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
+    let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{reason}\n");
     objects.add(Kind::Commit, text.as_bytes())
 }
 
@@ -56,7 +60,9 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
     let header = |name: &str| headers.lines().find_map(|line| line.strip_prefix(name));
     let object = |text: &str| Oid::from_str(text).ok();
     // "Name <address> seconds zone"
-    let seconds = header("committer ")?.rsplit(' ').nth(1)?.parse().ok()?;
+    let committer = header("committer ")?;
+    let seconds = committer.rsplit(' ').nth(1)?.parse().ok()?;
+    let named = committer.strip_prefix(AUTHOR.0).and_then(|rest| rest.split_once(AUTHOR.1));
     let message = &bytes[end + 2..];
     let reason = message.strip_suffix(b"\n").unwrap_or(message);
     let parent = match header("parent ") {
@@ -69,15 +75,23 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         parent,
         seconds,
         reason: String::from_utf8_lossy(reason).into_owned(),
+        project: named.map(|(hash, _)| hash.to_owned()),
     })
 }
 
-/// The newest `limit` checkpoints from `tip` back, newest first.
-pub fn history(objects: &Objects<'_>, tip: Option<Oid>, limit: usize) -> Result<Vec<Checkpoint>> {
+/// The newest `limit` checkpoints from `tip` back, newest first. One that is a boundary is the
+/// last, and reads as having no parent.
+pub fn history(
+    objects: &Objects<'_>,
+    tip: Option<Oid>,
+    boundaries: &Boundaries,
+    limit: usize,
+) -> Result<Vec<Checkpoint>> {
     let mut found = Vec::new();
     let mut next = tip;
     while let Some(id) = next.filter(|_| found.len() < limit) {
-        let checkpoint = read(objects, id)?;
+        let mut checkpoint = read(objects, id)?;
+        checkpoint.parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
         next = checkpoint.parent;
         found.push(checkpoint);
     }

@@ -39,6 +39,7 @@ mod refs;
 mod report;
 mod restore;
 mod rollback;
+mod shallow;
 mod snapshot;
 mod status;
 mod store;

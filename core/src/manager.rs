@@ -15,7 +15,7 @@ use crate::project::{Project, canonical};
 use crate::report::{Diff, Listed, Outcome, Stats, Status, Taken};
 use crate::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::Store;
-use crate::{heal, metadata, refs, status, target};
+use crate::{heal, limits, metadata, refs, shallow, status, target};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,7 +154,11 @@ impl Manager {
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let _lock = store.lock_project(&project.hash)?;
         let mut objects = store.objects()?;
-        self.take_locked(&store, &mut objects, project, reason).map(|(taken, _)| taken)
+        let (taken, _) = self.take_locked(&store, &mut objects, project, reason)?;
+        if let Outcome::Created { .. } = taken.outcome {
+            limits::keep_newest(&store, &objects, &project.hash, self.config.max_snapshots.max(1));
+        }
+        Ok(taken)
     }
 
     /// Takes a checkpoint while the project's lock is held, and answers what it read as well.
@@ -177,7 +181,8 @@ impl Manager {
                 if newest.is_some_and(|newest| newest.tree == tree) {
                     (Outcome::Unchanged, tip)
                 } else {
-                    let id = commit::write(objects, tree, tip, self.clock.seconds(), reason)?;
+                    let (hash, now) = (&project.hash, self.clock.seconds());
+                    let id = commit::write(objects, hash, tree, tip, now, reason)?;
                     objects.flush()?;
                     refs::advance(store.disk, &store.path, &project.hash, tip, id)?;
                     (Outcome::Created { id: id.to_string() }, Some(id))
@@ -281,7 +286,8 @@ impl Manager {
         project: &Project,
     ) -> Result<Vec<Checkpoint>> {
         let tip = heal::newest(store, objects, &project.hash)?;
-        commit::history(objects, tip, self.config.max_snapshots.max(1))
+        let boundaries = shallow::read(store.disk, &store.path)?;
+        commit::history(objects, tip, &boundaries, self.config.max_snapshots.max(1))
     }
 }
 

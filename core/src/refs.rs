@@ -78,7 +78,9 @@ pub fn advance(
     moved
 }
 
-fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
+/// Takes git's lock on a file by making one beside it, which holds `content` already. Whoever
+/// changes what it protects renames it there, or removes it.
+pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
     for step in 0..=LOCK_STEPS_MAX {
         match disk.write_new(lock, content, 0o600) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {

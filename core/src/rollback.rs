@@ -11,7 +11,7 @@ use crate::report::{Outcome, Restored};
 use crate::restore::{Restore, TargetIgnores};
 use crate::snapshot::{self, Snapshot};
 use crate::store::Store;
-use crate::target;
+use crate::{limits, target};
 use std::path::Path;
 
 /// How a full restore goes about it.
@@ -99,6 +99,10 @@ impl Manager {
             (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
             (Extent::One(_), None) => Restored::default(),
         };
+        // Not before everything is brought back, since the target may be the oldest.
+        if safety.is_some() && report.failed.is_empty() {
+            limits::keep_newest(&store, &objects, &project.hash, self.config.max_snapshots.max(1));
+        }
         Ok(Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report })
     }
 

@@ -9,6 +9,7 @@ use crate::heal;
 use crate::metadata;
 use crate::path::shown;
 use crate::report::{ProjectState, ProjectStatus, Status};
+use crate::shallow;
 use crate::store::Store;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -30,11 +31,12 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
         return Ok(status);
     };
     let objects = store.objects()?;
+    let boundaries = shallow::read(disk, &store.path)?;
     for hash in heal::projects(&store, &objects)? {
         let known = metadata::read(disk, &store.path, &hash);
         // A history that is damaged is its own project's trouble; the others are still shown.
         let history = heal::newest(&store, &objects, &hash)
-            .and_then(|tip| commit::history(&objects, tip, listed_max));
+            .and_then(|tip| commit::history(&objects, tip, &boundaries, listed_max));
         status.projects.push(ProjectStatus {
             checkpoints: history.ok().map(|history| history.len()),
             last_touch: known.as_ref().map(|known| known.last_touch as i64),
