@@ -7,5 +7,7 @@ mod killed;
 mod limits;
 mod migration;
 mod prune;
+mod reclaim;
 mod sweep;
+mod total;
 mod world;

@@ -48,10 +48,7 @@ pub fn write(
 /// Reads the checkpoint `id`.
 pub fn read(objects: &Objects<'_>, id: Oid) -> Result<Checkpoint> {
     let bytes = objects.read(Kind::Commit, id)?;
-    parse(id, &bytes).ok_or_else(|| Error::CorruptCheckpoint {
-        id: id.to_string(),
-        why: "its commit cannot be read".into(),
-    })
+    parse(id, &bytes).ok_or_else(|| unreadable(id))
 }
 
 fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
@@ -77,6 +74,31 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         reason: String::from_utf8_lossy(reason).into_owned(),
         project: named.map(|(hash, _)| hash.to_owned()),
     })
+}
+
+/// The tree and all parents of a commit, also of one that other tools made.
+pub fn links(id: Oid, bytes: &[u8]) -> Result<(Oid, Vec<Oid>)> {
+    let of = |name: &str| headers(bytes, name).collect::<Option<Vec<Oid>>>();
+    let trees = of("tree ").filter(|trees| trees.len() == 1);
+    trees.and_then(|trees| Some((trees[0], of("parent ")?))).ok_or_else(|| unreadable(id))
+}
+
+/// What a tag names.
+pub fn tagged(id: Oid, bytes: &[u8]) -> Result<Oid> {
+    headers(bytes, "object ").next().flatten().ok_or_else(|| unreadable(id))
+}
+
+/// The ids in the headers of that name; none for each that is no id.
+fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
+    let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    lines.filter_map(move |line| {
+        let digits = line.strip_prefix(name.as_bytes())?;
+        Some(std::str::from_utf8(digits).ok().and_then(|digits| Oid::from_str(digits).ok()))
+    })
+}
+
+fn unreadable(id: Oid) -> Error {
+    Error::CorruptCheckpoint { id: id.to_string(), why: "its commit cannot be read".into() }
 }
 
 /// The newest `limit` checkpoints from `tip` back, newest first. One that is a boundary is the

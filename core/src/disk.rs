@@ -141,6 +141,9 @@ pub trait Disk: Send + Sync {
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Writes a new file and waits until it is durable; fails where something stands already.
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
+    /// Adds to the end of a file, an existing or new empty one, in one step and without waiting
+    /// until that is durable.
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()>;
     /// Makes a symbolic link.
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()>;
     /// Makes one directory; its parent is there.
@@ -199,6 +202,13 @@ impl Disk for SystemDisk {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
         file.write_all(content)?;
         file.sync_all()
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let mut options = OpenOptions::new();
+        let options = options.append(true).create(true).mode(0o600).custom_flags(flags);
+        options.open(path)?.write_all(content)
     }
 
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {

@@ -15,7 +15,7 @@ use crate::project::{Project, canonical};
 use crate::report::{Diff, Listed, Outcome, Stats, Status, Taken};
 use crate::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::Store;
-use crate::{heal, limits, metadata, refs, shallow, status, target};
+use crate::{heal, limits, metadata, refs, shallow, status, target, usage};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -151,13 +151,15 @@ impl Manager {
     fn take(&self, project: &Project, reason: &str) -> Result<Taken> {
         let disk = self.disk.as_ref();
         project.check_scope(disk, &self.environment)?;
-        let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
-        let _lock = store.lock_project(&project.hash)?;
-        let mut objects = store.objects()?;
-        let (taken, _) = self.take_locked(&store, &mut objects, project, reason)?;
-        if let Outcome::Created { .. } = taken.outcome {
-            limits::keep_newest(&store, &objects, &project.hash, self.config.max_snapshots.max(1));
-        }
+        let (taken, due) = {
+            let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
+            let _lock = store.lock_project(&project.hash)?;
+            let mut objects = store.objects()?;
+            let (taken, _) = self.take_locked(&store, &mut objects, project, reason)?;
+            let is_new = matches!(taken.outcome, Outcome::Created { .. });
+            (taken, is_new.then(|| self.keep_newest(&store, &objects, project)))
+        };
+        self.after_take(due);
         Ok(taken)
     }
 
@@ -189,6 +191,9 @@ impl Manager {
                 }
             }
         };
+        if objects.written() > 0 {
+            let _ = usage::add(store, objects.written());
+        }
         if let Some(newest) = newest {
             // The checkpoint is there by now. Both of these are made again by the next take, so
             // failing to write them is no failure of this one.
@@ -198,6 +203,24 @@ impl Manager {
             }
         }
         Ok((Taken { outcome, skipped: captured.skipped }, captured.snapshot))
+    }
+
+    /// Drops what is too many once a checkpoint was added, and answers whether the space of that
+    /// is to be freed now. The project's lock is held.
+    pub(crate) fn keep_newest(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+    ) -> bool {
+        limits::keep_newest(store, objects, &project.hash, self.config.max_snapshots.max(1))
+    }
+
+    /// What follows a checkpoint that was added, once nothing of the store is held any more.
+    pub(crate) fn after_take(&self, due: Option<bool>) {
+        if let Some(due) = due {
+            limits::after_take(self.disk.as_ref(), &self.base(), &self.config, due);
+        }
     }
 
     pub(crate) fn capture<'a>(

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use git2::Oid;
 use std::path::PathBuf;
 
-/// The kinds of object that a checkpoint is made of.
+/// The kinds of object: a checkpoint is made of the first three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes of a file or a link's target.
@@ -13,6 +13,8 @@ pub enum Kind {
     Tree,
     /// One checkpoint.
     Commit,
+    /// A name for another object, which only other tools give.
+    Tag,
 }
 
 impl Kind {
@@ -22,7 +24,15 @@ impl Kind {
             Kind::Blob => "blob",
             Kind::Tree => "tree",
             Kind::Commit => "commit",
+            Kind::Tag => "tag",
         }
+    }
+
+    /// The kind that libgit2 says it is.
+    pub fn of_git(kind: git2::ObjectType) -> Option<Self> {
+        [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag]
+            .into_iter()
+            .find(|one| one.in_git() == kind)
     }
 
     /// The same for libgit2.
@@ -31,6 +41,7 @@ impl Kind {
             Kind::Blob => git2::ObjectType::Blob,
             Kind::Tree => git2::ObjectType::Tree,
             Kind::Commit => git2::ObjectType::Commit,
+            Kind::Tag => git2::ObjectType::Tag,
         }
     }
 }

@@ -32,6 +32,7 @@ pub struct Objects<'a> {
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
     pending_bytes: usize,
+    written: u64,
 }
 
 impl<'a> Objects<'a> {
@@ -50,6 +51,7 @@ impl<'a> Objects<'a> {
             added: HashSet::new(),
             pending: Vec::new(),
             pending_bytes: 0,
+            written: 0,
         })
     }
 
@@ -68,18 +70,41 @@ impl<'a> Objects<'a> {
         Ok(object.data().to_vec())
     }
 
+    /// What kind of object that is and how many bytes it has.
+    pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
+        let header = self.stored.read_header(id);
+        let (bytes, kind) = header.map_err(|error| unusable(&self.directory, &error))?;
+        let why = || format!("object {id} is of no known kind");
+        let unknown = || Error::StoreUnusable { path: self.directory.clone(), why: why() };
+        Ok((Kind::of_git(kind).ok_or_else(unknown)?, bytes as u64))
+    }
+
+    /// Bytes that were written to the disk for objects.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Adds an object that is stored already, so that it is stored once more.
+    pub fn add_again(&mut self, id: Oid) -> Result<()> {
+        let (kind, _) = self.header(id)?;
+        let bytes = self.read(kind, id)?;
+        self.put(id, kind, bytes)
+    }
+
     /// Adds an object unless it is there already. It is stored by the next [`Objects::flush`].
     pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes)?;
         if !self.has(id) {
-            self.added.insert(id);
-            self.pending.push((id, kind, bytes.to_vec()));
-            self.pending_bytes += bytes.len();
-            if self.pending_bytes > PENDING_BYTES_MAX {
-                self.flush()?;
-            }
+            self.put(id, kind, bytes.to_vec())?;
         }
         Ok(id)
+    }
+
+    fn put(&mut self, id: Oid, kind: Kind, bytes: Vec<u8>) -> Result<()> {
+        self.added.insert(id);
+        self.pending_bytes += bytes.len();
+        self.pending.push((id, kind, bytes));
+        if self.pending_bytes > PENDING_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
     /// Stores what was added; it is durable when this returns. Nothing may point at an added
@@ -93,7 +118,7 @@ impl<'a> Objects<'a> {
         pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
     }
 
-    fn store_packed(&self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<()> {
+    fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<()> {
         let folder = self.directory.join("pack");
         let packed = pack::pack(pending).context("packing objects for", &folder)?;
         // Git reads a pack once its index is there, so that comes last.
@@ -102,10 +127,11 @@ impl<'a> Objects<'a> {
             let fresh = self.write_temporary(&format!("{}_{extension}", packed.name), bytes)?;
             replace_file(self.disk, &fresh, &path)?;
         }
+        self.written += (packed.pack.len() + packed.index.len()) as u64;
         Ok(())
     }
 
-    fn store_loose(&self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
+    fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
         let digits = id.to_string();
         let folder = self.directory.join(&digits[..2]);
         let path = folder.join(&digits[2..]);
@@ -119,7 +145,9 @@ impl<'a> Objects<'a> {
             }
         }
         let fresh = self.write_temporary(&digits, &compressed)?;
-        replace_file(self.disk, &fresh, &path)
+        replace_file(self.disk, &fresh, &path)?;
+        self.written += compressed.len() as u64;
+        Ok(())
     }
 
     /// Git takes files of this name for leftovers and sweeps them up.

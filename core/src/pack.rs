@@ -61,6 +61,7 @@ fn write_header(pack: &mut Vec<u8>, kind: Kind, size: usize) {
         Kind::Commit => 1,
         Kind::Tree => 2,
         Kind::Blob => 3,
+        Kind::Tag => 4,
     };
     let mut byte = (kind << 4) | (size & 0x0f) as u8;
     let mut rest = size >> 4;

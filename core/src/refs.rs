@@ -3,7 +3,7 @@
 //! A ref is its own small file; `git gc` may have moved it into `packed-refs`, which is read, and
 //! written only where a ref in it is removed.
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
 use crate::folder::remove_file;
 use crate::fresh::{replace_file, write_new_named};
@@ -169,6 +169,37 @@ pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     hashes.sort_unstable();
     hashes.dedup();
     Ok(hashes)
+}
+
+/// What every ref of the repository points at, whoever made it and wherever git keeps it.
+///
+/// # Errors
+/// One that cannot be read, since what it points at is not known then.
+pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    let packed = packed_refs(disk, store)?;
+    for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
+        let digits = line.split(' ').next().unwrap_or_default();
+        found.push(parse(&store.join("packed-refs"), digits.as_bytes())?);
+    }
+    let mut pending = vec![store.join("HEAD"), store.join("refs")];
+    while let Some(path) = pending.pop() {
+        let stat = match disk.stat(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            stat => stat.context("looking at", &path)?,
+        };
+        if stat.kind == Kind::Directory {
+            let names = disk.list(&path).context("reading the directory", &path)?;
+            pending.extend(names.into_iter().map(|name| path.join(name)));
+        } else if path.extension().is_none_or(|extension| extension != "lock") {
+            let (content, _) = disk.read(&path, 1_024).context("reading", &path)?;
+            // One that only names another says nothing of its own.
+            if !content.starts_with(b"ref:") {
+                found.push(parse(&path, &content)?);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {

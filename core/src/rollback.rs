@@ -11,7 +11,7 @@ use crate::report::{Outcome, Restored};
 use crate::restore::{Restore, TargetIgnores};
 use crate::snapshot::{self, Snapshot};
 use crate::store::Store;
-use crate::{limits, target};
+use crate::target;
 use std::path::Path;
 
 /// How a full restore goes about it.
@@ -48,6 +48,19 @@ impl Manager {
     }
 
     fn bring_back(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
+        let (restored, due) = self.bring_back_locked(dir, target, extent)?;
+        self.after_take(due);
+        Ok(restored)
+    }
+
+    /// Answers as well whether the space of dropped checkpoints is to be freed now; none where no
+    /// checkpoint was added, or the target may still be needed.
+    fn bring_back_locked(
+        &self,
+        dir: &Path,
+        target: &[u8],
+        extent: Extent<'_>,
+    ) -> Result<(Restored, Option<bool>)> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
         let typed = match extent {
@@ -100,10 +113,9 @@ impl Manager {
             (Extent::One(_), None) => Restored::default(),
         };
         // Not before everything is brought back, since the target may be the oldest.
-        if safety.is_some() && report.failed.is_empty() {
-            limits::keep_newest(&store, &objects, &project.hash, self.config.max_snapshots.max(1));
-        }
-        Ok(Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report })
+        let is_whole = safety.is_some() && report.failed.is_empty();
+        let due = is_whole.then(|| self.keep_newest(&store, &objects, &project));
+        Ok((Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report }, due))
     }
 
     fn take_safety(

@@ -173,6 +173,31 @@ pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// One entry of a tree, whatever it is called.
+pub struct Link {
+    /// What the tree calls it.
+    pub name: Vec<u8>,
+    /// The object.
+    pub id: Oid,
+    /// Whether it is a tree or a blob.
+    pub kind: Kind,
+}
+
+/// What a tree refers to. A nested repository is none of the store's objects.
+pub fn links(id: Oid, bytes: &[u8]) -> Result<Vec<Link>> {
+    let corrupt = |why: &str| Error::CorruptCheckpoint { id: id.to_string(), why: why.into() };
+    let mut links = Vec::new();
+    for entry in parse_tree(bytes) {
+        let RawEntry { bits, name, id } = entry.map_err(corrupt)?;
+        match bits & 0o170_000 {
+            GITLINK_BITS => {}
+            TREE_BITS => links.push(Link { name, id, kind: Kind::Tree }),
+            _ => links.push(Link { name, id, kind: Kind::Blob }),
+        }
+    }
+    Ok(links)
+}
+
 /// Whether a restore that wrote this name could leave the project or break a repository.
 fn is_harmful(name: &[u8]) -> bool {
     name.is_empty() || name == b"." || name == b".." || name == b".git" || name.contains(&b'/')

@@ -118,6 +118,18 @@ impl<'a> Store<'a> {
         Ok(Store { disk, path, _lock: Some(lock) })
     }
 
+    /// Opens the store below `base` while nobody else uses it, and hardly waits for that; none where
+    /// there is none.
+    pub fn open_alone(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
+        let path = base.join("store");
+        if !is_directory(disk, &path)? {
+            return Ok(None);
+        }
+        make_private(disk, &path.join("locks"))?;
+        let lock = lock::take_soon(disk, &path.join("locks/store"), Sharing::Exclusive)?;
+        Ok(Some(Store { disk, path, _lock: Some(lock) }))
+    }
+
     /// Holds the history of one project against every other process.
     pub fn lock_project(&self, hash: &str) -> Result<Lock> {
         lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)

@@ -2,7 +2,8 @@
 //! the rest.
 
 use crate::maintenance::world::{NOON, World, git, succeeds};
-use herma_core::{Config, Manager, PruneOptions};
+use herma_core::disk::SystemDisk;
+use herma_core::{Config, Manager, PruneOptions, RestoreOptions};
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::io::ErrorKind;
@@ -28,13 +29,17 @@ fn ready() -> World {
 
 /// Does `work` on a disk on which nothing is done from that step on; whether it got so far.
 fn killed_at(world: &World, step: usize, work: impl Fn(&Manager)) -> bool {
+    killed_with(world, Config::default(), step, work)
+}
+
+fn killed_with(world: &World, config: Config, step: usize, work: impl Fn(&Manager)) -> bool {
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = steps.clone();
     let disk = HookedDisk::new(move |_, _| {
         let is_alive = counted.fetch_add(1, Ordering::SeqCst) < step;
         if is_alive { Ok(()) } else { Err(ErrorKind::Other.into()) }
     });
-    work(&world.on(disk, Config::default()));
+    work(&world.on(disk, config));
     // Git's locks would be taken over after a while, which no test has.
     for folder in ["", "refs/hermes"] {
         let entries = fs::read_dir(world.store().join(folder)).into_iter().flatten();
@@ -84,4 +89,48 @@ fn a_clear_that_is_killed_at_any_step_is_done_by_the_next() {
         step += 1 + step / 12;
     }
     assert!(step > 50, "{step}");
+}
+
+#[test]
+fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays() {
+    let config = Config { max_snapshots: 2, ..Config::default() };
+    let mut step = 0;
+    loop {
+        let world = World::new();
+        let dir = world.project("project");
+        fs::create_dir_all(&dir).unwrap();
+        let write_all = |content: &str| {
+            (0..80).for_each(|number| {
+                let text = if number % 2 == 0 { "same" } else { content };
+                fs::write(dir.join(format!("{number}.txt")), format!("{text} {number}")).unwrap();
+            });
+        };
+        for content in ["one", "two", "three"] {
+            write_all(content);
+            world.take("project", content);
+        }
+        world.write("project", "four");
+        let got_so_far = killed_with(&world, config.clone(), step, |manager| {
+            let _ = manager.checkpoint(&dir, "four");
+            let _ = manager.prune(&PruneOptions::from(&config), &mut |_| {});
+        });
+        world.git_finds_nothing_broken();
+        let after = world.on(SystemDisk, config.clone());
+        let reasons: Vec<String> =
+            after.list(&dir).unwrap().into_iter().map(|one| one.reason).collect();
+        let known = [["three", "two"], ["four", "three"]];
+        assert!(known.iter().any(|one| reasons == *one), "step {step}: {reasons:?}");
+        let options = RestoreOptions::default();
+        world.write("project", "later");
+        after.restore(&dir, b"1", options).unwrap();
+        assert_eq!(fs::read_to_string(dir.join("1.txt")).unwrap(), "three 1", "step {step}");
+        assert_eq!(fs::read_to_string(dir.join("a.txt")).unwrap(), reasons[0], "step {step}");
+        assert_eq!(world.prune().errors, 0, "step {step}");
+        world.git_finds_nothing_broken();
+        if !got_so_far {
+            break;
+        }
+        step += 1 + step / 20;
+    }
+    assert!(step > 150, "{step}");
 }

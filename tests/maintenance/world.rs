@@ -105,6 +105,16 @@ impl World {
         assert_eq!(found, content);
     }
 
+    /// Brings the newest checkpoint back, which must hold that.
+    #[track_caller]
+    pub fn restores_first(&self, project: &str, content: &str) {
+        fs::write(self.project(project).join("a.txt"), "").unwrap();
+        let one_file = self.manager().restore_file(&self.project(project), b"1", b"a.txt");
+        assert_eq!(one_file.unwrap().failed, []);
+        let found = fs::read_to_string(self.project(project).join("a.txt")).unwrap();
+        assert!(found == content, "{project}");
+    }
+
     #[track_caller]
     pub fn prune(&self) -> Pruned {
         self.prune_with(&PruneOptions::from(&Config::default()))

@@ -19,6 +19,8 @@ pub enum Call {
     ReadLink,
     /// [`Disk::write_new`].
     WriteNew,
+    /// [`Disk::append`].
+    Append,
     /// [`Disk::make_link`].
     MakeLink,
     /// [`Disk::make_directory`].
@@ -88,6 +90,11 @@ impl Disk for HookedDisk {
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         (self.hook)(Call::WriteNew, path)?;
         SystemDisk.write_new(path, content, mode)
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        (self.hook)(Call::Append, path)?;
+        SystemDisk.append(path, content)
     }
 
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {

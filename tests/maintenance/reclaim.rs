@@ -1,0 +1,188 @@
+//! What space is freed of, and what is never touched on the way.
+
+use crate::maintenance::world::{World, git, succeeds};
+use herma_core::disk::SystemDisk;
+use herma_core::{Config, RestoreOptions};
+use std::fs;
+use std::path::PathBuf;
+
+const LARGE_BYTES: usize = 2 * 1024 * 1024;
+
+/// What git says to this about the store.
+#[track_caller]
+fn asked(world: &World, words: &[&str]) -> String {
+    let mut git = git(&world.store());
+    git.args(words);
+    String::from_utf8(succeeds(git).stdout).unwrap().trim_end().to_owned()
+}
+
+fn is_stored(world: &World, id: &str) -> bool {
+    let mut git = git(&world.store());
+    git.args(["cat-file", "-e", id]).output().unwrap().status.success()
+}
+
+#[track_caller]
+fn blob(world: &World, commit: &str) -> String {
+    asked(world, &["rev-parse", &format!("{commit}:a.txt")])
+}
+
+/// Bytes that do not compress, and are no others' of another `seed`.
+fn large(seed: u64) -> String {
+    let mut state = seed;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'!' + (state >> 58) as u8)
+    };
+    (0..LARGE_BYTES).map(|_| next()).collect()
+}
+
+/// Changes a project and takes a checkpoint of it that leaves so many.
+#[track_caller]
+fn take(world: &World, most: usize, project: &str, content: &str) -> String {
+    world.write(project, content);
+    let manager = world.on(SystemDisk, Config { max_snapshots: most, ..Config::default() });
+    manager.checkpoint(&world.project(project), "taken").unwrap();
+    manager.list(&world.project(project)).unwrap().remove(0).id
+}
+
+fn packs(world: &World) -> Vec<PathBuf> {
+    let entries = fs::read_dir(world.store().join("objects/pack")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect()
+}
+
+#[test]
+fn a_large_file_is_gone_with_the_last_checkpoint_that_holds_it() {
+    let world = World::new();
+    let first = take(&world, 2, "project", &large(1));
+    let held = blob(&world, &first);
+    take(&world, 2, "project", "small");
+    assert!(is_stored(&world, &held));
+    take(&world, 2, "project", "smaller");
+    assert!(!is_stored(&world, &held));
+    assert!(!is_stored(&world, &first));
+    assert!(!fs::read_to_string(world.store().join("shallow")).unwrap().contains(&first));
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn small_ones_are_gone_once_there_are_as_many_as_may_be_kept() {
+    let world = World::new();
+    let ids: Vec<String> =
+        (0..8).map(|step| take(&world, 3, "project", &format!("{step}"))).collect();
+    let stored: Vec<bool> = ids.iter().map(|id| is_stored(&world, id)).collect();
+    assert!(stored[5..].iter().all(|stored| *stored));
+    assert_eq!(stored[..3], [false; 3]);
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn what_another_checkpoint_holds_stays() {
+    let world = World::new();
+    let content = large(2);
+    let held = blob(&world, &take(&world, 20, "other", &content));
+    take(&world, 1, "one", &content);
+    take(&world, 1, "one", "small");
+    assert!(is_stored(&world, &held));
+    world.restores_first("other", &content);
+    // The same within one project: what comes back is stored again or still.
+    for text in [&content, "between", &content, "end"] {
+        take(&world, 1, "one", text);
+        assert_eq!(world.list("one").len(), 1);
+        world.restores_first("one", text);
+        world.git_finds_nothing_broken();
+    }
+}
+
+#[test]
+fn a_pack_with_garbage_is_written_anew() {
+    let world = World::new();
+    let dir = world.project("project");
+    fs::create_dir_all(&dir).unwrap();
+    for number in 0..100 {
+        fs::write(dir.join(format!("{number}.txt")), format!("{number}")).unwrap();
+    }
+    let first = take(&world, 1, "project", &large(3));
+    let held = blob(&world, &first);
+    let before = packs(&world);
+    assert_eq!(before.len(), 1);
+    take(&world, 1, "project", "small");
+    assert!(!is_stored(&world, &held));
+    assert_ne!(packs(&world), before);
+    assert_eq!(packs(&world).len(), 1, "what stayed is a pack again");
+    world.git_finds_nothing_broken();
+    fs::remove_dir_all(&dir).unwrap();
+    fs::create_dir(&dir).unwrap();
+    let manager = world.manager();
+    manager.restore(&dir, b"1", RestoreOptions::default()).unwrap();
+    for number in 0..100 {
+        let text = fs::read_to_string(dir.join(format!("{number}.txt"))).unwrap();
+        assert_eq!(text, format!("{number}"));
+    }
+}
+
+#[test]
+fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
+    let world = World::new();
+    let kept = take(&world, 20, "kept", "kept");
+    asked(&world, &["gc", "--quiet", "--prune=now"]);
+    let keep = packs(&world)[0].with_extension("keep");
+    fs::write(&keep, "").unwrap();
+    fs::remove_dir_all(world.project("kept")).unwrap();
+    let gone = take(&world, 20, "gone", "gone");
+    take(&world, 20, "live", "live");
+    asked(&world, &["repack", "--quiet", "-d"]);
+    asked(&world, &["commit-graph", "write", "--reachable"]);
+    asked(&world, &["multi-pack-index", "write"]);
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    assert_eq!(world.prune().errors, 0);
+    assert!(is_stored(&world, &kept));
+    assert!(!is_stored(&world, &gone));
+    fs::remove_file(keep).unwrap();
+    assert_eq!(world.prune().errors, 0);
+    assert!(!is_stored(&world, &kept));
+    world.git_finds_nothing_broken();
+    world.restores("live");
+}
+
+#[test]
+fn what_other_refs_point_at_stays() {
+    let world = World::new();
+    let ids = ["branch", "tagged", "packed", "detached", "gone"].map(|name| {
+        let id = take(&world, 20, name, name);
+        fs::remove_dir_all(world.project(name)).unwrap();
+        id
+    });
+    asked(&world, &["tag", "--annotate", "--message", "m", "tagged", &ids[1]]);
+    asked(&world, &["branch", "packed", &ids[2]]);
+    asked(&world, &["pack-refs", "--all"]);
+    asked(&world, &["branch", "theirs/branch", &ids[0]]);
+    asked(&world, &["update-ref", "--no-deref", "HEAD", &ids[3]]);
+    take(&world, 20, "live", "live");
+    assert_eq!(world.prune().errors, 0);
+    let stored = ids.map(|id| is_stored(&world, &id));
+    assert_eq!(stored, [true, true, true, true, false]);
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn leftovers_go_and_nothing_goes_where_a_history_is_damaged() {
+    let world = World::new();
+    let damaged = take(&world, 20, "damaged", "one");
+    take(&world, 20, "damaged", "two");
+    let gone = take(&world, 20, "gone", "gone");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    let loose = world.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
+    let away = world.root.join("away");
+    fs::rename(&loose, &away).unwrap();
+    assert_eq!(world.prune().errors, 1 + 1, "for the space and for the total");
+    assert!(is_stored(&world, &gone));
+    fs::rename(&away, &loose).unwrap();
+    let leftovers = ["objects/tmp_obj_x-0", "objects/pack/tmp_pack_x", "fresh/usage-0"];
+    leftovers.iter().for_each(|path| fs::write(world.store().join(path), "x").unwrap());
+    assert_eq!(world.prune().errors, 0);
+    assert!(!is_stored(&world, &gone));
+    assert!(leftovers.iter().all(|path| !world.store().join(path).exists()));
+    world.git_finds_nothing_broken();
+}

@@ -1,0 +1,118 @@
+//! How the total size is kept: who loses a checkpoint, in which order, and when no more.
+
+use crate::maintenance::world::World;
+use herma_core::disk::SystemDisk;
+use herma_core::{Config, PruneOptions};
+
+const KIBIBYTE: usize = 1024;
+
+/// So many KiB that do not compress, and are no others' of another `seed`.
+fn content(seed: u64, kibibytes: usize) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'!' + (state >> 58) as u8)
+    };
+    (0..kibibytes * KIBIBYTE).map(|_| next()).collect()
+}
+
+/// Takes a checkpoint of about so many KiB on a store that may take so many.
+#[track_caller]
+fn take(world: &World, project: &str, step: u64, kibibytes: usize, cap: usize) {
+    let seed = step * 1_000 + u64::from(project.as_bytes()[0]);
+    world.write(project, &content(seed, kibibytes));
+    let max_total_bytes = (cap * KIBIBYTE) as u64;
+    let manager = world.on(SystemDisk, Config { max_total_bytes, ..Config::default() });
+    manager.checkpoint(&world.project(project), &format!("{step}")).unwrap();
+}
+
+/// How many were dropped by a prune to so many KiB.
+#[track_caller]
+fn pruned(world: &World, cap: usize) -> usize {
+    let max_total_bytes = (cap * KIBIBYTE) as u64;
+    let options = PruneOptions { retention_seconds: 0, max_total_bytes, delete_orphans: false };
+    let pruned = world.prune_with(&options);
+    assert_eq!(pruned.errors, 0);
+    world.git_finds_nothing_broken();
+    pruned.dropped
+}
+
+fn counts<const N: usize>(world: &World, projects: [&str; N]) -> [usize; N] {
+    projects.map(|project| world.list(project).len())
+}
+
+#[test]
+fn the_oldest_go_in_turns_and_no_more_than_needed() {
+    let world = World::new();
+    for step in 0..4 {
+        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
+    }
+    // Each takes about 80 KiB, since so many characters are 6 bits each.
+    assert_eq!(pruned(&world, 1_000), 0);
+    assert_eq!(pruned(&world, 495), 2);
+    assert_eq!(counts(&world, ["a", "b"]), [3, 3]);
+    assert_eq!(pruned(&world, 415), 1);
+    let [one, other] = counts(&world, ["a", "b"]);
+    assert_eq!(one + other, 5);
+    assert_eq!(pruned(&world, 170), 3);
+    assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
+    assert_eq!(world.list("a"), ["3"]);
+    assert_eq!(pruned(&world, 1), 0, "the newest of each stays");
+    assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
+}
+
+#[test]
+fn what_checkpoints_share_counts_once_and_makes_no_room() {
+    let world = World::new();
+    take(&world, "a", 0, 100, 0);
+    for name in ["b", "c", "d"] {
+        world.write(name, "small");
+        world.manager().checkpoint(&world.project(name), "small").unwrap();
+        world.write(name, &content(97, 100));
+        world.manager().checkpoint(&world.project(name), "shared").unwrap();
+    }
+    assert_eq!(pruned(&world, 100), 0);
+    assert_eq!(counts(&world, ["a", "b", "c", "d"]), [1, 2, 2, 2]);
+}
+
+#[test]
+fn one_large_newest_checkpoint_costs_no_other_project_its_history() {
+    let world = World::new();
+    for step in 0..3 {
+        ["a", "b"].iter().for_each(|project| take(&world, project, step, 10, 0));
+    }
+    take(&world, "l", 0, 10, 0);
+    take(&world, "l", 1, 1_000, 0);
+    assert_eq!(pruned(&world, 100), 1);
+    assert_eq!(counts(&world, ["a", "b", "l"]), [3, 3, 1]);
+    assert_eq!(pruned(&world, 100), 0);
+    assert_eq!(world.list("l"), ["1"]);
+}
+
+#[test]
+fn a_take_keeps_the_total_by_itself() {
+    let world = World::new();
+    for step in 0..10 {
+        take(&world, "a", step, 100, 300);
+        take(&world, "b", step, 1, 300);
+    }
+    let listed = world.list("a");
+    assert_eq!(listed.len(), 3);
+    assert_eq!(listed[0], "9");
+    assert!(!world.list("b").is_empty());
+    world.git_finds_nothing_broken();
+}
+
+#[test]
+fn an_estimate_that_cannot_be_read_is_made_again() {
+    let world = World::new();
+    for damage in ["", "1234567", "not a list of numbers at all"] {
+        (0..2).for_each(|step| take(&world, "a", step, 10, 1_000));
+        std::fs::write(world.store().join("usage"), damage).unwrap();
+        take(&world, "a", 2, 10, 1_000);
+        let length = std::fs::metadata(world.store().join("usage")).unwrap().len();
+        assert_eq!(length % 8, 0, "{damage}");
+        assert!(world.list("a").len() > 1, "{damage}");
+    }
+}
