@@ -1,7 +1,8 @@
 //! The one lock protocol of a store.
 //!
 //! Whoever reads or adds to the store shares its lock; clearing holds it alone, and so does reclaiming.
-//! Whoever moves the history of a project holds that project's lock alone, always after the store's. The
+//! Whoever moves the history of a project holds that project's lock alone, always after the store's;
+//! whoever changes where histories end holds that list's lock last of all. The
 //! kernel drops the locks of a process that dies, so none is ever stale; a live one is waited for
 //! a bounded time.
 

@@ -6,7 +6,7 @@
 use crate::error::{Context, Result};
 use crate::folder;
 use crate::fresh::{replace_file, write_fresh};
-use crate::store::Store;
+use crate::store::{Store, make_private};
 
 /// A file longer than this many bytes is begun anew.
 const USAGE_BYTES_MAX: usize = 32 * 1024;
@@ -38,6 +38,7 @@ fn sum(entries: &[u8]) -> Option<u64> {
 
 /// Begins the file anew with what the objects take, in bytes.
 pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
+    make_private(store.disk, &store.path.join("fresh"))?;
     let fresh = write_fresh(store.disk, &store.path, "usage", &entry(bytes))?;
     replace_file(store.disk, &fresh, &store.path.join("usage"))
 }

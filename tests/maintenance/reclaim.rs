@@ -143,7 +143,7 @@ fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
     assert_eq!(world.prune().errors, 0);
     assert!(!is_stored(&world, &kept));
     world.git_finds_nothing_broken();
-    world.restores("live");
+    world.restores_first("live", "live");
 }
 
 #[test]
