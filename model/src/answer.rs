@@ -156,6 +156,57 @@ pub struct Restored {
     pub undoes_turn: bool,
 }
 
+/// Whether a sweep was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum SweepOutcome {
+    /// Sweeps are off, or there is nothing to sweep.
+    Off,
+    /// The last one was not long ago.
+    NotDue,
+    /// It was made.
+    Done,
+}
+
+/// What a sweep counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Counts {
+    /// Projects and old repositories looked at.
+    pub scanned: usize,
+    /// Those removed because their directory is gone.
+    pub orphans: usize,
+    /// Those removed because they were not used for long.
+    pub stale: usize,
+    /// What could not be done.
+    pub errors: usize,
+    /// Bytes that are free now.
+    pub bytes_freed: u64,
+}
+
+/// What is known of the directory of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectState {
+    /// It is there.
+    Live,
+    /// It is gone.
+    Orphan,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// One project of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectStatus {
+    /// Its directory, as far as that is known.
+    pub workdir: Option<ByteString>,
+    /// How many checkpoints it has; none where its history is damaged.
+    pub checkpoints: Option<usize>,
+    /// What is known of its directory.
+    pub state: ProjectState,
+}
+
 /// What a refusal left on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -196,6 +247,21 @@ pub enum Answer {
     },
     /// What a restore did.
     Restored(Restored),
+    /// What a sweep or a prune came to.
+    Swept {
+        /// Whether it was made.
+        #[serde(flatten)]
+        outcome: SweepOutcome,
+        /// What it counted.
+        counts: Counts,
+    },
+    /// What the store holds.
+    Status {
+        /// Its projects, in any order.
+        projects: Vec<ProjectStatus>,
+        /// The archives of the first layout, by name.
+        archives: Vec<String>,
+    },
     /// Nothing was done.
     Refused {
         /// Why, for programs.

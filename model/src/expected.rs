@@ -39,6 +39,12 @@ pub enum Expected {
     Diff(ExpectedDiff),
     /// A restore.
     Restore(Box<ExpectedRestore>),
+    /// A sweep or a prune.
+    Sweep(Box<ExpectedSweep>),
+    /// What the store holds.
+    Status(ExpectedStatus),
+    /// Something is removed that was asked to be.
+    Cleared(Cleared),
     /// The request must be refused, for any of these reasons.
     Refused(Vec<Refusal>),
 }
@@ -143,4 +149,64 @@ pub struct ExpectedRestore {
     pub evicting: bool,
     /// What the pre-rollback checkpoint holds.
     pub captured: Arc<Captured>,
+}
+
+/// What becomes of one thing that a sweep looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Fate {
+    /// Whether it may be there afterwards.
+    pub may_stay: bool,
+    /// Whether it may go, since its directory is gone.
+    pub may_be_orphan: bool,
+    /// Whether it may go, since it was not used for long.
+    pub may_be_stale: bool,
+    /// The rule that decides it.
+    pub rule: RuleRef,
+}
+
+impl Fate {
+    /// Whether it may be gone afterwards.
+    pub fn may_go(&self) -> bool {
+        self.may_be_orphan || self.may_be_stale
+    }
+}
+
+/// The sweep that is right.
+#[derive(Debug)]
+pub struct ExpectedSweep {
+    /// Whether it may be made.
+    pub may_run: bool,
+    /// Whether it may be declined.
+    pub may_decline: bool,
+    /// Projects with checkpoints, by their canonical path.
+    pub projects: BTreeMap<ByteString, Fate>,
+    /// Archives of the first layout, by name.
+    pub archives: BTreeMap<String, Fate>,
+    /// Repositories of the first layout that stand where they stood, by name.
+    pub repositories: BTreeMap<String, Fate>,
+    /// What the checkpoints may take together afterwards, in bytes; 0 is no bound.
+    pub max_total_bytes: u64,
+    /// Whether a person asked for it.
+    pub by_hand: bool,
+}
+
+/// What must be said of the store.
+#[derive(Debug)]
+pub struct ExpectedStatus {
+    /// Every project with checkpoints by its absolute directory: how many, and what may be said of
+    /// that directory.
+    pub projects: BTreeMap<ByteString, (usize, Vec<crate::answer::ProjectState>)>,
+    /// Projects of which nothing but the checkpoints may be known any more.
+    pub nameless: BTreeSet<ByteString>,
+    /// Archives of the first layout, by name.
+    pub archives: BTreeSet<String>,
+}
+
+/// What was asked to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cleared {
+    /// The archives of the first layout.
+    Archives,
+    /// All of it.
+    Everything,
 }

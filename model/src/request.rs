@@ -72,6 +72,23 @@ pub enum Request {
         /// The file, relative to the project, as typed.
         path: ByteString,
     },
+    /// What a process does for the store when it starts, as it is configured and if that is due.
+    Sweep,
+    /// The same by hand, whenever it was done last.
+    Prune {
+        /// Projects, archives and old repositories not used for longer go; 0 is no bound.
+        retention_days: u64,
+        /// The oldest checkpoints go while those that are left take more; 0 is no bound.
+        max_total_bytes: u64,
+        /// Whether projects go whose directory is gone.
+        delete_orphans: bool,
+    },
+    /// What the store holds.
+    Status,
+    /// Remove the archives of the first layout.
+    ClearLegacy,
+    /// Remove everything.
+    Clear,
 }
 
 impl Request {
@@ -87,12 +104,35 @@ impl Request {
             Request::NewTurn
             | Request::Reopen
             | Request::SetClock { .. }
-            | Request::ProjectOf { .. } => None,
+            | Request::ProjectOf { .. }
+            | Request::Sweep
+            | Request::Prune { .. }
+            | Request::Status
+            | Request::ClearLegacy
+            | Request::Clear => None,
         }
     }
 
     /// Whether the request only looks: it may change no file and nothing in the store.
     pub fn only_looks(&self) -> bool {
-        matches!(self, Request::ProjectOf { .. } | Request::List { .. } | Request::Diff { .. })
+        matches!(
+            self,
+            Request::ProjectOf { .. }
+                | Request::List { .. }
+                | Request::Diff { .. }
+                | Request::Status
+        )
+    }
+
+    /// Whether the request is about the store as a whole, not about one project.
+    pub fn is_upkeep(&self) -> bool {
+        matches!(
+            self,
+            Request::Sweep
+                | Request::Prune { .. }
+                | Request::Status
+                | Request::ClearLegacy
+                | Request::Clear
+        )
     }
 }

@@ -6,6 +6,7 @@
 mod listing;
 mod restore;
 mod take;
+mod upkeep;
 
 pub use take::MARKERS;
 
@@ -18,6 +19,7 @@ use crate::files::Files;
 use crate::place::{self, Place, Standing};
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
+use crate::world::upkeep::Upkeep;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +37,16 @@ pub struct Settings {
     pub max_file_bytes: u64,
     /// Directories with more captured files than this are not checkpointed.
     pub max_files: usize,
+    /// The oldest checkpoints are dropped where all together take more bytes; 0 is no bound.
+    pub max_total_bytes: u64,
+    /// Whether the store is swept by itself.
+    pub auto_prune: bool,
+    /// A sweep removes what was not used for longer; 0 is no bound.
+    pub retention_days: u64,
+    /// Whether a sweep removes projects whose directory is gone.
+    pub delete_orphans: bool,
+    /// At least so many hours lie between one sweep and the next.
+    pub min_interval_hours: u64,
 }
 
 impl Default for Settings {
@@ -44,6 +56,11 @@ impl Default for Settings {
             max_snapshots: 20,
             max_file_bytes: 10 * 1024 * 1024,
             max_files: 50_000,
+            max_total_bytes: 500 << 20,
+            auto_prune: true,
+            retention_days: 7,
+            delete_orphans: true,
+            min_interval_hours: 24,
         }
     }
 }
@@ -104,6 +121,7 @@ pub struct World {
     histories: BTreeMap<ByteString, Vec<Checkpoint>>,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
+    upkeep: Upkeep,
     dialect: Dialect,
     capturer: Capturer,
 }
@@ -126,6 +144,7 @@ impl World {
             rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
+            upkeep: Upkeep::default(),
             capturer: Capturer::new(&dialect),
             dialect,
         }
@@ -143,6 +162,9 @@ impl World {
             request.dir().map(|dir| self.locate(dir))
         {
             self.known.insert(path);
+        }
+        if let Some(project) = request.dir().and_then(|dir| self.canonical(dir)) {
+            self.upkeep.mention(project, self.seconds);
         }
         match request {
             Request::NewTurn | Request::Reopen => {
@@ -163,6 +185,11 @@ impl World {
                 self.restore(dir, target, *exact, *force)
             }
             Request::RestoreFile { dir, target, path } => self.restore_file(dir, target, path),
+            Request::Sweep
+            | Request::Prune { .. }
+            | Request::Status
+            | Request::ClearLegacy
+            | Request::Clear => self.upkeep(request),
         }
     }
 

@@ -203,6 +203,9 @@ impl World {
     ) -> (TakeKind, RuleRef) {
         // What would be taken to undo a restore is never taken twice.
         let recognises = self.dialect.recognises_unchanged || safety;
+        if !self.history(project).is_empty() {
+            self.upkeep.touch(project, self.seconds);
+        }
         match self.history(project).last() {
             _ if !recognises => {}
             Some(newest) if newest.captured.tree == captured.tree => {
@@ -221,6 +224,7 @@ impl World {
             safety,
         };
         self.histories.entry(project.clone()).or_default().push(checkpoint);
+        self.upkeep.touch(project, self.seconds);
         (TakeKind::Created, &rules::CAPTURE_CREATED)
     }
 }

@@ -1,0 +1,66 @@
+//! What happens to a checkpoint base behind the back of whoever keeps it: what the first layout
+//! left, what somebody put there, and damage.
+//!
+//! It ends at what is meant; how that comes onto a disk is for the harness to say.
+
+use crate::bytes::ByteString;
+use serde::{Deserialize, Serialize};
+
+/// How a file is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Damage {
+    /// It is gone.
+    Removed,
+    /// It holds nothing.
+    Emptied,
+    /// Its second half is gone.
+    Halved,
+    /// It holds something else.
+    Garbled,
+}
+
+/// One change of the base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreEdit {
+    /// A repository of the first layout stands in the base.
+    Repository {
+        /// What it is called there.
+        name: String,
+        /// The directory it keeps, relative to the world's root.
+        project: ByteString,
+        /// When it changed last, in seconds since the epoch.
+        changed: i64,
+    },
+    /// An archive of such repositories stands there.
+    Archive {
+        /// What it is called.
+        name: String,
+        /// When it was made, in seconds since the epoch.
+        made: i64,
+    },
+    /// Something stands there that is none of these.
+    Stray {
+        /// What it is called.
+        name: String,
+    },
+    /// What is noted of a project is damaged.
+    Metadata {
+        /// The project.
+        project: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// The index of a project is damaged.
+    Index {
+        /// The project.
+        project: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// The mark of the last sweep says something else.
+    Marker {
+        /// Seconds since the epoch; none for what is no time.
+        says: Option<i64>,
+    },
+}
