@@ -8,4 +8,5 @@ mod configuration;
 mod maintenance;
 mod refusals;
 mod safety;
+mod validated;
 mod world;

@@ -198,7 +198,7 @@ impl Comparison<'_> {
                 place = String::from_utf8_lossy(&root).into_owned();
                 start = files;
             }
-            Event::Edited(_) => {}
+            Event::Edited(_) | Event::StoreEdited(_) => {}
             Event::Asked(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);

@@ -86,6 +86,11 @@ pub fn script(
         match event {
             Event::Began { files, .. } => script.make_all(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
+            Event::StoreEdited(edit) => {
+                // A shell script has no way to make a repository as the first layout made it.
+                let text = format!("{edit:?}").replace('\n', " ");
+                script.line(&format!("# by hand, before what follows: {text}"));
+            }
             Event::Asked(asked) => {
                 if !opened || asked.request == Request::Reopen {
                     script.open(&settings, &run.claims, opened);

@@ -3,23 +3,27 @@
 
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
-use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, disk, git};
+use crate::oracle::total::{self, Sizes};
+use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, disk, git, upkeep};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
 use crate::sandbox::manifest::{self, Manifest};
-use crate::sandbox::{Sandbox, Scratch, edits};
+use crate::sandbox::{Sandbox, Scratch, edits, store_edits};
 use crate::subject::{Identity, NewSubject, Subject};
 use herma_model::answer::{Answer, Changed};
 use herma_model::edit::Change;
 use herma_model::expected::{Expected, TakeKind};
 use herma_model::rules::{self, RuleRef};
-use herma_model::{ByteString, Edit, Files, Request, World};
+use herma_model::{ByteString, Edit, Files, Request, StoreEdit, World};
 use std::collections::BTreeMap;
 use std::io;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
 pub const FIRST_SECOND: i64 = 1_773_635_760;
+
+/// A bound on the total size above this many bytes is met by no history.
+const BOUND_MET_MAX: u64 = 1 << 20;
 
 /// What a run showed.
 #[derive(Debug, Default)]
@@ -84,6 +88,8 @@ pub enum Event {
     },
     /// The runner changed files.
     Edited(Vec<Change>),
+    /// The runner changed the base of the store.
+    StoreEdited(StoreEdit),
     /// The subject was asked.
     Asked(Box<Asked>),
 }
@@ -150,8 +156,18 @@ pub fn run_watched(
     let world =
         World::new(seen.files.clone(), sandbox.layout(), settings, claims.dialect(), FIRST_SECOND);
     watch(Event::Began { root: sandbox.layout().root, files: seen.files.clone() });
-    let mut runner =
-        Runner { sandbox, world, subject, claims, seen: Some(seen), checks, plain_home, watch };
+    let mut runner = Runner {
+        sandbox,
+        world,
+        subject,
+        claims,
+        seen: Some(seen),
+        planted: base::Planted::new(),
+        sizes: None,
+        checks,
+        plain_home,
+        watch,
+    };
     let mut operations = 0;
     for (step, operation) in history.operations.iter().enumerate() {
         runner.checks.at_step(step);
@@ -173,6 +189,10 @@ struct Runner<'a> {
     claims: Claims,
     /// The disk as it was seen last; none once an edit changed it.
     seen: Option<Manifest>,
+    /// What the runner put into the base of the store.
+    planted: base::Planted,
+    /// What stored objects take, as it was seen last; none once something else was stored.
+    sizes: Option<Sizes>,
     checks: Checks,
     plain_home: bool,
     watch: &'a mut dyn FnMut(Event),
@@ -187,6 +207,10 @@ impl Runner<'_> {
         match concrete::step(operation, &self.world) {
             Step::Edit(edit) => {
                 self.edit(&edit)?;
+                Ok(1)
+            }
+            Step::Store(edit) => {
+                self.edit_store(&edit)?;
                 Ok(1)
             }
             Step::Ask(requests) => {
@@ -212,6 +236,38 @@ impl Runner<'_> {
         }
         (self.watch)(Event::Edited(changes));
         Ok(())
+    }
+
+    fn edit_store(&mut self, edit: &StoreEdit) -> Result<(), RunError> {
+        let in_use = self.sandbox.base().join("store/HEAD").exists();
+        if store_edits::apply(&self.sandbox, &self.world, edit)? {
+            self.world.edit_store(edit, in_use);
+            if let StoreEdit::Repository { name, .. } = edit {
+                let path = self.sandbox.base().join(name);
+                self.planted.insert(name.clone(), base::content(&path)?);
+            }
+            // The base may have been made for it.
+            self.seen = None;
+            (self.watch)(Event::StoreEdited(edit.clone()));
+        }
+        Ok(())
+    }
+
+    /// The bound on the total size that holds for what a request leaves, where it is one that a
+    /// history can meet.
+    fn total_bound(&self, request: &Request) -> Option<u64> {
+        let settings = self.world.settings.max_total_bytes;
+        let bytes = match request {
+            Request::EnsureCheckpoint { .. }
+            | Request::Checkpoint { .. }
+            | Request::Restore { .. }
+            | Request::RestoreFile { .. }
+            | Request::Sweep => settings,
+            Request::Prune { max_total_bytes, .. } => *max_total_bytes,
+            _ => 0,
+        };
+        let judged = self.claims.has("layout") && self.claims.has("settings.max_total_bytes");
+        (judged && (1..=BOUND_MET_MAX).contains(&bytes)).then_some(bytes)
     }
 
     fn look(&self) -> io::Result<Manifest> {
@@ -251,6 +307,11 @@ impl Runner<'_> {
         let outline = must_leave_store(request, &expected)
             .then(|| manifest::outline(&self.sandbox.base()))
             .transpose()?;
+        let bound = self.total_bound(request);
+        let sizes = match (bound, self.sizes.take()) {
+            (Some(_), None) => total::sizes(&self.sandbox)?,
+            (_, seen) => seen.unwrap_or_default(),
+        };
         let answer = self.subject.ask(request);
         let after = self.look()?;
         (self.watch)(Event::Asked(Box::new(Asked {
@@ -293,6 +354,48 @@ impl Runner<'_> {
             answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
         }
         self.seen = Some(after);
+        self.judge_store((&expected, &answer), bound, sizes, request.only_looks())
+    }
+
+    /// What a request did to the store as a whole.
+    fn judge_store(
+        &mut self,
+        (expected, answer): (&Expected, &Answer),
+        bound: Option<u64>,
+        mut sizes: Sizes,
+        only_looked: bool,
+    ) -> Result<(), RunError> {
+        if self.checks.diverged() {
+            return Ok(());
+        }
+        // What was seen before is only all there was while every request is followed.
+        let followed = bound.is_some() || only_looked && !sizes.is_empty();
+        self.checks.new_part();
+        let (world, sandbox, checks) = (&mut self.world, &self.sandbox, &mut self.checks);
+        match (expected, answer) {
+            (Expected::Sweep(sweep), Answer::Swept { outcome, counts }) => {
+                let said = (*outcome, counts);
+                upkeep::judge_sweep(world, sweep, said, &mut sizes, sandbox, checks)?;
+            }
+            (Expected::Cleared(cleared), _) => {
+                upkeep::judge_cleared(world, *cleared, sandbox, checks)?;
+            }
+            (
+                Expected::Take(_) | Expected::Restore(_),
+                Answer::Taken { .. } | Answer::Restored(_),
+            ) => {
+                let in_use = sandbox.base().join("store/HEAD").exists();
+                if let Some(bytes) = bound.filter(|_| in_use) {
+                    total::judge(world, bytes, &mut sizes, sandbox, checks)?;
+                }
+            }
+            _ => {}
+        }
+        self.sizes = followed.then_some(sizes);
+        if !self.planted.is_empty() || !self.world.strays().is_empty() {
+            self.checks.new_part();
+            base::judge(&mut self.world, &self.planted, &self.sandbox, &mut self.checks)?;
+        }
         Ok(())
     }
 
@@ -351,6 +454,8 @@ pub fn main_rule(request: &Request) -> RuleRef {
         Request::Restore { .. } => &rules::RESTORE_BYTES,
         Request::RestoreFile { .. } => &rules::RESTORE_FILE_LITERAL,
         Request::ProjectOf { .. } => &rules::SCOPE_ROOT_OF_FILE,
+        Request::Sweep => &rules::MAINTENANCE_NEVER_RAISES,
+        _ if request.is_upkeep() => &rules::MAINTENANCE_COMMANDS,
         _ => &rules::CAPTURE_CREATED,
     }
 }

@@ -242,6 +242,13 @@ fn examine(
     Failure { origin, histories, shrunk, reproduced }
 }
 
+impl Plan {
+    /// The plan for a subject that claims this: nothing is drawn that nobody could be asked.
+    pub fn within(&self, claims: &Claims) -> Plan {
+        Plan { options: self.options.within(claims), ..self.clone() }
+    }
+}
+
 /// The history of that number: first the kept ones, then the drawn ones.
 fn one(plan: &Plan, number: u64) -> (String, History) {
     match plan.kept.get(number as usize) {

@@ -9,8 +9,10 @@ mod content;
 mod idiom;
 mod names;
 mod operation;
+mod upkeep;
 
 use crate::history::{History, Operation};
+use crate::protocol::claims::Claims;
 use herma_model::{ByteString, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,11 +29,20 @@ pub struct Options {
     pub operations_max: usize,
     /// A real directory whose copy is the first project, and some of its paths.
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
+    /// Whether anything is asked about the store as a whole, or done to it.
+    pub upkeep: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations_max: 60, workspace: None }
+        Options { operations_max: 60, workspace: None, upkeep: true }
+    }
+}
+
+impl Options {
+    /// The same for who claims this: without what nobody could be asked or shown.
+    pub fn within(&self, claims: &Claims) -> Options {
+        Options { upkeep: self.upkeep && claims.keeps_store(), ..self.clone() }
     }
 }
 
@@ -45,10 +56,18 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
-    (settings(real), any::<u32>()).prop_flat_map(move |(settings, swarm)| {
+    let upkeep = options.upkeep;
+    let drawn = (settings(real), any::<u32>()).boxed();
+    let drawn = if upkeep { upkeep::with_bounds(drawn, real) } else { drawn };
+    drawn.prop_flat_map(move |(settings, swarm)| {
         let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());
         let single = operation.prop_map(|operation| vec![operation]);
         let fragment = prop_oneof![24 => single, 1 => idiom::idiom(settings.max_file_bytes)];
+        let fragment = if upkeep {
+            upkeep::among(fragment.boxed(), settings.max_file_bytes, Kinds(swarm))
+        } else {
+            fragment.boxed()
+        };
         let workspace = workspace.clone();
         vec(fragment, 1..=options.operations_max).prop_map(move |fragments| {
             let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -78,6 +97,7 @@ fn settings(real: bool) -> BoxedStrategy<Settings> {
             max_snapshots,
             max_file_bytes,
             max_files,
+            ..Settings::default()
         })
         .boxed()
 }

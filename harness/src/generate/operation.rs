@@ -13,7 +13,8 @@ use proptest::strategy::Union;
 pub struct Kinds(pub u32);
 
 impl Kinds {
-    fn has(self, kind: usize) -> bool {
+    /// Whether the kind of that number stays.
+    pub fn has(self, kind: usize) -> bool {
         let bit = |bit: usize| self.0.rotate_right(bit as u32 % 32) & 1 == 1;
         bit(kind * 2) || bit(kind * 2 + 1)
     }

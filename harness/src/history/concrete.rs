@@ -1,16 +1,20 @@
 //! From a symbolic operation to the concrete request a subject is asked, with what the model
 //! knows of the world so far.
 
-use super::{Operation, Target};
+use super::{Operation, StoreEvent, Target};
 use crate::oracle::git_objects;
 use herma_model::world::Checkpoint;
-use herma_model::{ByteString, Edit, Request, World};
+use herma_model::{ByteString, Edit, Request, StoreEdit, World};
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 
 /// What an operation comes to in a given world.
 #[derive(Debug)]
 pub enum Step {
     /// The runner edits files itself.
     Edit(Edit),
+    /// The runner changes the store itself.
+    Store(StoreEdit),
     /// The subject is asked, once or several times.
     Ask(Vec<Request>),
 }
@@ -24,6 +28,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
     let target = |target: &Target| spell(target, world);
     Step::Ask(vec![match operation {
         Operation::Edit(edit) => return Step::Edit(edit.clone()),
+        Operation::Store(event) => return Step::Store(store_edit(event, world)),
         Operation::RestoreEach { dir } => return Step::Ask(restore_each(&path(dir), world)),
         Operation::NewTurn => Request::NewTurn,
         Operation::Reopen => Request::Reopen,
@@ -46,7 +51,50 @@ pub fn step(operation: &Operation, world: &World) -> Step {
         Operation::RestoreFile { dir, target: of, path: file } => {
             Request::RestoreFile { dir: path(dir), target: target(of), path: file.clone() }
         }
+        Operation::Sweep => Request::Sweep,
+        Operation::Prune { retention_days, max_total_bytes, delete_orphans } => Request::Prune {
+            retention_days: *retention_days,
+            max_total_bytes: *max_total_bytes,
+            delete_orphans: *delete_orphans,
+        },
+        Operation::Status => Request::Status,
+        Operation::ClearLegacy => Request::ClearLegacy,
+        Operation::Clear => Request::Clear,
     }])
+}
+
+/// The hash that stands for a project.
+pub fn hash(world: &World, project: &ByteString) -> String {
+    let digest = Sha256::digest(&world.absolute(project)[..]);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
+    let project = |dir: &ByteString| world.canonical(&typed(dir, world)).unwrap_or_default();
+    let ago = |days: u16| (world.seconds() - i64::from(days) * 24 * 60 * 60).max(0);
+    match event {
+        StoreEvent::Repository { dir, days } => {
+            let project = project(dir);
+            StoreEdit::Repository { name: hash(world, &project), project, changed: ago(*days) }
+        }
+        StoreEvent::Archive { days } => {
+            let made = ago(*days);
+            let moment = Timestamp::from_second(made).unwrap_or_default();
+            let name = moment.strftime("legacy-%Y%m%d-%H%M%S").to_string();
+            StoreEdit::Archive { name, made }
+        }
+        StoreEvent::Stray => StoreEdit::Stray { name: "notes.txt".into() },
+        StoreEvent::Metadata { dir, damage } => {
+            StoreEdit::Metadata { project: project(dir), damage: *damage }
+        }
+        StoreEvent::Index { dir, damage } => {
+            StoreEdit::Index { project: project(dir), damage: *damage }
+        }
+        StoreEvent::Marker { hours } => {
+            let says = hours.map(|hours| world.seconds() - i64::from(hours) * 60 * 60);
+            StoreEdit::Marker { says }
+        }
+    }
 }
 
 fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {

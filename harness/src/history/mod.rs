@@ -8,6 +8,7 @@
 pub mod concrete;
 pub mod file;
 
+use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +141,65 @@ pub enum Operation {
         /// The file, relative to the project.
         path: ByteString,
     },
+    /// A process starts, and keeps the store as it is configured to.
+    Sweep,
+    /// A person has the store kept.
+    Prune {
+        /// What was not used for so many days goes; 0 is no bound.
+        retention_days: u64,
+        /// The oldest checkpoints go while the rest takes more bytes; 0 is no bound.
+        max_total_bytes: u64,
+        /// Whether projects go whose directory is gone.
+        delete_orphans: bool,
+    },
+    /// What does the store hold?
+    Status,
+    /// The archives of the first layout are removed.
+    ClearLegacy,
+    /// Everything is removed.
+    Clear,
+    /// Something happens to the store behind everybody's back.
+    Store(StoreEvent),
     /// Somebody edits a file.
     #[serde(untagged)]
     Edit(Edit),
+}
+
+/// What happens to the base of a store that nobody was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreEvent {
+    /// The first layout kept a repository of this directory.
+    Repository {
+        /// The directory.
+        dir: ByteString,
+        /// How many days ago it changed last.
+        days: u16,
+    },
+    /// Such repositories were archived.
+    Archive {
+        /// How many days ago.
+        days: u16,
+    },
+    /// Something stands there that is none of ours.
+    Stray,
+    /// What is noted of a project is damaged.
+    Metadata {
+        /// The project.
+        dir: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// The index of a project is damaged.
+    Index {
+        /// The project.
+        dir: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// The mark of the last sweep says something else.
+    Marker {
+        /// How many hours ago the sweep was; none for what is no time.
+        hours: Option<i32>,
+    },
 }

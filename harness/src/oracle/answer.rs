@@ -1,6 +1,6 @@
 //! The first judge: is the subject's answer one that the model allows?
 
-use super::{Checks, Judge, Kind, Told as Wrong, word};
+use super::{Checks, Judge, Kind, Told as Wrong, upkeep, word};
 use crate::protocol::claims::Claims;
 use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
 use herma_model::expected::{
@@ -56,6 +56,11 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
         (Expected::Restore(restore), Answer::Restored(found)) => {
             judge_restore(world, restore, found, claims, checks);
         }
+        (Expected::Status(status), Answer::Status { projects, archives }) => {
+            upkeep::judge_status(status, projects, archives, checks);
+        }
+        // What these came to is seen on the disk.
+        (Expected::Sweep(_), Answer::Swept { .. }) | (Expected::Cleared(_), Answer::Done) => {}
         (Expected::Refused(refusals), answer) => judge_refusal(refusals, answer, claims, checks),
         (expected, answer) => {
             let rule = main_rule(expected);
@@ -96,6 +101,10 @@ fn main_rule(expected: &Expected) -> RuleRef {
         Expected::Restore(restore) if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
         Expected::Restore(restore) if restore.only.is_some() => &rules::RESTORE_FILE_LITERAL,
         Expected::Restore(_) => &rules::RESTORE_TARGET,
+        Expected::Sweep(sweep) if !sweep.by_hand => &rules::MAINTENANCE_NEVER_RAISES,
+        Expected::Sweep(_) | Expected::Status(_) | Expected::Cleared(_) => {
+            &rules::MAINTENANCE_COMMANDS
+        }
         Expected::Refused(refusals) => {
             refusals.first().map_or(&rules::RESTORE_BAD_TARGET, |refusal| refusal.rule)
         }
@@ -110,6 +119,9 @@ fn kind(expected: &Expected) -> String {
         Expected::List(_) => "a list",
         Expected::Diff(_) => "a diff",
         Expected::Restore(_) => "a restore",
+        Expected::Sweep(_) => "a sweep",
+        Expected::Status(_) => "the status",
+        Expected::Cleared(_) => "something cleared",
         Expected::Refused(refusals) => {
             let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
             return format!("a refusal with one of {codes:?}");

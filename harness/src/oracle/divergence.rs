@@ -1,7 +1,7 @@
 //! A difference between what happened and what the model allows: which rule it breaks, in which
 //! way, and by what it is known again in another history.
 
-use herma_model::answer::{Answer, TakeOutcome};
+use herma_model::answer::{Answer, SweepOutcome, TakeOutcome};
 use herma_model::rules::RuleRef;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -138,6 +138,9 @@ pub fn word(answer: &Answer) -> String {
         Answer::Listed(_) => "listed",
         Answer::Diffed { .. } => "diffed",
         Answer::Restored(_) => "restored",
+        Answer::Swept { outcome: SweepOutcome::Done, .. } => "swept",
+        Answer::Swept { .. } => "not swept",
+        Answer::Status { .. } => "a status",
         Answer::Refused { code, .. } => return format!("refused {code}"),
         Answer::Crashed(_) => "died",
     };

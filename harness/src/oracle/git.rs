@@ -4,6 +4,7 @@
 //! has a say in what it sees.
 
 use super::{Checks, Judge, Told, git_objects};
+use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::{Sandbox, git_alone};
 use herma_model::bytes::ancestors;
@@ -11,7 +12,6 @@ use herma_model::capture::rule_for;
 use herma_model::rules::{self, RuleRef};
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Entry, World};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -61,6 +61,8 @@ pub fn judge(
     judge_refs(world, &refs, checks);
     let unreadable = checks.failed_here();
     judge_layout(world, &store, checks)?;
+    checks.new_part();
+    judge_dropped(world, &git, claims, checks)?;
     if unreadable || refs.is_empty() {
         return Ok(());
     }
@@ -79,12 +81,6 @@ pub fn judge(
         Told::new("git fsck complains", "git fsck finds nothing", complaint)
     });
     Ok(())
-}
-
-/// The hash that stands for a project.
-fn hash(world: &World, project: &ByteString) -> String {
-    let digest = Sha256::digest(&world.absolute(project)[..]);
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name under which a project's history is stored.
@@ -166,6 +162,33 @@ fn judge_history(
         }
         before = Some(id);
     }
+    Ok(())
+}
+
+/// What limits dropped is out of sight, and most of it out of the store.
+fn judge_dropped(world: &World, git: &Git, claims: &Claims, checks: &mut Checks) -> io::Result<()> {
+    let limit = world.settings.max_snapshots;
+    let dropped = world.histories().any(|(_, all)| all.len() > limit);
+    if !claims.has("settings.max_snapshots") || !dropped {
+        return Ok(());
+    }
+    let visible = git.visible()?;
+    for (hash, ids) in &visible {
+        let rule = &rules::LIMIT_NEWEST_REMAIN;
+        checks.check(JUDGE, rule, ids.len() <= limit, || {
+            let found = format!("{} in the history of {hash}", ids.len());
+            Told::new("dropped and still there", format!("at most {limit}"), found)
+        });
+    }
+    let stored = git.text(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"])?;
+    let stored = stored.lines().filter(|kind| *kind == "commit").count();
+    let seen: BTreeSet<&String> = visible.values().flatten().collect();
+    let waiting = stored.saturating_sub(seen.len());
+    let allowed = limit * world.known_directories().len();
+    checks.check(JUDGE, &rules::LIMIT_NEWEST_REMAIN, waiting <= allowed, || {
+        let due = format!("at most {allowed} dropped ones waiting for their space to be reclaimed");
+        Told::new("dropped and never reclaimed", due, format!("{waiting} of them"))
+    });
     Ok(())
 }
 
@@ -256,10 +279,19 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let workdir = String::from_utf8_lossy(&world.absolute(project)).into_owned();
+        if world.damaged().contains(project) {
+            // Nothing was asked since that need have written it anew.
+            continue;
+        }
+        let rule: RuleRef = if world.healed().contains(project) {
+            &rules::MAINTENANCE_HEALS
+        } else {
+            &rules::LAYOUT_METADATA
+        };
         let holds = value["workdir"] == workdir.as_str()
             && value["created_at"].is_number()
             && value["last_touch"].is_number();
-        checks.check(JUDGE, &rules::LAYOUT_METADATA, holds, || {
+        checks.check(JUDGE, rule, holds, || {
             let expected = format!("workdir {workdir}, a created_at, a last_touch");
             Told::new("other metadata", expected, text.clone())
         });
@@ -283,20 +315,86 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
 }
 
 /// Plain git on one store.
-struct Git {
-    store: PathBuf,
+pub struct Git {
+    /// Where it is.
+    pub store: PathBuf,
 }
 
 impl Git {
-    fn run(&self, arguments: &[&str]) -> io::Result<Output> {
+    /// What git says to these arguments.
+    ///
+    /// # Errors
+    /// Git is not there.
+    pub fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = git_alone();
         command.arg("--git-dir").arg(&self.store).args(arguments);
         command.output()
     }
 
-    fn text(&self, arguments: &[&str]) -> io::Result<String> {
+    /// What git prints.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn text(&self, arguments: &[&str]) -> io::Result<String> {
         let output = self.run(arguments)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The checkpoints that git sees of each project, by its hash, newest first.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn visible(&self) -> io::Result<BTreeMap<String, Vec<String>>> {
+        let lines = self.text(&["rev-list", "--all", "--parents"])?;
+        let parents: BTreeMap<&str, Option<&str>> = lines
+            .lines()
+            .filter_map(|line| {
+                let mut ids = line.split(' ');
+                Some((ids.next()?, ids.next()))
+            })
+            .collect();
+        let refs = self.text(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+        let mut visible = BTreeMap::new();
+        for line in refs.lines() {
+            let named = line.strip_prefix("refs/hermes/").and_then(|line| line.split_once(' '));
+            let Some((hash, tip)) = named else { continue };
+            let mut next = Some(tip);
+            let mut ids = Vec::new();
+            while let Some(id) = next.filter(|id| parents.contains_key(id)) {
+                ids.push(id.to_owned());
+                next = parents[id];
+            }
+            visible.insert(hash.to_owned(), ids);
+        }
+        Ok(visible)
+    }
+
+    /// Every stored object that nothing needs.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn unreachable(&self) -> io::Result<Vec<String>> {
+        if self.text(&["for-each-ref"])?.is_empty() {
+            // Without any ref git does not say what it cannot reach.
+            return Ok(self.sizes()?.into_keys().collect());
+        }
+        let found = self.text(&["fsck", "--unreachable", "--no-reflogs", "--no-progress"])?;
+        let unreachable = found.lines().filter(|line| line.starts_with("unreachable "));
+        Ok(unreachable.map(str::to_owned).collect())
+    }
+
+    /// The bytes that each stored object takes on the disk.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn sizes(&self) -> io::Result<BTreeMap<String, u64>> {
+        let format = "--batch-check=%(objectname) %(objectsize:disk)";
+        let lines = self.text(&["cat-file", "--batch-all-objects", "--unordered", format])?;
+        let size = |line: &str| {
+            let (id, size) = line.split_once(' ')?;
+            Some((id.to_owned(), size.parse().ok()?))
+        };
+        Ok(lines.lines().filter_map(size).collect())
     }
 
     fn commits(&self) -> io::Result<BTreeMap<String, Commit>> {

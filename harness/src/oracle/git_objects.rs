@@ -6,7 +6,7 @@
 use herma_model::bytes::{ancestors, file_name, parent};
 use herma_model::{ByteString, Entry, Tree};
 use sha1::{Digest, Sha1};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A git object id.
@@ -42,6 +42,19 @@ pub fn mode(entry: &Entry) -> &'static str {
 
 /// The id of the outermost tree that holds exactly these entries.
 pub fn tree_id(tree: &Tree) -> ObjectId {
+    each_tree(tree, &mut |_| {})
+}
+
+/// The ids of all trees and blobs that hold these entries.
+pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
+    let mut found: BTreeSet<ObjectId> = tree.values().map(|entry| blob_id(entry.bytes())).collect();
+    each_tree(tree, &mut |id| {
+        found.insert(id);
+    });
+    found
+}
+
+fn each_tree(tree: &Tree, each: &mut dyn FnMut(ObjectId)) -> ObjectId {
     // What each directory holds: the sort key, the mode, the name and the id of each entry.
     type Raw = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
     let mut directories: BTreeMap<ByteString, Vec<Raw>> = BTreeMap::new();
@@ -67,6 +80,7 @@ pub fn tree_id(tree: &Tree) -> ObjectId {
             bytes.extend_from_slice(&id.0);
         }
         let id = object_id("tree", &bytes);
+        each(id);
         if path.is_empty() {
             return id;
         }

@@ -5,10 +5,13 @@
 //! alone, counts every comparison for the rule it serves, and names the rule that is broken.
 
 pub mod answer;
+pub mod base;
 pub mod disk;
 mod divergence;
 pub mod git;
 pub mod git_objects;
+pub mod total;
+pub mod upkeep;
 
 pub use divergence::{Divergence, Fingerprint, Judge, Kind, Told, word};
 

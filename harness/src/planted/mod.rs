@@ -1,6 +1,7 @@
 //! Planted bugs: deliberately broken subjects, each a wrapper around the core that breaks one
 //! named rule. The suite must find every one, name the rule and reach the shortest history.
 
+mod keepers;
 mod list_in_wrong_order;
 mod no_dedup_in_a_turn;
 mod restore_leaves_one_file;
@@ -30,7 +31,12 @@ pub struct PlantedBug {
 
 /// Every planted bug.
 pub fn catalogue() -> &'static [PlantedBug] {
-    &[no_dedup_in_a_turn::BUG, restore_leaves_one_file::BUG, list_in_wrong_order::BUG]
+    const ALL: [PlantedBug; 8] = {
+        let [one, two, three, four, five] = keepers::BUGS;
+        let (first, second) = (no_dedup_in_a_turn::BUG, restore_leaves_one_file::BUG);
+        [first, second, list_in_wrong_order::BUG, one, two, three, four, five]
+    };
+    &ALL
 }
 
 /// How many histories may pass before a bug counts as missed.

@@ -21,6 +21,12 @@ pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<O
         Operation::RestoreEach { .. } => claims.has("restore.exact"),
         Operation::Advance { .. } => claims.has("test.clock"),
         Operation::Edit(edit) => is_offered(claims, edit),
+        // What comes of these is seen by looking at the store alone.
+        Operation::Sweep => claims.has("sweep") && claims.has("layout"),
+        Operation::Prune { .. } => claims.has("prune") && claims.has("layout"),
+        Operation::Status => claims.has("status"),
+        Operation::Clear | Operation::ClearLegacy => claims.has("clear") && claims.has("layout"),
+        Operation::Store(_) => claims.has("test.store") && claims.has("layout"),
         _ => true,
     };
     if !kept {
@@ -49,6 +55,11 @@ pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<O
         return Vec::new();
     }
     match operation {
+        Operation::Prune { retention_days, max_total_bytes, delete_orphans } => {
+            let bounded = claims.has("settings.max_total_bytes");
+            let max_total_bytes = if bounded { max_total_bytes } else { 0 };
+            vec![Operation::Prune { retention_days, max_total_bytes, delete_orphans }]
+        }
         // Who cannot be asked by hand takes one in a turn of its own.
         Operation::Checkpoint { dir, reason } if !claims.has("checkpoint") => {
             let ensured = claims.has("ensure_checkpoint");

@@ -72,7 +72,10 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
     ("restore.report", &[&rules::RESTORE_HONEST]),
     ("restore.undoes_turn", &[&rules::RESTORE_UNDOES_TURN]),
     ("settings.enabled", &[&rules::TURN_DISABLED]),
-    ("settings.max_snapshots", &[&rules::LIST_AT_MOST, &rules::RESTORE_SAFETY_KEEPS_TARGET]),
+    (
+        "settings.max_snapshots",
+        &[&rules::LIST_AT_MOST, &rules::LIMIT_NEWEST_REMAIN, &rules::RESTORE_SAFETY_KEEPS_TARGET],
+    ),
     ("settings.max_file_bytes", &[&rules::CAPTURE_SIZE_CAP]),
     (
         "settings.max_files",
@@ -82,7 +85,17 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
             &rules::RESTORE_SAFETY_REQUIRED,
         ],
     ),
-    ("test.clock", &[&rules::LIST_TIME]),
+    ("settings.max_total_bytes", OF_TOTAL_SIZE),
+    ("sweep", &[&rules::SWEEP_INTERVAL, &rules::MAINTENANCE_NEVER_RAISES]),
+    ("prune", OF_PRUNE),
+    ("status", &[&rules::MAINTENANCE_COMMANDS]),
+    ("clear", &[&rules::MAINTENANCE_COMMANDS]),
+    // What the first layout left, what others put into the base, and damage to the store.
+    (
+        "test.store",
+        &[&rules::MAINTENANCE_HEALS, &rules::MIGRATION_ARCHIVES, &rules::MIGRATION_LOSES_NOTHING],
+    ),
+    ("test.clock", &[&rules::LIST_TIME, &rules::SWEEP_STALE, &rules::SWEEP_INTERVAL]),
     (
         "layout",
         &[
@@ -92,8 +105,31 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
             &rules::LAYOUT_METADATA,
             &rules::ISOLATION_PRIVATE,
             &rules::ISOLATION_SELF_CONTAINED,
+            &rules::LIMIT_NEWEST_REMAIN,
+            &rules::LIMIT_TOTAL_SIZE,
+            &rules::LIMIT_NEWEST_STAYS,
+            &rules::LIMIT_NO_MORE_THAN_NEEDED,
+            &rules::SWEEP_ORPHANS,
+            &rules::SWEEP_STALE,
+            &rules::SWEEP_EVIDENCE,
+            &rules::SWEEP_COUNTS,
+            &rules::SWEEP_RECLAIMS,
+            &rules::MAINTENANCE_HEALS,
+            &rules::MIGRATION_ARCHIVES,
+            &rules::MIGRATION_LOSES_NOTHING,
         ],
     ),
+];
+
+static OF_TOTAL_SIZE: &[RuleRef] =
+    &[&rules::LIMIT_TOTAL_SIZE, &rules::LIMIT_NEWEST_STAYS, &rules::LIMIT_NO_MORE_THAN_NEEDED];
+
+static OF_PRUNE: &[RuleRef] = &[
+    &rules::SWEEP_ORPHANS,
+    &rules::SWEEP_STALE,
+    &rules::SWEEP_EVIDENCE,
+    &rules::SWEEP_COUNTS,
+    &rules::SWEEP_RECLAIMS,
 ];
 
 /// Rules about a store that is not the project's own repository.
@@ -182,6 +218,13 @@ impl Claims {
         }
     }
 
+    /// Whether anything can be asked about the store as a whole, or done to it.
+    pub fn keeps_store(&self) -> bool {
+        ["sweep", "prune", "status", "clear", "test.store", "settings.max_total_bytes"]
+            .iter()
+            .any(|claim| self.has(claim))
+    }
+
     /// Whether every project must be a git repository, in which the subject keeps its store.
     pub fn needs_repository(&self) -> bool {
         self.repository
@@ -210,6 +253,9 @@ impl Claims {
         }
         if !self.has("settings.max_files") {
             kept.max_files = UNBOUNDED;
+        }
+        if !self.has("settings.max_total_bytes") {
+            kept.max_total_bytes = 0;
         }
         kept
     }

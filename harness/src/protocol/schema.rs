@@ -5,7 +5,7 @@
 
 use super::VERSION;
 use super::message::{Envelope, Hello, Reply};
-use super::translate::{Checkpoints, Diffed, Project, Taken};
+use super::translate::{Checkpoints, Diffed, Project, Status, Swept, Taken};
 use herma_model::answer::Restored;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -17,7 +17,7 @@ type Answer = fn(&mut SchemaGenerator) -> Schema;
 
 /// Every operation, and what a reply to it holds. `x_no_such_operation` is left out: it is only
 /// ever refused.
-const ANSWERS: [(&str, Answer); 13] = [
+const ANSWERS: [(&str, Answer); 18] = [
     ("hello", SchemaGenerator::subschema_for::<Hello>),
     ("open", done),
     ("close", done),
@@ -31,6 +31,11 @@ const ANSWERS: [(&str, Answer); 13] = [
     ("diff", SchemaGenerator::subschema_for::<Diffed>),
     ("restore", SchemaGenerator::subschema_for::<Restored>),
     ("restore_file", SchemaGenerator::subschema_for::<Restored>),
+    ("sweep", SchemaGenerator::subschema_for::<Swept>),
+    ("prune", SchemaGenerator::subschema_for::<Swept>),
+    ("status", SchemaGenerator::subschema_for::<Status>),
+    ("clear_legacy", done),
+    ("clear", done),
 ];
 
 /// The schema as a JSON document.

@@ -4,7 +4,10 @@
 
 use super::fault::Fault;
 use super::message::{ErrorCode, Reply, operation};
-use herma_model::answer::{Answer, Code, DiffEntry, Listed, Remark, Restored, Stats, TakeOutcome};
+use herma_model::answer::{
+    Answer, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark, Restored, Stats, SweepOutcome,
+    TakeOutcome,
+};
 use herma_model::{ByteString, Request};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,28 @@ pub(super) struct Diffed {
     stats: Stats,
 }
 
+/// What a sweep or a prune came to.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SweepAnswer")]
+pub(super) struct Swept {
+    #[serde(flatten)]
+    outcome: SweepOutcome,
+    /// What it counted.
+    #[serde(default)]
+    counts: Counts,
+}
+
+/// What the store holds.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StatusAnswer")]
+pub(super) struct Status {
+    /// Its projects, in any order.
+    projects: Vec<ProjectStatus>,
+    /// The archives of the first layout, by name.
+    #[serde(default)]
+    archives: Vec<String>,
+}
+
 /// The answer that a reply to `request` stands for.
 ///
 /// # Errors
@@ -62,7 +87,15 @@ pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
     }
     let value = reply.ok.unwrap_or_default();
     let read = match request {
-        Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Ok(Answer::Done),
+        Request::NewTurn
+        | Request::Reopen
+        | Request::SetClock { .. }
+        | Request::ClearLegacy
+        | Request::Clear => Ok(Answer::Done),
+        Request::Sweep | Request::Prune { .. } => serde_json::from_value(value)
+            .map(|one: Swept| Answer::Swept { outcome: one.outcome, counts: one.counts }),
+        Request::Status => serde_json::from_value(value)
+            .map(|one: Status| Answer::Status { projects: one.projects, archives: one.archives }),
         Request::ProjectOf { .. } => {
             serde_json::from_value(value).map(|one: Project| Answer::Project(one.project))
         }
@@ -101,6 +134,12 @@ pub fn reply(id: u64, answer: Answer) -> Value {
             ok(of(serde_json::to_value(Diffed { entries, stats })))
         }
         Answer::Restored(restored) => ok(of(serde_json::to_value(restored))),
+        Answer::Swept { outcome, counts } => {
+            ok(of(serde_json::to_value(Swept { outcome, counts })))
+        }
+        Answer::Status { projects, archives } => {
+            ok(of(serde_json::to_value(Status { projects, archives })))
+        }
         Answer::Refused { code, message, changed } => {
             json!({ "id": id, "err": { "code": code, "message": message, "changed": changed } })
         }

@@ -125,7 +125,8 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
     Ok(found)
 }
 
-fn digest(bytes: &[u8]) -> u64 {
+/// A short hash of these bytes.
+pub fn digest(bytes: &[u8]) -> u64 {
     let digest = Sha256::digest(bytes);
     digest.iter().take(8).fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

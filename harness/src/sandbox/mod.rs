@@ -14,6 +14,7 @@
 pub mod edits;
 pub mod hostility;
 pub mod manifest;
+pub mod store_edits;
 
 use crate::history::History;
 use herma_model::ByteString;

@@ -3,15 +3,21 @@
 //! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
 //! ends.
 
-use crate::history::{History, Operation, Target};
+use crate::history::{History, Operation, StoreEvent, Target};
+use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Settings};
 
 /// Each puts one setting back to its default.
-pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 4] = [
+pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.enabled = default.enabled,
     |settings, default| settings.max_snapshots = default.max_snapshots,
     |settings, default| settings.max_file_bytes = default.max_file_bytes,
     |settings, default| settings.max_files = default.max_files,
+    |settings, default| settings.max_total_bytes = default.max_total_bytes,
+    |settings, default| settings.auto_prune = default.auto_prune,
+    |settings, default| settings.retention_days = default.retention_days,
+    |settings, default| settings.delete_orphans = default.delete_orphans,
+    |settings, default| settings.min_interval_hours = default.min_interval_hours,
 ];
 
 /// The history with every target after `at` counted one less, if there is any to count less: what
@@ -47,11 +53,13 @@ pub fn simpler(operation: &Operation) -> Vec<Operation> {
 /// How much there is to understand in an operation: first what it depends on besides its own
 /// words, then how much there is to read.
 fn weight(operation: &Operation) -> (usize, usize, usize) {
-    // The turn decides about one, the whole history about another, a second path about a third.
+    // The turn decides about one, the whole history about another, the last sweep about a third, a
+    // second path about a fourth.
     let depends = matches!(
         operation,
         Operation::Ensure { .. }
             | Operation::RestoreEach { .. }
+            | Operation::Sweep
             | Operation::Edit(Edit::Rename { .. })
     );
     let text = format!("{operation:?}");
@@ -124,7 +132,32 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
             }));
             all
         }
-        Operation::NewTurn | Operation::Reopen | Operation::ProjectOf { .. } => Vec::new(),
+        Operation::Prune { retention_days, max_total_bytes, delete_orphans } => {
+            let prune = |retention_days, max_total_bytes, delete_orphans| Operation::Prune {
+                retention_days,
+                max_total_bytes,
+                delete_orphans,
+            };
+            vec![
+                prune(0, 0, false),
+                prune(0, 0, delete_orphans),
+                prune(0, max_total_bytes, delete_orphans),
+                prune(retention_days, 0, delete_orphans),
+                prune(retention_days, max_total_bytes, false),
+                prune(1, max_total_bytes, delete_orphans),
+            ]
+        }
+        // What matters of a sweep may be no more than when it was.
+        Operation::Sweep => vec![Operation::Store(StoreEvent::Marker { hours: Some(0) })],
+        Operation::Store(event) => {
+            store_proposals(event).into_iter().map(Operation::Store).collect()
+        }
+        Operation::NewTurn
+        | Operation::Reopen
+        | Operation::ProjectOf { .. }
+        | Operation::Status
+        | Operation::ClearLegacy
+        | Operation::Clear => Vec::new(),
     }
 }
 
@@ -151,6 +184,24 @@ fn paths(path: &ByteString) -> Vec<ByteString> {
         }
     }
     found
+}
+
+fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
+    match event {
+        StoreEvent::Repository { dir, days } => {
+            let dirs = paths(&dir).into_iter();
+            let mut all: Vec<_> = dirs.map(|dir| StoreEvent::Repository { dir, days }).collect();
+            all.push(StoreEvent::Repository { dir, days: days.min(1) });
+            all
+        }
+        StoreEvent::Archive { days } => vec![StoreEvent::Archive { days: days.min(1) }],
+        StoreEvent::Metadata { dir, .. } => {
+            vec![StoreEvent::Metadata { dir, damage: Damage::Removed }]
+        }
+        StoreEvent::Index { dir, .. } => vec![StoreEvent::Index { dir, damage: Damage::Removed }],
+        StoreEvent::Marker { .. } => vec![StoreEvent::Marker { hours: None }],
+        StoreEvent::Stray => Vec::new(),
+    }
 }
 
 fn edit_proposals(edit: Edit) -> Vec<Edit> {

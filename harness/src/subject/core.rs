@@ -4,8 +4,14 @@ use super::Subject;
 use super::hooked_disk::HookedDisk;
 use crate::sandbox::Sandbox;
 use herma_core::disk::Disk;
-use herma_core::{Change, Clock, Config, Environment, Error, Manager, Outcome, RestoreOptions};
-use herma_model::answer::{self, Answer, Changed, DiffEntry, Listed, Remark, Stats, TakeOutcome};
+use herma_core::{
+    Change, Clock, Config, Environment, Error, Manager, Outcome, ProjectState, PruneOptions,
+    Pruned, RestoreOptions, Swept,
+};
+use herma_model::answer::{
+    self, Answer, Changed, Counts, DiffEntry, Listed, ProjectStatus, Remark, Stats, SweepOutcome,
+    TakeOutcome,
+};
 use herma_model::{ByteString, Code, Request, Settings};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
@@ -15,6 +21,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+
+const DAY_SECONDS: u64 = 24 * 60 * 60;
+const HOUR_SECONDS: u64 = 60 * 60;
 
 /// A clock that says what it is told.
 struct SetClock(AtomicI64);
@@ -59,7 +68,11 @@ impl CoreSubject {
             max_snapshots: settings.max_snapshots,
             max_file_bytes: settings.max_file_bytes,
             max_files: settings.max_files,
-            ..Config::default()
+            max_total_bytes: settings.max_total_bytes,
+            auto_prune: settings.auto_prune,
+            retention_seconds: settings.retention_days.saturating_mul(DAY_SECONDS),
+            delete_orphans: settings.delete_orphans,
+            min_interval_seconds: settings.min_interval_hours.saturating_mul(HOUR_SECONDS),
         };
         let manager =
             Manager::new(disk.clone(), clock.clone(), environment.clone(), config.clone());
@@ -115,6 +128,25 @@ impl CoreSubject {
             }
             Request::RestoreFile { dir, target, path: file } => {
                 restored(self.manager.restore_file(path(dir), target, file)?)
+            }
+            Request::Sweep => swept(&self.manager.sweep()),
+            Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
+                let options = PruneOptions {
+                    retention_seconds: retention_days.saturating_mul(DAY_SECONDS),
+                    max_total_bytes: *max_total_bytes,
+                    delete_orphans: *delete_orphans,
+                };
+                let pruned = self.manager.prune(&options, &mut |_| {})?;
+                Answer::Swept { outcome: SweepOutcome::Done, counts: counts(&pruned) }
+            }
+            Request::Status => status(self.manager.status()?),
+            Request::ClearLegacy => {
+                self.manager.clear_legacy()?;
+                Answer::Done
+            }
+            Request::Clear => {
+                self.manager.clear()?;
+                Answer::Done
             }
         })
     }
@@ -210,4 +242,40 @@ fn restored(one: herma_core::Restored) -> Answer {
         forced_past: one.forced_past.is_some(),
         undoes_turn: one.undoes_turn,
     })
+}
+
+fn counts(pruned: &Pruned) -> Counts {
+    Counts {
+        scanned: pruned.scanned,
+        orphans: pruned.orphans,
+        stale: pruned.stale,
+        errors: pruned.errors,
+        bytes_freed: pruned.bytes_freed,
+    }
+}
+
+fn swept(swept: &Swept) -> Answer {
+    let (outcome, counts) = match swept {
+        Swept::Off => (SweepOutcome::Off, Counts::default()),
+        Swept::NotDue => (SweepOutcome::NotDue, Counts::default()),
+        Swept::Done(pruned) => (SweepOutcome::Done, counts(pruned)),
+    };
+    Answer::Swept { outcome, counts }
+}
+
+fn status(status: herma_core::Status) -> Answer {
+    let state = |state| match state {
+        ProjectState::Live => answer::ProjectState::Live,
+        ProjectState::Orphan => answer::ProjectState::Orphan,
+        ProjectState::Unknown => answer::ProjectState::Unknown,
+    };
+    let project = |one: herma_core::ProjectStatus| ProjectStatus {
+        workdir: one.workdir.map(|workdir| bytes(workdir.as_bytes())),
+        checkpoints: one.checkpoints,
+        state: state(one.state),
+    };
+    Answer::Status {
+        projects: status.projects.into_iter().map(project).collect(),
+        archives: status.legacy.into_iter().map(|(name, _)| name).collect(),
+    }
 }

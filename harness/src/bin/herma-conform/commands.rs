@@ -152,7 +152,7 @@ fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
         let place = &arguments.workspace;
         (format!("{place:?} cannot be read: {error}; nothing was run"), USAGE)
     })?;
-    Ok(Options { operations_max: arguments.operations, workspace })
+    Ok(Options { operations_max: arguments.operations, workspace, ..Options::default() })
 }
 
 /// A seed that was not used a moment ago.

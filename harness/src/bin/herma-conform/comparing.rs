@@ -35,7 +35,8 @@ fn side_by_side(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
         scratch: &scratch,
     };
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
-    let options = Options { operations_max: arguments.operations, workspace: None };
+    let options = Options { operations_max: arguments.operations, ..Options::default() };
+    let options = options.within(&comparison.claims);
     let bar = progress::bar(arguments.histories, "histories");
     let jobs = arguments.jobs.unwrap_or_else(cores);
     let tick = || bar.inc(1);

@@ -91,7 +91,7 @@ fn run(
     let plan = Plan {
         seed: expectations.seed,
         histories: expectations.histories,
-        options: Options { operations_max: expectations.operations, workspace: None },
+        options: Options { operations_max: expectations.operations, ..Options::default() },
         // A gate is the same for everybody: what one machine kept is not part of it.
         kept: Vec::new(),
         jobs: arguments.jobs.unwrap_or_else(cores),

@@ -44,6 +44,7 @@ pub fn run(
         |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
     let scratch = scratch(place.scratch.clone());
     let (subject, claims) = introduce(&open, &scratch).map_err(|error| no_verdict(&error))?;
+    let plan = &plan.within(&claims);
     let started = Started {
         schema: SCHEMA,
         suite: env!("CARGO_PKG_VERSION").to_owned(),

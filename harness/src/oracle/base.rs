@@ -1,0 +1,121 @@
+//! What stands in the base beside the store: repositories of the first layout, their archives, and
+//! what is nobody's business.
+
+use super::{Checks, Judge, Told};
+use crate::sandbox::Sandbox;
+use crate::sandbox::manifest::digest;
+use herma_model::bytes::join;
+use herma_model::rules;
+use herma_model::{ByteString, World};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const JUDGE: Judge = Judge::Disk;
+
+/// What the repositories held when they were put there, by name.
+pub type Planted = BTreeMap<String, u64>;
+
+/// One number for everything below a folder: every path with its bytes.
+///
+/// # Errors
+/// It cannot be read.
+pub fn content(folder: &Path) -> io::Result<u64> {
+    let mut all = Vec::new();
+    let mut pending: Vec<(PathBuf, Vec<u8>)> = vec![(folder.to_owned(), Vec::new())];
+    while let Some((path, name)) = pending.pop() {
+        if path.is_dir() {
+            let mut entries: Vec<_> = fs::read_dir(&path)?.collect::<Result<_, _>>()?;
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                let below = join(&name, entry.file_name().as_encoded_bytes());
+                pending.push((entry.path(), below));
+            }
+        } else {
+            all.extend_from_slice(&name);
+            all.push(0);
+            all.extend_from_slice(&digest(&fs::read(&path)?).to_be_bytes());
+        }
+    }
+    Ok(digest(&all))
+}
+
+/// Where a repository of that name stands: in the base itself, or in an archive of that name.
+fn places(base: &Path, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
+    let mut found = vec![(base.join(name), None)];
+    for entry in fs::read_dir(base)? {
+        let archive = entry?.file_name().to_string_lossy().into_owned();
+        if archive.starts_with("legacy-") {
+            found.push((base.join(&archive).join(name), Some(archive)));
+        }
+    }
+    found.retain(|(path, _)| path.join("HEAD").exists());
+    Ok(found)
+}
+
+/// Compares what stands in the base with the world, and teaches that what was archived.
+///
+/// # Errors
+/// The base cannot be read.
+pub fn judge(
+    world: &mut World,
+    planted: &Planted,
+    sandbox: &Sandbox,
+    checks: &mut Checks,
+) -> io::Result<()> {
+    let base = sandbox.base();
+    let in_use = base.join("store/HEAD").exists();
+    let mut archived = Vec::new();
+    for (name, repository) in world.repositories() {
+        let places = places(&base, name)?;
+        let whole = |path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
+        let found = places.iter().find(|(path, _)| whole(path));
+        checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
+            let sign = if places.is_empty() { "a repository is gone" } else { "it changed" };
+            let due = format!("the repository {name} of the first layout, as it was");
+            Told::new(sign, due, format!("{places:?}"))
+        });
+        let Some((_, archive)) = found else { continue };
+        let left = repository.due && in_use && archive.is_none();
+        checks.check(JUDGE, &rules::MIGRATION_ARCHIVES, !left, || {
+            let due = format!("the repository {name} in an archive once the store is used");
+            Told::new("left where it was", due, "in the base")
+        });
+        if let (Some(archive), None) = (archive, &repository.archive) {
+            archived.push((name.clone(), archive.clone()));
+        }
+    }
+    for name in world.strays() {
+        let stands = fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());
+        checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, stands, || {
+            Told::new("a stray file is gone", format!("{name} where it was"), "nothing")
+        });
+    }
+    for (name, archive) in archived {
+        world.learn_archived(&name, &archive);
+    }
+    Ok(())
+}
+
+/// Archives that stand in the base, by name.
+///
+/// # Errors
+/// The base cannot be read.
+pub fn archives(sandbox: &Sandbox) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(sandbox.base()).into_iter().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("legacy-") {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+/// The parts of the store that speak of a project of that hash, where they are there.
+pub fn traces(sandbox: &Sandbox, hash: &str) -> Vec<ByteString> {
+    let names = [format!("store/indexes/{hash}"), format!("store/projects/{hash}.json")];
+    let there = names.into_iter().filter(|name| sandbox.base().join(name).exists());
+    there.map(|name| ByteString::from(name.as_str())).collect()
+}

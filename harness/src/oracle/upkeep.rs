@@ -1,0 +1,231 @@
+//! What came of a request about the store as a whole: what was said of it against what the model
+//! allows, and against what plain git and the disk show.
+
+use super::git::Git;
+use super::total::{self, Sizes};
+use super::{Checks, Judge, Told, base};
+use crate::history::concrete::hash;
+use crate::sandbox::Sandbox;
+use herma_model::answer::{Counts, ProjectStatus, SweepOutcome};
+use herma_model::expected::{Cleared, ExpectedStatus, ExpectedSweep, Fate};
+use herma_model::rules::{self, RuleRef};
+use herma_model::{ByteString, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// What a sweep removed, by what it may have been.
+#[derive(Default)]
+struct Removed {
+    /// Projects and repositories.
+    all: usize,
+    /// Those that can only have been orphans.
+    orphans_min: usize,
+    /// Those that may have been.
+    orphans_max: usize,
+    archives: usize,
+}
+
+impl Removed {
+    fn add(&mut self, fate: &Fate) {
+        self.all += 1;
+        self.orphans_min += usize::from(!fate.may_be_stale);
+        self.orphans_max += usize::from(fate.may_be_orphan);
+    }
+}
+
+/// Judges a sweep or a prune, and teaches the world what is left.
+///
+/// # Errors
+/// The store cannot be looked at.
+pub fn judge_sweep(
+    world: &mut World,
+    sweep: &ExpectedSweep,
+    (outcome, counts): (SweepOutcome, &Counts),
+    sizes: &mut Sizes,
+    sandbox: &Sandbox,
+    checks: &mut Checks,
+) -> io::Result<()> {
+    let done = outcome == SweepOutcome::Done;
+    let allowed = if done { sweep.may_run } else { sweep.may_decline };
+    let rule: RuleRef =
+        if sweep.by_hand { &rules::MAINTENANCE_COMMANDS } else { &rules::SWEEP_INTERVAL };
+    checks.check(Judge::Answer, rule, allowed, || {
+        let sign = if done { "swept too early" } else { "not swept" };
+        let due = format!("may be made: {}, declined: {}", sweep.may_run, sweep.may_decline);
+        Told::new(sign, due, format!("{outcome:?}"))
+    });
+    if !done || !allowed {
+        return Ok(());
+    }
+    if !sweep.by_hand {
+        world.learn_swept();
+    }
+    let errors = counts.errors == 0;
+    checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, errors, || {
+        Told::new("errors", "no errors, since nothing stood in the way", format!("{counts:?}"))
+    });
+    let store = sandbox.base().join("store");
+    let git = Git { store: store.clone() };
+    let there = store.join("HEAD").exists();
+    let visible = if there { git.visible()? } else { BTreeMap::new() };
+    let mut removed = Removed::default();
+    judge_projects(world, sweep, &visible, sandbox, &mut removed, checks);
+    judge_first_layout(world, sweep, sandbox, &mut removed, checks)?;
+    judge_counts(sweep, &removed, counts, checks);
+    if !there || checks.failed_here() {
+        return Ok(());
+    }
+    if sweep.max_total_bytes > 0 {
+        checks.new_part();
+        total::judge(world, sweep.max_total_bytes, sizes, sandbox, checks)?;
+    }
+    checks.new_part();
+    let unreachable = git.unreachable()?;
+    checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
+        Told::new("garbage stays", "nothing that no checkpoint needs", format!("{unreachable:?}"))
+    });
+    Ok(())
+}
+
+/// Compares whether something is there with its fate; answers whether it is rightly gone.
+fn judge_fate(what: &str, fate: &Fate, stands: bool, checks: &mut Checks) -> bool {
+    let allowed = if stands { fate.may_stay } else { fate.may_go() };
+    checks.check(Judge::Disk, fate.rule, allowed, || {
+        let sign = if stands { "not swept away" } else { "swept away" };
+        let due = format!("{what}: may stay {}, may go {}", fate.may_stay, fate.may_go());
+        Told::new(sign, due, if stands { "it is there" } else { "it is gone" })
+    });
+    allowed && !stands
+}
+
+fn judge_projects(
+    world: &mut World,
+    sweep: &ExpectedSweep,
+    visible: &BTreeMap<String, Vec<String>>,
+    sandbox: &Sandbox,
+    removed: &mut Removed,
+    checks: &mut Checks,
+) {
+    for (project, fate) in &sweep.projects {
+        let name = hash(world, project);
+        if !judge_fate(&project.to_string(), fate, visible.contains_key(&name), checks) {
+            continue;
+        }
+        let traces = base::traces(sandbox, &name);
+        checks.check(Judge::Disk, fate.rule, traces.is_empty(), || {
+            Told::new("traces stay", format!("nothing of {project}"), format!("{traces:?}"))
+        });
+        removed.add(fate);
+        world.learn_gone(project);
+    }
+}
+
+fn judge_first_layout(
+    world: &mut World,
+    sweep: &ExpectedSweep,
+    sandbox: &Sandbox,
+    removed: &mut Removed,
+    checks: &mut Checks,
+) -> io::Result<()> {
+    for (name, fate) in &sweep.repositories {
+        let stands = sandbox.base().join(name).join("HEAD").exists();
+        // Instead of judging it, a sweep may put it where such things go.
+        let moved = base::archives(sandbox)?
+            .into_iter()
+            .find(|archive| sandbox.base().join(archive).join(name).exists());
+        match moved {
+            Some(archive) if !stands => world.learn_archived(name, &archive),
+            _ if judge_fate(name, fate, stands, checks) => {
+                removed.add(fate);
+                world.learn_repository_gone(name);
+            }
+            _ => {}
+        }
+    }
+    for (name, fate) in &sweep.archives {
+        if judge_fate(name, fate, sandbox.base().join(name).exists(), checks) {
+            removed.archives += 1;
+            world.learn_archive_gone(name);
+        }
+    }
+    Ok(())
+}
+
+fn judge_counts(sweep: &ExpectedSweep, removed: &Removed, counts: &Counts, checks: &mut Checks) {
+    let judged = sweep.projects.len() + sweep.repositories.len();
+    let orphans = (removed.orphans_min..=removed.orphans_max).contains(&counts.orphans);
+    let both = counts.orphans + counts.stale;
+    // Archives may count among what is stale, or by themselves.
+    let together = (removed.all..=removed.all + removed.archives).contains(&both);
+    let freed = removed.all == 0 || counts.bytes_freed > 0;
+    let holds = counts.scanned >= judged && orphans && together && freed;
+    checks.check(Judge::Answer, &rules::SWEEP_COUNTS, holds, || {
+        let due = format!(
+            "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
+            removed.all, removed.orphans_min, removed.orphans_max, removed.archives
+        );
+        Told::new("other counts", due, format!("{counts:?}"))
+    });
+}
+
+/// Judges what was said of the store.
+pub fn judge_status(
+    due: &ExpectedStatus,
+    projects: &[ProjectStatus],
+    archives: &[String],
+    checks: &mut Checks,
+) {
+    let rule = &rules::MAINTENANCE_COMMANDS;
+    let found = || format!("{projects:?}");
+    for (workdir, (count, states)) in &due.projects {
+        if due.nameless.contains(workdir) {
+            continue;
+        }
+        let named: Vec<&ProjectStatus> =
+            projects.iter().filter(|one| one.workdir.as_ref() == Some(workdir)).collect();
+        let holds = matches!(named[..], [one]
+            if one.checkpoints == Some(*count) && states.contains(&one.state));
+        checks.check(Judge::Answer, rule, holds, || {
+            let due = format!("{workdir} once, with {count} checkpoints, {states:?}");
+            Told::new("another status", due, found())
+        });
+    }
+    let phantom = projects.iter().find(|one| {
+        let known = |workdir: &ByteString| due.projects.contains_key(workdir);
+        one.checkpoints.is_some_and(|count| count > 0)
+            && one.workdir.as_ref().is_some_and(|workdir| !known(workdir))
+    });
+    checks.check(Judge::Answer, rule, phantom.is_none(), || {
+        Told::new("a project of nothing", "only projects with checkpoints", found())
+    });
+    let said: BTreeSet<String> = archives.iter().cloned().collect();
+    checks.same(Judge::Answer, rule, "archives", &due.archives, &said);
+}
+
+/// Judges that what was to be removed is gone, and teaches the world that.
+///
+/// # Errors
+/// The base cannot be looked at.
+pub fn judge_cleared(
+    world: &mut World,
+    cleared: Cleared,
+    sandbox: &Sandbox,
+    checks: &mut Checks,
+) -> io::Result<()> {
+    let mut left = base::archives(sandbox)?;
+    if cleared == Cleared::Everything {
+        let store = sandbox.base().join("store");
+        left.extend(store.exists().then(|| "store".to_owned()));
+        let direct = world.repositories().keys();
+        left.extend(direct.filter(|name| sandbox.base().join(name).exists()).cloned());
+        world.learn_cleared();
+    } else {
+        for name in world.archives().keys().cloned().collect::<Vec<_>>() {
+            world.learn_archive_gone(&name);
+        }
+    }
+    checks.check(Judge::Disk, &rules::MAINTENANCE_COMMANDS, left.is_empty(), || {
+        Told::new("not all was cleared", format!("{cleared:?} gone"), format!("{left:?}"))
+    });
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What the runner itself does to a checkpoint base: repositories and archives of the first layout,
+//! made as that made them, what else may stand there, and damage.
+
+use super::{Sandbox, git_alone};
+use crate::history::concrete::hash;
+use herma_model::store_edit::Damage;
+use herma_model::{StoreEdit, World};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Carries out one change of the base; answers whether there was anything to change.
+pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<bool> {
+    let base = sandbox.base();
+    let in_store = |folder: &str, name: String| base.join("store").join(folder).join(name);
+    match edit {
+        StoreEdit::Repository { name, project, changed } => {
+            let path = base.join(name);
+            // One of that name may be in an archive by now; two could not be told apart.
+            if path.exists() || world.repositories().contains_key(name) {
+                return Ok(false);
+            }
+            make_repository(&path, Path::new(OsStr::from_bytes(&world.absolute(project))))?;
+            set_times(&path, *changed)?;
+        }
+        StoreEdit::Archive { name, made } => {
+            let path = base.join(name);
+            if path.exists() {
+                return Ok(false);
+            }
+            fs::create_dir_all(path.join("0123456789abcdef"))?;
+            fs::write(path.join("0123456789abcdef/HEAD"), "ref: refs/heads/main\n")?;
+            set_times(&path, *made)?;
+        }
+        StoreEdit::Stray { name } => {
+            fs::create_dir_all(&base)?;
+            fs::write(base.join(name), "somebody's notes\n")?;
+        }
+        StoreEdit::Metadata { project, damage } => {
+            return harm(&in_store("projects", format!("{}.json", hash(world, project))), *damage);
+        }
+        StoreEdit::Index { project, damage } => {
+            return harm(&in_store("indexes", hash(world, project)), *damage);
+        }
+        StoreEdit::Marker { says } => {
+            fs::create_dir_all(&base)?;
+            // With a fraction, as a clock says it.
+            let text = says.map_or_else(|| "yesterday".to_owned(), |says| format!("{says}.0"));
+            fs::write(base.join(".last_prune"), text)?;
+        }
+    }
+    Ok(true)
+}
+
+fn harm(path: &Path, damage: Damage) -> io::Result<bool> {
+    let Ok(content) = fs::read(path) else {
+        return Ok(false);
+    };
+    match damage {
+        Damage::Removed => fs::remove_file(path)?,
+        Damage::Emptied => fs::write(path, "")?,
+        Damage::Halved => fs::write(path, &content[..content.len() / 2])?,
+        Damage::Garbled => fs::write(path, b"\0not what it was\xff{")?,
+    }
+    Ok(true)
+}
+
+/// As the first layout made them: git's own repository elsewhere than its working tree, with the
+/// path of that beside it.
+fn make_repository(path: &Path, workdir: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    // The directory itself may be gone by now; what was captured of it does not matter here.
+    let tree = tempfile::tempdir()?;
+    fs::write(tree.path().join("a.txt"), "of the first layout\n")?;
+    let author = ["-c", "user.name=Hermes Checkpoint", "-c", "user.email=hermes@local"];
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "--all"],
+        &[&author[..], &["commit", "--quiet", "--message=first layout"]].concat(),
+    ] {
+        let mut git = git_alone();
+        git.env("GIT_DIR", path).env("GIT_WORK_TREE", tree.path()).args(arguments);
+        let output = git.current_dir(tree.path()).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
+        }
+    }
+    let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
+    fs::write(path.join("HERMES_WORKDIR"), line)
+}
+
+/// Sets the time of everything at and below `path`, what is inside first.
+fn set_times(path: &Path, seconds: i64) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            set_times(&entry?.path(), seconds)?;
+        }
+    }
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs());
+    File::open(path)?.set_modified(time)
+}
