@@ -1,6 +1,7 @@
 //! What an object of the store is: its kind, and the id that git gives to its bytes.
 
 use crate::error::{Error, Result};
+use flate2::Compression;
 use git2::Oid;
 use std::path::PathBuf;
 
@@ -33,6 +34,16 @@ impl Kind {
         [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag]
             .into_iter()
             .find(|one| one.in_git() == kind)
+    }
+
+    /// How well it is to be compressed. A commit is mostly ids, which do not compress well; as it is,
+    /// it takes the same wherever the project lies, so that a bound on the total size is met by the
+    /// same checkpoint on every machine.
+    pub fn compression(self) -> Compression {
+        match self {
+            Kind::Commit => Compression::none(),
+            _ => Compression::fast(),
+        }
     }
 
     /// The same for libgit2.

@@ -8,7 +8,6 @@ use crate::error::{Context, Error, Result};
 use crate::fresh::{replace_file, write_new_named};
 use crate::object::{Kind, id_of};
 use crate::pack;
-use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use git2::{Odb, OdbLookupFlags, Oid};
 use std::collections::HashSet;
@@ -157,7 +156,7 @@ impl<'a> Objects<'a> {
 }
 
 fn compress(kind: Kind, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let mut encoder = ZlibEncoder::new(Vec::new(), kind.compression());
     encoder.write_all(format!("{} {}\0", kind.name(), bytes.len()).as_bytes())?;
     encoder.write_all(bytes)?;
     encoder.finish()

@@ -2,7 +2,6 @@
 //!
 //! The format is git's pack version 2 without deltas, and its index version 2.
 
-use flate2::Compression;
 use flate2::Crc;
 use flate2::write::ZlibEncoder;
 use git2::Oid;
@@ -40,7 +39,7 @@ pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     for (id, kind, bytes) in objects {
         let offset = pack.len();
         write_header(&mut pack, *kind, bytes.len());
-        let mut encoder = ZlibEncoder::new(&mut pack, Compression::fast());
+        let mut encoder = ZlibEncoder::new(&mut pack, kind.compression());
         encoder.write_all(bytes)?;
         encoder.finish()?;
         let mut crc = Crc::new();

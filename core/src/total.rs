@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::heal;
 use crate::inventory::Inventory;
 use crate::lock::Lock;
+use crate::metadata;
 use crate::objects::Objects;
 use crate::reach::Reach;
 use crate::reclaim::reclaim;
@@ -14,7 +15,7 @@ use crate::shallow::{self, Boundaries};
 use crate::store::Store;
 use git2::Oid;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Drops the oldest checkpoints until those that stay take no more bytes than that, and answers how
 /// many were dropped. The newest of each project stays, whatever it takes. What other tools keep in
@@ -39,6 +40,8 @@ pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<
 /// The visible checkpoints of a project.
 struct Visible {
     hash: String,
+    /// Its directory, where that is known.
+    directory: Option<PathBuf>,
     /// Newest first, and never empty.
     history: Vec<Checkpoint>,
     /// None where another process uses the project, of which nothing is dropped then.
@@ -47,6 +50,11 @@ struct Visible {
 }
 
 impl Visible {
+    /// When it is its turn among others: by its oldest checkpoint, and then by where it is.
+    fn turn(&self) -> (Option<i64>, &Option<PathBuf>, &str) {
+        (self.history.last().map(|oldest| oldest.seconds), &self.directory, &self.hash)
+    }
+
     /// The checkpoint that is the oldest after the next drop; none where nothing may be dropped.
     fn next(&self) -> Option<&Checkpoint> {
         let last = self.history.len().checked_sub(2)?;
@@ -68,7 +76,9 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
         let tip = heal::newest(store, &objects, &hash)?;
         let history = commit::history(&objects, tip, &boundaries, usize::MAX)?;
         if !history.is_empty() {
-            projects.push(Visible { hash, history, lock, dropped: 0 });
+            let known = metadata::read(store.disk, &store.path, &hash);
+            let directory = known.map(|known| known.directory());
+            projects.push(Visible { hash, directory, history, lock, dropped: 0 });
         }
     }
     let held = Held { objects: &objects, sizes: &sizes, cap };
@@ -126,7 +136,9 @@ impl Held<'_> {
             newest.add(tip)?;
             sized.push((alone.total(), project));
         }
-        sized.sort_by_key(|(bytes, _)| *bytes);
+        sized.sort_by(|(bytes, one), (more, other)| {
+            bytes.cmp(more).then_with(|| one.turn().cmp(&other.turn()))
+        });
         let mut aside = Vec::new();
         while newest.total() > self.cap {
             let Some((_, largest)) = sized.pop() else {
@@ -136,7 +148,9 @@ impl Held<'_> {
             aside.push(largest);
         }
         let mut fitting: Vec<Visible> = sized.into_iter().map(|(_, project)| project).collect();
-        fitting.sort_by(|one, other| one.hash.cmp(&other.hash));
+        // Whoever has the oldest checkpoint of all is the first to lose one: where each take only
+        // needs a little room, no project pays for all of them.
+        fitting.sort_by(|one, other| one.turn().cmp(&other.turn()));
         Ok((fitting, aside))
     }
 
