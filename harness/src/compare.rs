@@ -222,6 +222,10 @@ fn comparable(said: &impl Serialize, place: &str, ids: &mut Vec<String>) -> Stri
     let mut text = value.to_string().replace(place, "");
     for (number, id) in ids.iter().enumerate() {
         text = text.replace(id.as_str(), &format!("checkpoint {number}"));
+        // A reason may name another checkpoint, as people do.
+        if let Some(short) = id.get(..7) {
+            text = text.replace(short, &format!("checkpoint {number}"));
+        }
     }
     text
 }

@@ -4,6 +4,7 @@ use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
     Clock, Config, Environment, Manager, Outcome, PruneOptions, Pruned, RestoreOptions,
 };
+use herma_harness::sandbox::Scratch;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ pub struct World {
 
 impl World {
     pub fn new() -> World {
-        let folder = tempfile::tempdir().unwrap();
+        // In memory where there is one: much is written here, and waited for until it is durable.
+        let folder = Scratch::default_place().temporary().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("home")).unwrap();
         let world = World { _folder: folder, root, clock: Arc::default() };

@@ -125,9 +125,7 @@ fn spell(target: &Target, world: &World) -> ByteString {
         Target::Number(number) => number.to_string(),
         Target::Id { of, back, digits } => {
             let id = checkpoint(of, *back, world).and_then(|checkpoint| checkpoint.id.clone());
-            let mut id = id.unwrap_or_else(nobody);
-            id.truncate(*digits);
-            id
+            short(id.unwrap_or_else(nobody), *digits, world)
         }
         Target::TreeOf { of, back } => checkpoint(of, *back, world)
             .map_or_else(nobody, |one| git_objects::tree_id(&one.captured.tree).to_string()),
@@ -136,6 +134,26 @@ fn spell(target: &Target, world: &World) -> ByteString {
             .map_or_else(nobody, |entry| git_objects::blob_id(entry.bytes()).to_string()),
     };
     ByteString::from(text.as_str())
+}
+
+/// The first digits of an id, such that what they are does not depend on which id it is: fewer than
+/// any id may be given by are no number either, and more of them are added until they are no number
+/// and stand for one checkpoint only.
+fn short(id: String, digits: usize, world: &World) -> String {
+    const TOO_FEW: &str = "abc";
+    if digits <= TOO_FEW.len() {
+        return TOO_FEW[..digits].to_owned();
+    }
+    let others =
+        world.histories().flat_map(|(_, all)| all.iter().filter_map(|one| one.id.as_ref()));
+    let others: Vec<&String> = others.filter(|other| **other != id).collect();
+    let says_one = |short: &&str| {
+        !short.bytes().all(|byte| byte.is_ascii_digit())
+            && !others.iter().any(|other| other.starts_with(*short))
+    };
+    let mut lengths = digits.min(id.len())..=id.len();
+    let short = lengths.find_map(|length| id.get(..length).filter(says_one));
+    short.unwrap_or(&id).to_owned()
 }
 
 fn checkpoint<'a>(of: &ByteString, back: usize, world: &'a World) -> Option<&'a Checkpoint> {

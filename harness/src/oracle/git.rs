@@ -260,19 +260,22 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     });
     checks.new_part();
     let mut pending = vec![store.to_owned()];
+    let mut open = None;
     while let Some(path) = pending.pop() {
         let metadata = std::fs::symlink_metadata(&path)?;
-        let open = metadata.mode() & 0o077 != 0;
-        checks.check(JUDGE, &rules::ISOLATION_PRIVATE, !open, || {
-            let found = format!("mode {:o}", metadata.mode());
-            Told::new("open to others", format!("{path:?} for its owner only"), found)
-        });
+        if metadata.mode() & 0o077 != 0 {
+            open.get_or_insert((metadata.mode(), path.clone()));
+        }
         if metadata.is_dir() {
             for entry in std::fs::read_dir(&path)? {
                 pending.push(entry?.path());
             }
         }
     }
+    checks.check(JUDGE, &rules::ISOLATION_PRIVATE, open.is_none(), || {
+        let found = format!("{open:?}");
+        Told::new("open to others", "everything in the store for its owner only", found)
+    });
     checks.new_part();
     for (project, _) in world.histories() {
         let path = store.join("projects").join(format!("{}.json", hash(world, project)));
