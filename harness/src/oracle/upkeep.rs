@@ -68,10 +68,13 @@ pub fn judge_sweep(
     let git = Git { store: store.clone() };
     let there = store.join("HEAD").exists();
     let visible = if there { git.visible()? } else { BTreeMap::new() };
+    // What is noted of a project may be all that leads a sweep to it.
+    let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
+    let judged = sweep.projects.len() + sweep.repositories.len() - hidden;
     let mut removed = Removed::default();
     judge_projects(world, sweep, &visible, sandbox, &mut removed, checks);
     judge_first_layout(world, sweep, sandbox, &mut removed, checks)?;
-    judge_counts(sweep, &removed, counts, checks);
+    judge_counts(judged, &removed, counts, checks);
     if !there || checks.failed_here() {
         return Ok(());
     }
@@ -151,8 +154,7 @@ fn judge_first_layout(
     Ok(())
 }
 
-fn judge_counts(sweep: &ExpectedSweep, removed: &Removed, counts: &Counts, checks: &mut Checks) {
-    let judged = sweep.projects.len() + sweep.repositories.len();
+fn judge_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mut Checks) {
     let orphans = (removed.orphans_min..=removed.orphans_max).contains(&counts.orphans);
     let both = counts.orphans + counts.stale;
     // Archives may count among what is stale, or by themselves.
