@@ -7,6 +7,7 @@
 mod hermes;
 mod world;
 
+use herma_core::PruneOptions;
 use std::fs;
 use std::path::Path;
 use world::{Files, MANY, World, files_at, write};
@@ -223,5 +224,32 @@ fn hermes_agent_lives_with_a_history_that_was_cut() {
     write(&other, &files_at(10));
     world.hermes.take(MANY, &other, "after the other's");
     world.hermes_restores(&other, &other_list[0].id, &other_states[0]);
+    world.is_sound();
+}
+
+#[test]
+fn a_history_that_the_core_has_cut_opens_in_hermes_agent() {
+    let Some(mut world) = World::new() else { return };
+    let (dir, twin) = (world.project("alpha"), world.project("beta"));
+    let (_, mut states) = history(&mut world, &dir, by_core);
+    let (whole, _) = history(&mut world, &twin, by_core);
+    states.insert(0, files_at(8));
+    write(&dir, &states[0]);
+    world.core(3).checkpoint(&dir, "one too many").unwrap();
+    // What was dropped is gone for good.
+    let all = PruneOptions { retention_seconds: 0, max_total_bytes: 0, delete_orphans: false };
+    let pruned = world.core(3).prune(&all, &mut |_| {}).unwrap();
+    assert!(pruned.bytes_freed > 0 && pruned.errors == 0, "{pruned:?}");
+    world.is_sound();
+    let cut = world.list(MANY, &dir);
+    assert_eq!(cut.len(), 3, "{cut:?}");
+    assert_eq!(world.list(MANY, &twin), whole);
+    for (one, files) in cut.iter().zip(&states) {
+        world.hermes_restores(&dir, &one.id, files);
+    }
+    world.git(&["gc", "--prune=now", "--quiet"]);
+    assert!(ids(&world.list(MANY, &dir)).ends_with(&ids(&cut)));
+    world.core_restores(&dir, &cut[2].id, &states[2]);
+    assert_eq!(world.list(MANY, &twin), whole);
     world.is_sound();
 }
