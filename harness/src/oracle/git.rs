@@ -20,6 +20,9 @@ use std::process::Output;
 
 const JUDGE: Judge = Judge::Git;
 
+/// Bytes of the empty tree in a pack: a byte that says what it is, and nothing, compressed.
+const EMPTY_TREE_PACKED: u64 = 9;
+
 /// One commit of the store as git prints it.
 struct Commit {
     tree: String,
@@ -372,6 +375,12 @@ impl Git {
         Ok(visible)
     }
 
+    /// Where an object is that has a file of its own.
+    fn loose(&self, id: &str) -> PathBuf {
+        let (folder, name) = id.split_at(2);
+        self.store.join("objects").join(folder).join(name)
+    }
+
     /// Every stored object that nothing needs.
     ///
     /// # Errors
@@ -395,7 +404,13 @@ impl Git {
         let lines = self.text(&["cat-file", "--batch-all-objects", "--unordered", format])?;
         let size = |line: &str| {
             let (id, size) = line.split_once(' ')?;
-            Some((id.to_owned(), size.parse().ok()?))
+            // Git knows the empty tree by heart, and so says that it takes nothing.
+            let loose = || self.loose(id).metadata().map(|file| file.size());
+            let size = size.parse().ok()?;
+            Some((
+                id.to_owned(),
+                if size == 0 { loose().unwrap_or(EMPTY_TREE_PACKED) } else { size },
+            ))
         };
         Ok(lines.lines().filter_map(size).collect())
     }
