@@ -16,9 +16,9 @@ use std::time::Duration;
 const WAIT_STEP: Duration = Duration::from_millis(10);
 /// After this many looks the lock counts as busy: 5 seconds.
 const WAIT_STEPS_MAX: usize = 500;
-/// The same for who has better things to do: 0.2 seconds. Not a single look, since the child of a
+/// The same for who has better things to do: 0.5 seconds. Not a single look, since the child of a
 /// process holds its locks until it runs a program of its own.
-const SHORT_STEPS_MAX: usize = 20;
+const SHORT_STEPS_MAX: usize = 50;
 
 /// Holds the store's lock and perhaps a project's until it is dropped.
 pub struct Lock {
