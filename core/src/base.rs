@@ -2,9 +2,9 @@
 //! moved or removed by maintenance; nothing else in the base ever is.
 
 use crate::disk::{Disk, Kind};
-use crate::error::{Context, Result};
+use crate::error::Result;
+use crate::folder;
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -32,12 +32,8 @@ pub enum Entry {
 
 /// Everything of ours in the base, by name; nothing where there is no base.
 pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
-    let names = match disk.list(base) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        names => names.context("reading the directory", base)?,
-    };
     let known = |name: OsString| entry(disk, base, &name).map(|entry| (name, entry));
-    Ok(names.into_iter().filter_map(known).collect())
+    Ok(folder::names(disk, base)?.into_iter().filter_map(known).collect())
 }
 
 /// The names of one kind.

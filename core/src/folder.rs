@@ -9,6 +9,14 @@ use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// The names in a folder, sorted; none where there is no folder.
+pub fn names(disk: &dyn Disk, path: &Path) -> Result<Vec<OsString>> {
+    match disk.list(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        names => names.context("reading the directory", path),
+    }
+}
+
 /// Bytes of all files at and below `path`; 0 where there is nothing.
 pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
     let mut bytes = 0;

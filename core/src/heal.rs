@@ -5,15 +5,14 @@
 //! note a project before its first one.
 
 use crate::commit;
-use crate::error::{Context, Result};
+use crate::error::Result;
+use crate::folder;
 use crate::lock::Lock;
 use crate::metadata;
 use crate::objects::Objects;
 use crate::refs;
 use crate::store::Store;
 use git2::Oid;
-use std::io::ErrorKind;
-use std::path::Path;
 
 /// The newest checkpoint of the project, also where its ref was lost. It changes nothing.
 pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
@@ -79,11 +78,7 @@ pub fn traces(store: &Store<'_>) -> Result<Vec<String>> {
 }
 
 fn names(store: &Store<'_>, folder: &str, extension: &str) -> Result<Vec<String>> {
-    let folder: &Path = &store.path.join(folder);
-    let names = match store.disk.list(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        names => names.context("reading the directory", folder)?,
-    };
+    let names = folder::names(store.disk, &store.path.join(folder))?;
     let hash = |name: &std::ffi::OsString| {
         Some(name.to_str()?.strip_suffix(extension)?.to_owned()).filter(|hash| refs::is_hash(hash))
     };

@@ -2,10 +2,10 @@
 
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Result};
+use crate::folder;
 use crate::pack_index;
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// More bytes than the index of any pack takes.
@@ -141,11 +141,10 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
 
 /// The names in a folder that are text, as all of git's are; none where there is no folder.
 fn names(disk: &dyn Disk, folder: &Path) -> Result<Vec<String>> {
-    let names = match disk.list(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        names => names.context("reading the directory", folder)?,
-    };
-    Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    Ok(folder::names(disk, folder)?
+        .into_iter()
+        .filter_map(|name| name.into_string().ok())
+        .collect())
 }
 
 fn is_hexadecimal(name: &str, length: usize) -> bool {

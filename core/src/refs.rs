@@ -5,7 +5,7 @@
 
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
-use crate::folder::remove_file;
+use crate::folder::{self, remove_file};
 use crate::fresh::{replace_file, write_new_named};
 use crate::store::make_private;
 use git2::Oid;
@@ -154,11 +154,8 @@ pub fn is_hash(text: &str) -> bool {
 /// The hashes of all projects that have a history, sorted.
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let folder = store.join("refs/hermes");
-    let mut hashes: Vec<String> = match disk.list(&folder) {
-        Ok(names) => names.into_iter().filter_map(|name| name.into_string().ok()).collect(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error).context("reading the directory", &folder),
-    };
+    let names = folder::names(disk, &folder)?.into_iter();
+    let mut hashes: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
     let packed = packed_refs(disk, store)?;
     hashes.extend(
         packed

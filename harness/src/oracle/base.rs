@@ -42,13 +42,11 @@ pub fn content(folder: &Path) -> io::Result<u64> {
 }
 
 /// Where a repository of that name stands: in the base itself, or in an archive of that name.
-fn places(base: &Path, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
+fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
+    let base = sandbox.base();
     let mut found = vec![(base.join(name), None)];
-    for entry in fs::read_dir(base)? {
-        let archive = entry?.file_name().to_string_lossy().into_owned();
-        if archive.starts_with("legacy-") {
-            found.push((base.join(&archive).join(name), Some(archive)));
-        }
+    for archive in archives(sandbox)? {
+        found.push((base.join(&archive).join(name), Some(archive)));
     }
     found.retain(|(path, _)| path.join("HEAD").exists());
     Ok(found)
@@ -68,7 +66,7 @@ pub fn judge(
     let in_use = base.join("store/HEAD").exists();
     let mut archived = Vec::new();
     for (name, repository) in world.repositories() {
-        let places = places(&base, name)?;
+        let places = places(sandbox, name)?;
         let whole = |path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
         let found = places.iter().find(|(path, _)| whole(path));
         checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
