@@ -1,6 +1,6 @@
 //! Damage to what belongs to one project is no trouble of another, and heals with its next take.
 
-use crate::maintenance::world::{DAY, NOON, World, git, succeeds};
+use crate::maintenance::world::{DAY, NOON, World};
 use herma_core::{Config, Outcome, PruneOptions, PruneStep};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
@@ -88,9 +88,7 @@ fn refs_that_are_lost_are_made_again() {
     heals("one ref", |world| fs::remove_file(world.reference("broken")).unwrap());
     heals("all refs", |world| fs::remove_dir_all(world.store().join("refs")).unwrap());
     heals("refs with the others packed", |world| {
-        let mut pack = git(&world.store());
-        pack.args(["pack-refs", "--all"]);
-        succeeds(pack);
+        world.pack_refs();
         fs::remove_dir_all(world.store().join("refs")).unwrap();
     });
 }

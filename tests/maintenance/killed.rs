@@ -1,7 +1,7 @@
 //! Maintenance that is killed at any step loses nothing that was to stay, and the next one does
 //! the rest.
 
-use crate::maintenance::world::{NOON, World, git, succeeds};
+use crate::maintenance::world::{NOON, World};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Manager, PruneOptions, RestoreOptions};
 use herma_harness::subject::HookedDisk;
@@ -15,9 +15,7 @@ fn ready() -> World {
     let world = World::new();
     world.take("gone", "one");
     world.take("live", "one");
-    let mut pack = git(&world.store());
-    pack.args(["pack-refs", "--all"]);
-    succeeds(pack);
+    world.pack_refs();
     world.take("live", "two");
     fs::remove_dir_all(world.project("gone")).unwrap();
     world.first_layout("0123456789abcdef", None, NOON - 1_000_000);

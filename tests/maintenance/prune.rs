@@ -1,6 +1,6 @@
 //! What a prune removes, on what evidence, and what it counts.
 
-use crate::maintenance::world::{DAY, NOON, World, git, succeeds};
+use crate::maintenance::world::{DAY, NOON, World};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, ProjectState, PruneOptions, PruneStep, Pruned};
 use herma_harness::subject::{Call, HookedDisk};
@@ -47,9 +47,7 @@ fn a_packed_ref_is_removed_too() {
     let world = World::new();
     world.take("gone", "one");
     world.take("live", "one");
-    let mut pack = git(&world.store());
-    pack.args(["pack-refs", "--all"]);
-    succeeds(pack);
+    world.pack_refs();
     fs::remove_dir_all(world.project("gone")).unwrap();
     assert_eq!(counts(world.prune()), [2, 1, 0, 0, 0]);
     assert!(world.list("gone").is_empty());

@@ -183,6 +183,13 @@ impl World {
         path
     }
 
+    /// Has plain git move every ref into its one file of them.
+    pub fn pack_refs(&self) {
+        let mut git = git(&self.store());
+        git.args(["pack-refs", "--all"]);
+        succeeds(git);
+    }
+
     pub fn git_finds_nothing_broken(&self) {
         let mut git = git(&self.store());
         git.args(["fsck", "--full", "--strict"]);

@@ -106,7 +106,7 @@ pub fn from_bytes(bytes: &[u8]) -> Trees {
 /// What went wrong, as a text.
 pub fn judge(trees: &Trees, scratch: &Scratch) -> Result<(), String> {
     let mut ground = Ground::new(scratch).map_err(|error| format!("no sandbox: {error}"))?;
-    let store = ground.sandbox.base().join("store");
+    let store = ground.sandbox.store();
     let id = plant(&store, trees, &ground).map_err(|error| format!("not planted: {error}"))?;
     let dir = ground.project();
     let target = herma_model::ByteString::from(id.as_str());

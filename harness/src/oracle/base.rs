@@ -63,7 +63,7 @@ pub fn judge(
     checks: &mut Checks,
 ) -> io::Result<()> {
     let base = sandbox.base();
-    let in_use = base.join("store/HEAD").exists();
+    let in_use = sandbox.has_store();
     let mut archived = Vec::new();
     for (name, repository) in world.repositories() {
         let places = places(sandbox, name)?;

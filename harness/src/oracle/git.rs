@@ -49,7 +49,7 @@ pub fn judge(
     thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
-    let store = sandbox.base().join("store");
+    let store = sandbox.store();
     if world.histories().next().is_none() && !store.exists() {
         return Ok(());
     }

@@ -27,8 +27,8 @@ type Objects = BTreeSet<String>;
 /// # Errors
 /// Git is not there.
 pub fn sizes(sandbox: &Sandbox) -> io::Result<Sizes> {
-    let store = sandbox.base().join("store");
-    if store.join("HEAD").exists() { Git { store }.sizes() } else { Ok(Sizes::new()) }
+    let git = Git { store: sandbox.store() };
+    if sandbox.has_store() { git.sizes() } else { Ok(Sizes::new()) }
 }
 
 /// One project as it was to be and as it is.
@@ -62,7 +62,7 @@ pub fn judge(
     sandbox: &Sandbox,
     checks: &mut Checks,
 ) -> io::Result<()> {
-    let git = Git { store: sandbox.base().join("store") };
+    let git = Git { store: sandbox.store() };
     let visible = git.visible()?;
     let now = git.sizes()?;
     for (id, size) in &now {

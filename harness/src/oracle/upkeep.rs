@@ -64,9 +64,8 @@ pub fn judge_sweep(
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, errors, || {
         Told::new("errors", "no errors, since nothing stood in the way", format!("{counts:?}"))
     });
-    let store = sandbox.base().join("store");
-    let git = Git { store: store.clone() };
-    let there = store.join("HEAD").exists();
+    let git = Git { store: sandbox.store() };
+    let there = sandbox.has_store();
     let visible = if there { git.visible()? } else { BTreeMap::new() };
     // What is noted of a project may be all that leads a sweep to it.
     let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
@@ -216,8 +215,7 @@ pub fn judge_cleared(
 ) -> io::Result<()> {
     let mut left = base::archives(sandbox)?;
     if cleared == Cleared::Everything {
-        let store = sandbox.base().join("store");
-        left.extend(store.exists().then(|| "store".to_owned()));
+        left.extend(sandbox.store().exists().then(|| "store".to_owned()));
         let direct = world.repositories().keys();
         left.extend(direct.filter(|name| sandbox.base().join(name).exists()).cloned());
         world.learn_cleared();

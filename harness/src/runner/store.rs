@@ -15,7 +15,7 @@ const BOUND_MET_MAX: u64 = 1 << 20;
 impl Runner<'_> {
     /// Changes the base of the store as nobody was asked to.
     pub(super) fn edit_store(&mut self, edit: &StoreEdit) -> Result<(), RunError> {
-        let in_use = self.sandbox.base().join("store/HEAD").exists();
+        let in_use = self.sandbox.has_store();
         if store_edits::apply(&self.sandbox, &self.world, edit)? {
             self.world.edit_store(edit, in_use);
             if let StoreEdit::Repository { name, .. } = edit {
@@ -73,8 +73,7 @@ impl Runner<'_> {
                 Expected::Take(_) | Expected::Restore(_),
                 Answer::Taken { .. } | Answer::Restored(_),
             ) => {
-                let in_use = sandbox.base().join("store/HEAD").exists();
-                if let Some(bytes) = bound.filter(|_| in_use) {
+                if let Some(bytes) = bound.filter(|_| sandbox.has_store()) {
                     total::judge(world, bytes, &mut sizes, sandbox, checks)?;
                 }
             }

@@ -117,6 +117,16 @@ impl Sandbox {
         self.root.join("home/.hermes/checkpoints")
     }
 
+    /// The git repository that a store of the documented layout is, which need not be there.
+    pub fn store(&self) -> PathBuf {
+        self.base().join("store")
+    }
+
+    /// Whether that store was made.
+    pub fn has_store(&self) -> bool {
+        self.store().join("HEAD").exists()
+    }
+
     /// The directory that relative paths start from.
     pub fn current_directory(&self) -> PathBuf {
         self.root.join("work")

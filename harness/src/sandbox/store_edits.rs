@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 /// Carries out one change of the base; answers whether there was anything to change.
 pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<bool> {
     let base = sandbox.base();
-    let in_store = |folder: &str, name: String| base.join("store").join(folder).join(name);
+    let in_store = |folder: &str, name: String| sandbox.store().join(folder).join(name);
     match edit {
         StoreEdit::Repository { name, project, changed } => {
             let path = base.join(name);
