@@ -7,10 +7,10 @@ use herma_harness::history::Target;
 use herma_harness::planted;
 use herma_harness::protocol::claims::Claims;
 use herma_harness::protocol::process::Limits;
-use herma_harness::sandbox::Scratch;
+use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
 use herma_harness::{History, Operation};
-use herma_model::{Edit, rules};
+use herma_model::{Edit, Settings, rules};
 use std::fs;
 use std::process::Command;
 
@@ -32,8 +32,10 @@ fn a_broken_subject_differs_and_the_shortest_history_shows_it() {
     // A comparison looks at answers and files, not into the store.
     let seen_in_the_store_alone = [&rules::MIGRATION_LOSES_NOTHING, &rules::SWEEP_RECLAIMS];
     let shown = |bug: &&planted::PlantedBug| !seen_in_the_store_alone.contains(&bug.rule);
-    for bug in planted::catalogue().iter().filter(shown) {
-        let found = compared(&bug.open);
+    for bug in planted::catalogue().filter(shown) {
+        let found = compared(&|sandbox: &Sandbox, settings: &Settings, seconds| {
+            bug.open(sandbox, settings, seconds)
+        });
         let differing = found.iter().find(|one| one.history.operations.len() <= bug.operations_min);
         assert!(differing.is_some(), "{}: {found:#?}", bug.name);
     }

@@ -1,21 +1,26 @@
-//! Planted bugs: deliberately broken subjects, each a wrapper around the core that breaks one
-//! named rule. The suite must find every one, name the rule and reach the shortest history.
+//! Planted bugs: deliberately broken subjects, each a core that breaks one named rule. The suite
+//! must find every one, name the rule and reach the shortest history.
+//!
+//! One file for each subject of the rule book holds its bugs; a bug is data: what it is called,
+//! what it breaks, what it is and how it is made. This module only opens them; looking for them is
+//! [`hunt`]'s.
 
-mod keepers;
-mod list_in_wrong_order;
-mod no_dedup_in_a_turn;
-mod restore_leaves_one_file;
+mod bent_disk;
+mod host;
+pub mod hunt;
+mod listing;
+mod maintenance;
+mod restore;
+mod turn;
 
-use crate::generate::{self, Options};
-use crate::oracle::Divergence;
-use crate::runner::RunError;
-use crate::sandbox::{Sandbox, Scratch};
-use crate::shrink::{self, Shrunk};
-use crate::subject::Subject;
-use crate::trial::trial;
-use herma_model::Settings;
+use crate::sandbox::Sandbox;
+use crate::subject::{CoreSubject, Subject};
+use bent_disk::{Bends, BentDisk};
+use herma_core::Environment;
 use herma_model::rules::RuleRef;
-use std::time::{Duration, Instant};
+use herma_model::{Answer, Request, Settings};
+use host::Host;
+use std::sync::Arc;
 
 /// One planted bug.
 pub struct PlantedBug {
@@ -23,86 +28,67 @@ pub struct PlantedBug {
     pub name: &'static str,
     /// The rule it breaks.
     pub rule: RuleRef,
+    /// What is wrong, in a sentence.
+    pub about: &'static str,
     /// The fewest operations that show it.
     pub operations_min: usize,
-    /// Opens the broken subject.
-    pub open: fn(&Sandbox, &Settings, i64) -> Box<dyn Subject>,
+    /// How it is wrong.
+    flaw: Flaw,
 }
 
-/// Every planted bug.
-pub fn catalogue() -> &'static [PlantedBug] {
-    const ALL: [PlantedBug; 8] = {
-        let [one, two, three, four, five] = keepers::BUGS;
-        let (first, second) = (no_dedup_in_a_turn::BUG, restore_leaves_one_file::BUG);
-        [first, second, list_in_wrong_order::BUG, one, two, three, four, five]
-    };
-    &ALL
+/// How a core is broken.
+enum Flaw {
+    /// It is asked something else, something is done around it, or its answer is another.
+    Asked(fn(&mut Host, &Request) -> Answer),
+    /// Its disk does something wrong.
+    Disk(Bends),
+    /// It is configured otherwise than it was told.
+    Configured(fn(&mut Settings)),
 }
 
-/// How many histories may pass before a bug counts as missed.
-const HISTORIES_MAX: u64 = 1_000;
-
-/// How a bug was found.
-pub struct Score {
-    /// The first failure, with its shortest history; none where the bug was missed.
-    pub found: Option<(Divergence, Shrunk)>,
-    /// Histories run until it showed.
-    pub histories: u64,
-    /// Time until it was found and shrunk.
-    pub elapsed: Duration,
-}
-
-/// Runs the histories of `seed` on a planted bug until one fails, and shrinks that.
-///
-/// # Errors
-/// A run that could not be made.
-pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
-    let started = Instant::now();
-    for number in 0..HISTORIES_MAX {
-        let history = generate::draw(&Options::default(), seed, number);
-        let outcome = trial(&history, &bug.open, scratch)?;
-        if let Some(divergence) = outcome.run.divergences.into_iter().next() {
-            let budget = shrink::BUDGET_DEFAULT;
-            let shrunk = shrink::shrink(&history, &divergence, &bug.open, scratch, budget);
-            let found = Some((divergence, shrunk));
-            return Ok(Score { found, histories: number + 1, elapsed: started.elapsed() });
+impl PlantedBug {
+    /// Opens the broken subject in a sandbox.
+    pub fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
+        match self.flaw {
+            Flaw::Asked(ask) => {
+                Box::new(Misled { host: Host::new(sandbox, settings, seconds), ask })
+            }
+            Flaw::Disk(bends) => {
+                let disk = Arc::new(BentDisk::new(sandbox, bends));
+                let environment = Environment {
+                    home: sandbox.home(),
+                    current_directory: sandbox.current_directory(),
+                    base: sandbox.base(),
+                };
+                Box::new(CoreSubject::in_environment(disk, environment, settings, seconds))
+            }
+            Flaw::Configured(configure) => {
+                let mut settings = settings.clone();
+                configure(&mut settings);
+                CoreSubject::boxed(sandbox, &settings, seconds)
+            }
         }
     }
-    Ok(Score { found: None, histories: HISTORIES_MAX, elapsed: started.elapsed() })
 }
 
-impl Score {
-    /// Whether the bug was found, blamed on its rule and shrunk to its minimum.
-    pub fn is_right(&self, bug: &PlantedBug) -> bool {
-        self.found.as_ref().is_some_and(|(divergence, shrunk)| {
-            *divergence.rule == *bug.rule && shrunk.history.operations.len() == bug.operations_min
-        })
-    }
+/// A core that somebody stands before.
+struct Misled {
+    host: Host,
+    ask: fn(&mut Host, &Request) -> Answer,
+}
 
-    /// The headings of the scoreboard.
-    pub fn header() -> String {
-        format!(
-            "{:<24} {:<18} {:<18} {:>9} {:>10} {:>10} {:>9}\n",
-            "bug", "rule", "blamed", "histories", "executions", "operations", "seconds"
-        )
+impl Subject for Misled {
+    fn ask(&mut self, request: &Request) -> Answer {
+        (self.ask)(&mut self.host, request)
     }
+}
 
-    /// One line of the scoreboard.
-    pub fn line(&self, bug: &PlantedBug) -> String {
-        let (blamed, executions, operations) = match &self.found {
-            None => ("MISSED", "-".into(), "-".into()),
-            Some((divergence, shrunk)) => (
-                divergence.rule.id,
-                shrunk.executions.to_string(),
-                format!("{} of {}", shrunk.history.operations.len(), bug.operations_min),
-            ),
-        };
-        format!(
-            "{:<24} {:<18} {blamed:<18} {:>9} {executions:>10} {operations:>10} {:>9.2}\n",
-            bug.name,
-            bug.rule.id,
-            self.histories,
-            self.elapsed.as_secs_f64()
-        )
-    }
+/// Every planted bug, in the order of the rule book.
+pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
+    [turn::BUGS, listing::BUGS, restore::BUGS, maintenance::BUGS].into_iter().flatten()
+}
+
+/// The planted bug of that name.
+pub fn find(name: &str) -> Option<&'static PlantedBug> {
+    catalogue().find(|bug| bug.name == name)
 }

@@ -97,7 +97,7 @@ fn hello(asked: &Value) -> Value {
 fn broken(bug: &PlantedBug, open: &Open) -> Box<dyn Subject> {
     let home = PathBuf::from(OsStr::from_bytes(&open.home));
     let root = home.parent().map(PathBuf::from).unwrap_or_default();
-    (bug.open)(&Sandbox::adopt(root), &open.settings, 0)
+    bug.open(&Sandbox::adopt(root), &open.settings, 0)
 }
 
 fn opened(open: &Open) -> CoreSubject {

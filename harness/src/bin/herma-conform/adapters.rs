@@ -46,8 +46,7 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
 
 /// `herma-conform adapter serve`.
 pub fn serve(bug: Option<&str>) -> ExitCode {
-    let named = |name: &str| planted::catalogue().iter().find(|bug| bug.name == name);
-    let found = bug.map(|name| named(name).ok_or(name)).transpose();
+    let found = bug.map(|name| planted::find(name).ok_or(name)).transpose();
     let bug = match found {
         Ok(bug) => bug,
         Err(name) => return fail(&format!("there is no planted bug `{name}`; see `bugs`"), USAGE),

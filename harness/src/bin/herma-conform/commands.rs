@@ -1,4 +1,4 @@
-//! What `run`, `replay`, `shrink`, `bugs` and `rules` do, from arguments to exit code.
+//! What `run`, `replay`, `shrink` and `rules` do, from arguments to exit code.
 
 use crate::RunArguments;
 use crate::running::{self, NoVerdict, Place, kept_histories};
@@ -6,7 +6,6 @@ use crate::subjects::{Chosen, SubjectArguments, quoted};
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
 use herma_harness::oracle::Divergence;
-use herma_harness::planted;
 use herma_harness::report;
 use herma_harness::results::{github, text};
 use herma_harness::sandbox::{Sandbox, Scratch};
@@ -27,7 +26,7 @@ pub const USAGE: u8 = 2;
 pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;
 /// The suite does not find what it must.
-const SELF_CHECK: u8 = 6;
+pub const SELF_CHECK: u8 = 6;
 
 /// Where failing histories and results are kept unless another folder is named.
 const KEEP_DEFAULT: &str = "herma-failures";
@@ -242,25 +241,4 @@ fn shrink_file(
     let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, budget);
     say(&report::counterexample(&shrunk.history, &shrunk.divergence));
     Ok(ExitCode::from(BROKEN))
-}
-
-/// `herma-conform bugs`.
-pub fn bugs(seed: u64, show: bool) -> ExitCode {
-    let scratch = Scratch::default_place();
-    let mut all_found = true;
-    say(&planted::Score::header());
-    for bug in planted::catalogue() {
-        match planted::hunt(bug, seed, &scratch) {
-            Ok(score) => {
-                let right = score.is_right(bug);
-                all_found &= right;
-                if let Some((_, shrunk)) = score.found.as_ref().filter(|_| show || !right) {
-                    say(&report::counterexample(&shrunk.history, &shrunk.divergence));
-                }
-                say(&score.line(bug));
-            }
-            Err(error) => return fail(&format!("{error}; no verdict is given"), NO_VERDICT),
-        }
-    }
-    if all_found { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) }
 }

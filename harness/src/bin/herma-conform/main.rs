@@ -3,6 +3,7 @@
 //! This file reads the command line and hands over; what is done is in the library.
 
 mod adapters;
+mod bugs;
 mod commands;
 mod comparing;
 mod gate;
@@ -84,14 +85,8 @@ enum Command {
         form: Form,
     },
     /// Run the suite on deliberately broken subjects and print how each is found
-    Bugs {
-        /// The seed of the first history
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// Print the shortest history of each
-        #[arg(long)]
-        show: bool,
-    },
+    #[command(after_help = EXIT_CODES)]
+    Bugs(BugsArguments),
     /// Write and check adapters, by which implementations in any language are driven
     #[command(subcommand)]
     Adapter(AdapterCommand),
@@ -242,6 +237,22 @@ pub struct GateArguments {
     subject: SubjectArguments,
 }
 
+/// What `bugs` can be told.
+#[derive(clap::Args)]
+pub struct BugsArguments {
+    /// Which bugs; all of them by default
+    names: Vec<String>,
+    /// The seed of the first history
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print the shortest history of each
+    #[arg(long)]
+    show: bool,
+    /// How many bugs are looked for at the same time; one for each core by default
+    #[arg(long)]
+    jobs: Option<usize>,
+}
+
 /// What `compare` can be told.
 #[derive(clap::Args)]
 pub struct CompareArguments {
@@ -300,7 +311,7 @@ fn main() -> ExitCode {
         Command::Gate(arguments) => gate::gate(&arguments),
         Command::Update { gate, allow_new } => gate::update(&gate, allow_new),
         Command::Compare(arguments) => comparing::compare(&arguments),
-        Command::Bugs { seed, show } => commands::bugs(seed, show),
+        Command::Bugs(arguments) => bugs::bugs(&arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(&command, scratch)
         }

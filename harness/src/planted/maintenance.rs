@@ -1,86 +1,66 @@
 //! Bugs of keeping the store: each does something to the base before or after the core is asked, as
 //! an implementation would that gets one step of it wrong.
 
-use super::PlantedBug;
-use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, Subject};
-use herma_model::{Answer, Request, Settings, rules};
+use super::host::{Host, takes};
+use super::{Flaw, PlantedBug};
+use herma_model::{Answer, Request, rules};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The bugs.
-pub const BUGS: [PlantedBug; 5] = [
+pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "sweep-forgets-the-last",
         rule: &rules::SWEEP_INTERVAL,
+        about: "A sweep is made whenever a process starts, however long ago the last one was.",
         operations_min: 2,
-        open: |sandbox, settings, seconds| {
-            boxed(sandbox, settings, seconds, forget_the_last_sweep, as_it_was)
-        },
+        flaw: Flaw::Asked(|host, request| around(host, request, forget_the_last_sweep, as_it_was)),
     },
     PlantedBug {
         name: "unmounted-is-deleted",
         rule: &rules::SWEEP_EVIDENCE,
+        about: "A project on a disk that is not mounted is taken for deleted.",
         operations_min: 4,
-        open: |sandbox, settings, seconds| {
-            boxed(sandbox, settings, seconds, make_what_is_missing, remove_what_was_made)
-        },
+        flaw: Flaw::Asked(|host, request| {
+            around(host, request, make_what_is_missing, remove_what_was_made)
+        }),
     },
     PlantedBug {
         name: "first-layout-is-lost",
         rule: &rules::MIGRATION_LOSES_NOTHING,
+        about: "What the first layout left is removed where it should be archived.",
         operations_min: 2,
-        open: |sandbox, settings, seconds| {
-            boxed(sandbox, settings, seconds, remove_the_first_layout, as_it_was)
-        },
+        flaw: Flaw::Asked(|host, request| {
+            around(host, request, remove_the_first_layout, as_it_was)
+        }),
     },
     PlantedBug {
         name: "orphan-frees-nothing",
         rule: &rules::SWEEP_RECLAIMS,
+        about: "A sweep drops what projects had and leaves the objects.",
         operations_min: 4,
-        open: |sandbox, settings, seconds| {
-            boxed(sandbox, settings, seconds, keep_objects, bring_objects_back)
-        },
+        flaw: Flaw::Asked(|host, request| around(host, request, keep_objects, bring_objects_back)),
     },
     PlantedBug {
         name: "status-counts-one-more",
         rule: &rules::MAINTENANCE_COMMANDS,
-        operations_min: 3,
-        open: |sandbox, settings, seconds| {
-            boxed(sandbox, settings, seconds, |_, _| Ok(()), count_one_more)
-        },
+        about: "The status counts one checkpoint more than there is.",
+        operations_min: 2,
+        flaw: Flaw::Asked(|host, request| around(host, request, |_, _| Ok(()), count_one_more)),
     },
 ];
 
 type Before = fn(&Request, &Path) -> io::Result<()>;
 type After = fn(&Request, &Path, Answer) -> io::Result<Answer>;
 
-struct Keeper {
-    core: CoreSubject,
-    base: PathBuf,
-    before: Before,
-    after: After,
-}
-
-fn boxed(
-    sandbox: &Sandbox,
-    settings: &Settings,
-    seconds: i64,
-    before: Before,
-    after: After,
-) -> Box<dyn Subject> {
-    let core = CoreSubject::new(sandbox, settings, seconds);
-    Box::new(Keeper { core, base: sandbox.base(), before, after })
-}
-
-impl Subject for Keeper {
-    fn ask(&mut self, request: &Request) -> Answer {
-        // A bug that cannot be played is no bug; the suite then just does not find it.
-        let _ = (self.before)(request, &self.base);
-        let answer = self.core.ask(request);
-        (self.after)(request, &self.base, answer.clone()).unwrap_or(answer)
-    }
+/// Asks the core between two deeds at the base of its store.
+fn around(host: &mut Host, request: &Request, before: Before, after: After) -> Answer {
+    let base = host.sandbox.base();
+    // A bug that cannot be played is no bug; the suite then just does not find it.
+    let _ = before(request, &base);
+    let answer = host.ask(request);
+    after(request, &base, answer.clone()).unwrap_or(answer)
 }
 
 fn as_it_was(_: &Request, _: &Path, answer: Answer) -> io::Result<Answer> {
@@ -124,8 +104,7 @@ fn remove_what_was_made(_: &Request, base: &Path, answer: Answer) -> io::Result<
 }
 
 fn remove_the_first_layout(request: &Request, base: &Path) -> io::Result<()> {
-    let takes = matches!(request, Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. });
-    for entry in fs::read_dir(base).into_iter().flatten().filter(|_| takes) {
+    for entry in fs::read_dir(base).into_iter().flatten().filter(|_| takes(request)) {
         let path = entry?.path();
         if path.join("HERMES_WORKDIR").exists() {
             fs::remove_dir_all(path)?;

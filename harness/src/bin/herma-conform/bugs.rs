@@ -1,0 +1,104 @@
+//! What `bugs` does: the suite is run on every planted bug, and says how it found each.
+
+use crate::BugsArguments;
+use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, say, scratch};
+use crate::progress;
+use crate::running::NoVerdict;
+use herma_harness::planted::hunt::{self, Score};
+use herma_harness::planted::{self, PlantedBug};
+use herma_harness::report;
+use herma_harness::runner::RunError;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+/// The most executions that the middle one of all searches for a shortest history may take.
+const MEDIAN_EXECUTIONS_MAX: usize = 50;
+
+/// `herma-conform bugs`.
+pub fn bugs(arguments: &BugsArguments) -> ExitCode {
+    ended(look_for_all(arguments))
+}
+
+fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
+    let bugs = chosen(&arguments.names)?;
+    let started = Instant::now();
+    let scores = hunt_all(&bugs, arguments)
+        .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
+    let mut wrong = Vec::new();
+    say(&Score::header());
+    for (bug, score) in bugs.iter().zip(&scores) {
+        say(&score.line(bug));
+        wrong.extend(score.wrong(bug));
+        let shown = arguments.show || score.wrong(bug).is_some();
+        if let Some((divergence, shrunk)) = score.found.as_ref().filter(|_| shown) {
+            say(&report::counterexample(&shrunk.history, divergence));
+        }
+    }
+    let median = median(scores.iter().filter_map(|score| Some(score.found.as_ref()?.1.executions)));
+    let right = bugs.len() - wrong.len();
+    say(&format!(
+        "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; in the \
+         middle {median} executions to shrink; {:.0} s\n",
+        arguments.seed,
+        bugs.len(),
+        started.elapsed().as_secs_f64()
+    ));
+    if arguments.names.is_empty() && median > MEDIAN_EXECUTIONS_MAX {
+        wrong.push(format!(
+            "in the middle {median} executions to shrink, and {MEDIAN_EXECUTIONS_MAX} are the most"
+        ));
+    }
+    wrong.iter().for_each(|wrong| say(&format!("WRONG: {wrong}\n")));
+    Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) })
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static PlantedBug>, NoVerdict> {
+    if names.is_empty() {
+        return Ok(planted::catalogue().collect());
+    }
+    let named = |name: &String| {
+        let missing = || (format!("there is no planted bug `{name}`; nothing was run"), USAGE);
+        planted::find(name).ok_or_else(missing)
+    };
+    names.iter().map(named).collect()
+}
+
+fn hunt_all(
+    bugs: &[&'static PlantedBug],
+    arguments: &BugsArguments,
+) -> Result<Vec<Score>, RunError> {
+    let scratch = scratch(None);
+    let bar = progress::bar(bugs.len() as u64, "planted bugs");
+    let next = AtomicUsize::new(0);
+    let scores: Vec<Mutex<Option<Result<Score, RunError>>>> =
+        bugs.iter().map(|_| Mutex::new(None)).collect();
+    thread::scope(|scope| {
+        for _ in 0..arguments.jobs.unwrap_or_else(cores).max(1) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(bug) = bugs.get(at) else { break };
+                    let score = hunt::hunt(bug, arguments.seed, &scratch);
+                    *scores[at].lock().expect("no thread panics while it holds this") = Some(score);
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let taken = |score: Mutex<Option<_>>| {
+        let score = score.into_inner().expect("no thread panics while it holds this");
+        score.expect("every bug was looked for")
+    };
+    scores.into_iter().map(taken).collect()
+}
+
+/// The middle one of these; 0 where there are none.
+fn median(numbers: impl Iterator<Item = usize>) -> usize {
+    let mut numbers: Vec<usize> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.get(numbers.len() / 2).copied().unwrap_or_default()
+}

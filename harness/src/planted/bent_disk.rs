@@ -1,0 +1,139 @@
+//! A disk that does one thing wrong: what is read or written passes through functions that may
+//! change it on the way. So a planted bug sits inside the core, where a real one would be.
+
+use crate::sandbox::Sandbox;
+use crate::subject::HookedDisk;
+use herma_core::disk::{Disk, Held, Sharing, Stat};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+/// What becomes of each call; the functions are told the sandbox and the path.
+#[derive(Clone, Copy)]
+pub struct Bends {
+    /// What a look at a path answers.
+    pub stat: fn(&Sandbox, &Path, Stat) -> Stat,
+    /// The names that a directory is said to hold.
+    pub list: fn(&Sandbox, &Path, Vec<OsString>) -> Vec<OsString>,
+    /// What a file is said to hold.
+    pub read: fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>,
+    /// What a link is said to point at.
+    pub read_link: fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>,
+    /// What is written into a new file.
+    pub write_new: fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>,
+    /// The permission bits of what is made or changed.
+    pub mode: fn(&Sandbox, &Path, u32) -> u32,
+    /// What a new link points at.
+    pub make_link: fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>,
+    /// Whether removing does nothing, and says that it did.
+    pub keeps: fn(&Sandbox, &Path) -> bool,
+    /// What happens before any call that changes something.
+    pub before_change: fn(&Sandbox, &Path),
+}
+
+impl Bends {
+    /// A disk that does everything right.
+    pub const NONE: Bends = Bends {
+        stat: |_, _, stat| stat,
+        list: |_, _, names| names,
+        read: |_, _, content| content,
+        read_link: |_, _, target| target,
+        write_new: |_, _, content| content,
+        mode: |_, _, mode| mode,
+        make_link: |_, _, target| target,
+        keeps: |_, _| false,
+        before_change: |_, _| {},
+    };
+}
+
+/// The disk of an ordinary user, bent.
+pub struct BentDisk {
+    disk: HookedDisk,
+    sandbox: Sandbox,
+    bends: Bends,
+}
+
+impl BentDisk {
+    /// The disk of that sandbox.
+    pub fn new(sandbox: &Sandbox, bends: Bends) -> Self {
+        let sandbox = Sandbox::adopt(sandbox.root().to_owned());
+        BentDisk { disk: HookedDisk::of_an_ordinary_user(), sandbox, bends }
+    }
+}
+
+impl Disk for BentDisk {
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        Ok((self.bends.stat)(&self.sandbox, path, self.disk.stat(path)?))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        Ok((self.bends.list)(&self.sandbox, path, self.disk.list(path)?))
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
+        let (content, stat) = self.disk.read(path, limit)?;
+        let content = (self.bends.read)(&self.sandbox, path, content);
+        // A file is as long as what it is said to hold, or it would seem to change all the time.
+        let size = content.len() as u64;
+        Ok((content, Stat { size, ..(self.bends.stat)(&self.sandbox, path, stat) }))
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Ok((self.bends.read_link)(&self.sandbox, path, self.disk.read_link(path)?))
+    }
+
+    fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        (self.bends.before_change)(&self.sandbox, path);
+        let content = (self.bends.write_new)(&self.sandbox, path, content.to_vec());
+        self.disk.write_new(path, &content, (self.bends.mode)(&self.sandbox, path, mode))
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        (self.bends.before_change)(&self.sandbox, path);
+        self.disk.append(path, content)
+    }
+
+    fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
+        (self.bends.before_change)(&self.sandbox, path);
+        self.disk.make_link(&(self.bends.make_link)(&self.sandbox, path, target.to_vec()), path)
+    }
+
+    fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        (self.bends.before_change)(&self.sandbox, path);
+        self.disk.make_directory(path, (self.bends.mode)(&self.sandbox, path, mode))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (self.bends.before_change)(&self.sandbox, to);
+        self.disk.rename(from, to)
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        (self.bends.before_change)(&self.sandbox, path);
+        self.disk.set_mode(path, (self.bends.mode)(&self.sandbox, path, mode))
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        if (self.bends.keeps)(&self.sandbox, path) {
+            return Ok(());
+        }
+        (self.bends.before_change)(&self.sandbox, path);
+        self.disk.remove_file(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        if (self.bends.keeps)(&self.sandbox, path) {
+            return Ok(());
+        }
+        (self.bends.before_change)(&self.sandbox, path);
+        self.disk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_directory(path)
+    }
+
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>> {
+        self.disk.try_lock(path, sharing)
+    }
+}

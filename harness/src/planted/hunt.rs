@@ -1,0 +1,99 @@
+//! Looking for a planted bug, as the suite looks for any: histories are run until one fails, and
+//! that is shrunk.
+
+use super::PlantedBug;
+use crate::generate::{self, Options};
+use crate::oracle::Divergence;
+use crate::runner::RunError;
+use crate::sandbox::{Sandbox, Scratch};
+use crate::shrink::{self, Shrunk};
+use crate::trial::trial;
+use herma_model::Settings;
+use std::time::{Duration, Instant};
+
+/// How many histories may pass before a bug counts as missed.
+const HISTORIES_MAX: u64 = 1_000;
+
+/// How a bug was found.
+pub struct Score {
+    /// The first failure, with its shortest history; none where the bug was missed.
+    pub found: Option<(Divergence, Shrunk)>,
+    /// Histories run until it showed.
+    pub histories: u64,
+    /// Operations of the history that showed it.
+    pub operations: usize,
+    /// Time until it was found.
+    pub finding: Duration,
+    /// Time until that was shrunk.
+    pub shrinking: Duration,
+}
+
+/// Runs the histories of `seed` on a planted bug until one fails, and shrinks that.
+///
+/// # Errors
+/// A run that could not be made.
+pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
+    let started = Instant::now();
+    for number in 0..HISTORIES_MAX {
+        let history = generate::draw(&Options::default(), seed, number);
+        let outcome = trial(&history, &open, scratch)?;
+        if let Some(divergence) = outcome.run.divergences.into_iter().next() {
+            let finding = started.elapsed();
+            let budget = shrink::BUDGET_DEFAULT;
+            let shrunk = shrink::shrink(&history, &divergence, &open, scratch, budget);
+            let operations = history.operations.len();
+            let shrinking = started.elapsed() - finding;
+            let found = Some((divergence, shrunk));
+            return Ok(Score { found, histories: number + 1, operations, finding, shrinking });
+        }
+    }
+    let (finding, shrinking) = (started.elapsed(), Duration::ZERO);
+    Ok(Score { found: None, histories: HISTORIES_MAX, operations: 0, finding, shrinking })
+}
+
+impl Score {
+    /// What is wrong with how the bug was found, if anything.
+    pub fn wrong(&self, bug: &PlantedBug) -> Option<String> {
+        let Some((divergence, shrunk)) = &self.found else {
+            return Some(format!("{} was missed", bug.name));
+        };
+        let (blamed, length) = (divergence.rule.id, shrunk.history.operations.len());
+        if *divergence.rule != *bug.rule {
+            return Some(format!("{} breaks {}, and {blamed} is blamed", bug.name, bug.rule.id));
+        }
+        (length != bug.operations_min).then(|| {
+            let least = bug.operations_min;
+            format!("{} was shrunk to {length} operations, and {least} is its minimum", bug.name)
+        })
+    }
+
+    /// The headings of the scoreboard.
+    pub fn header() -> String {
+        format!(
+            "{:<32} {:<28} {:<28} {:>9} {:>7} {:>10} {:>10} {:>7}\n",
+            "bug", "rule", "blamed", "histories", "seconds", "operations", "executions", "seconds"
+        )
+    }
+
+    /// One line of the scoreboard.
+    pub fn line(&self, bug: &PlantedBug) -> String {
+        let (blamed, executions, operations) = match &self.found {
+            None => ("MISSED", "-".into(), "-".into()),
+            Some((divergence, shrunk)) => (
+                divergence.rule.id,
+                shrunk.executions.to_string(),
+                format!("{} to {}", self.operations, shrunk.history.operations.len()),
+            ),
+        };
+        format!(
+            "{:<32} {:<28} {blamed:<28} {:>9} {:>7.2} {operations:>10} {executions:>10} {:>7.2}\n",
+            bug.name,
+            bug.rule.id,
+            self.histories,
+            self.finding.as_secs_f64(),
+            self.shrinking.as_secs_f64(),
+        )
+    }
+}
