@@ -1,5 +1,6 @@
 //! The core against the model, over generated and written histories.
 
+use herma_harness::cases;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::file;
 use herma_harness::sandbox::Scratch;
@@ -38,16 +39,12 @@ proptest! {
 
 #[test]
 fn every_written_case_holds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/cases");
-    let mut ran = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let history = file::load(&path).unwrap();
-        let outcome = run(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap();
-        assert!(outcome.divergences.is_empty(), "{path:?}: {:?}", outcome.divergences);
-        ran += 1;
+    let cases = cases::bundled().unwrap();
+    for case in &cases {
+        let outcome = run(&case.history(), &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+        assert!(outcome.divergences.is_empty(), "{}: {:?}", case.id, outcome.divergences);
     }
-    assert!(ran >= 5, "only {ran} cases were found");
+    assert!(cases.len() >= 15, "only {} cases were found", cases.len());
 }
 
 #[test]

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bundled;
+pub mod cases;
 pub mod compare;
 pub mod expectations;
 pub mod export;
@@ -16,6 +17,7 @@ pub mod generate;
 pub mod hints;
 pub mod history;
 pub mod hostile;
+pub mod null;
 pub mod oracle;
 pub mod planted;
 pub mod protocol;

@@ -1,6 +1,7 @@
 //! Histories as YAML files: read, written, and refused with the line that is wrong.
 
 use super::History;
+use crate::cases::Case;
 use std::path::{Path, PathBuf};
 
 /// Why a history could not be read or written.
@@ -37,11 +38,14 @@ pub fn to_yaml(history: &History) -> String {
     serde_saphyr::to_string(history).expect("a history holds only what YAML can say")
 }
 
-/// Reads a history from a YAML document; `path` is where it came from, for messages.
+/// Reads a history from a YAML document, one of its own or that of a written case; `path` is where it came from, for messages.
 ///
 /// # Errors
 /// [`HistoryError::Parse`].
 pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
+    if Case::is_one(text) {
+        return Ok(Case::from_yaml(text, path)?.history());
+    }
     serde_saphyr::from_str(text)
         .map_err(|error| HistoryError::Parse { path: path.to_owned(), why: error.to_string() })
 }

@@ -29,7 +29,7 @@ pub struct History {
     pub operations: Vec<Operation>,
 }
 
-fn is_default(settings: &Settings) -> bool {
+pub(crate) fn is_default(settings: &Settings) -> bool {
     *settings == Settings::default()
 }
 

@@ -3,7 +3,7 @@
 //! Git runs with an empty environment, so that neither the user's nor the sandbox's configuration
 //! has a say in what it sees.
 
-use super::{Checks, Judge, Told, git_objects};
+use super::{Checks, Divergence, Judge, Told, git_objects};
 use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::{Sandbox, git_alone};
@@ -63,6 +63,9 @@ pub fn judge(
     let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
     judge_refs(world, &refs, checks);
     let unreadable = checks.failed_here();
+    if !store.exists() {
+        return Ok(());
+    }
     judge_layout(world, &store, checks)?;
     checks.new_part();
     judge_dropped(world, &git, claims, checks)?;
@@ -166,6 +169,30 @@ fn judge_history(
         before = Some(id);
     }
     Ok(())
+}
+
+/// The first stored checkpoint that does not hold what the model says was captured, if any: the
+/// cause of whatever is wrong with its preview or restore, or with what was said when it was taken.
+///
+/// # Errors
+/// Git is not there.
+pub fn wrong_capture(world: &World, sandbox: &Sandbox) -> io::Result<Option<Divergence>> {
+    if !sandbox.has_store() {
+        return Ok(None);
+    }
+    let git = Git { store: sandbox.store() };
+    let commits = git.commits()?;
+    let mut checks = Checks::default();
+    for (project, _) in world.histories() {
+        for checkpoint in world.listed(project) {
+            let id = checkpoint.id.clone().unwrap_or_default();
+            let stored = commits.get(&id).map(|commit| &commit.tree);
+            if stored.is_some_and(|tree| *tree != tree_of(checkpoint)) {
+                judge_listing(checkpoint, &id, &git, &mut checks)?;
+            }
+        }
+    }
+    Ok(checks.into_parts().1.into_iter().next())
 }
 
 /// What limits dropped is out of sight, and most of it out of the store.

@@ -106,6 +106,23 @@ impl Checks {
         self.diverged = true;
     }
 
+    /// The failures kept so far.
+    pub fn failures(&self) -> &[Divergence] {
+        &self.divergences
+    }
+
+    /// Puts one failure in the place of those kept after the first `before`, which follow from it.
+    pub fn blame_on(&mut self, before: usize, cause: Divergence) {
+        let step = self.step;
+        for symptom in self.divergences.drain(before..) {
+            self.seen.remove(&symptom.fingerprint());
+        }
+        self.diverged = true;
+        if self.seen.insert(cause.fingerprint()) {
+            self.divergences.push(Divergence { step, ..cause });
+        }
+    }
+
     /// The counts by rule id, and every comparison that failed.
     pub fn into_parts(self) -> (BTreeMap<&'static str, u64>, Vec<Divergence>) {
         (self.counts, self.divergences)

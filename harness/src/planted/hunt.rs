@@ -63,7 +63,7 @@ impl Score {
         if *divergence.rule != *bug.rule {
             return Some(format!("{} breaks {}, and {blamed} is blamed", bug.name, bug.rule.id));
         }
-        (length != bug.operations_min).then(|| {
+        (length > bug.operations_min).then(|| {
             let least = bug.operations_min;
             format!("{} was shrunk to {length} operations, and {least} is its minimum", bug.name)
         })

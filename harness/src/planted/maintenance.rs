@@ -46,7 +46,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "status-counts-one-more",
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "The status counts one checkpoint more than there is.",
-        operations_min: 2,
+        operations_min: 3,
         flaw: Flaw::Asked(|host, request| around(host, request, |_, _| Ok(()), count_one_more)),
     },
 ];

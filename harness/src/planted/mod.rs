@@ -6,11 +6,16 @@
 //! [`hunt`]'s.
 
 mod bent_disk;
+mod capture;
 mod host;
 pub mod hunt;
+mod isolation;
+mod layout;
+mod limits;
 mod listing;
 mod maintenance;
 mod restore;
+mod scope;
 mod turn;
 
 use crate::sandbox::Sandbox;
@@ -30,7 +35,7 @@ pub struct PlantedBug {
     pub rule: RuleRef,
     /// What is wrong, in a sentence.
     pub about: &'static str,
-    /// The fewest operations that show it.
+    /// As few operations show it, and every search must get there.
     pub operations_min: usize,
     /// How it is wrong.
     flaw: Flaw,
@@ -85,7 +90,19 @@ impl Subject for Misled {
 
 /// Every planted bug, in the order of the rule book.
 pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
-    [turn::BUGS, listing::BUGS, restore::BUGS, maintenance::BUGS].into_iter().flatten()
+    [
+        scope::BUGS,
+        turn::BUGS,
+        capture::BUGS,
+        listing::BUGS,
+        restore::BUGS,
+        isolation::BUGS,
+        layout::BUGS,
+        limits::BUGS,
+        maintenance::BUGS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The planted bug of that name.

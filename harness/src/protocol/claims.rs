@@ -218,6 +218,13 @@ impl Claims {
         }
     }
 
+    /// The same without one of them.
+    pub fn without(&self, claim: &str) -> Claims {
+        let mut claims = self.clone();
+        claims.claimed.retain(|claimed| *claimed != claim);
+        claims
+    }
+
     /// Whether anything can be asked about the store as a whole, or done to it.
     pub fn keeps_store(&self) -> bool {
         ["sweep", "prune", "status", "clear", "test.store", "settings.max_total_bytes"]

@@ -5,9 +5,8 @@
 
 use super::message::Versions;
 use super::{VERSION, translate};
-use crate::planted::PlantedBug;
 use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, HookedDisk, Subject};
+use crate::subject::{CoreSubject, HookedDisk, NewSubject, Subject};
 use herma_core::Environment;
 use herma_model::{ByteString, Request, Settings};
 use serde::Deserialize;
@@ -40,18 +39,22 @@ struct Open {
 pub fn serve(
     input: impl BufRead,
     mut output: impl Write,
-    bug: Option<&PlantedBug>,
+    broken: Option<&NewSubject<'_>>,
 ) -> io::Result<()> {
     let mut core: Option<Box<dyn Subject>> = None;
     for line in input.lines() {
-        let reply = answer(&line?, bug, &mut core);
+        let reply = answer(&line?, broken, &mut core);
         writeln!(output, "{reply}")?;
         output.flush()?;
     }
     Ok(())
 }
 
-fn answer(line: &str, bug: Option<&PlantedBug>, core: &mut Option<Box<dyn Subject>>) -> Value {
+fn answer(
+    line: &str,
+    broken: Option<&NewSubject<'_>>,
+    core: &mut Option<Box<dyn Subject>>,
+) -> Value {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     let Ok(Asked { id, op }) = Asked::deserialize(&value) else {
         return refused(0, "bad_target", "this line is no request");
@@ -60,9 +63,9 @@ fn answer(line: &str, bug: Option<&PlantedBug>, core: &mut Option<Box<dyn Subjec
         "hello" => json!({ "id": id, "ok": hello(&value) }),
         "open" => match Open::deserialize(&value) {
             Ok(open) => {
-                *core = Some(match bug {
+                *core = Some(match broken {
                     None => Box::new(opened(&open)),
-                    Some(bug) => broken(bug, &open),
+                    Some(broken) => broken(&sandbox(&open), &open.settings, 0),
                 });
                 json!({ "id": id, "ok": {} })
             }
@@ -94,10 +97,10 @@ fn hello(asked: &Value) -> Value {
     })
 }
 
-fn broken(bug: &PlantedBug, open: &Open) -> Box<dyn Subject> {
+/// The sandbox that this is opened in.
+fn sandbox(open: &Open) -> Sandbox {
     let home = PathBuf::from(OsStr::from_bytes(&open.home));
-    let root = home.parent().map(PathBuf::from).unwrap_or_default();
-    bug.open(&Sandbox::adopt(root), &open.settings, 0)
+    Sandbox::adopt(home.parent().map(PathBuf::from).unwrap_or_default())
 }
 
 fn opened(open: &Open) -> CoreSubject {

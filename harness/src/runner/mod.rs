@@ -279,6 +279,7 @@ impl Runner<'_> {
             (Some(_), None) => total::sizes(&self.sandbox)?,
             (_, seen) => seen.unwrap_or_default(),
         };
+        let failures = self.checks.failures().len();
         let answer = self.subject.ask(request);
         let after = self.look()?;
         (self.watch)(Event::Asked(Box::new(Asked {
@@ -321,7 +322,26 @@ impl Runner<'_> {
             answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
         }
         self.seen = Some(after);
+        self.look_for_cause(failures)?;
         self.judge_store((&expected, &answer), bound, sizes, request.only_looks())
+    }
+
+    /// Where more than `failures` are known now, and they are about what a checkpoint holds, the
+    /// checkpoint may be what is wrong.
+    fn look_for_cause(&mut self, failures: usize) -> Result<(), RunError> {
+        let shows_content = |one: &Divergence| {
+            let area = one.rule.id.split('/').next().unwrap_or_default();
+            matches!(area, "restore" | "diff")
+                || [&rules::LIST_STATS, &rules::CAPTURE_HONEST].contains(&one.rule)
+        };
+        let shown = self.checks.failures().get(failures..).unwrap_or_default();
+        if shown.iter().any(shows_content)
+            && self.claims.has("layout")
+            && let Some(cause) = git::wrong_capture(&self.world, &self.sandbox)?
+        {
+            self.checks.blame_on(failures, cause);
+        }
+        Ok(())
     }
 
     /// Whether the request names its project by another path than the canonical one.

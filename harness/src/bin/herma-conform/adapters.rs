@@ -4,9 +4,12 @@ use crate::Language;
 use crate::commands::{NO_VERDICT, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
-use herma_harness::planted;
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
+use herma_harness::sandbox::Sandbox;
+use herma_harness::subject::Subject;
+use herma_harness::{null, planted};
+use herma_model::Settings;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,14 +48,23 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
 }
 
 /// `herma-conform adapter serve`.
-pub fn serve(bug: Option<&str>) -> ExitCode {
-    let found = bug.map(|name| planted::find(name).ok_or(name)).transpose();
-    let bug = match found {
-        Ok(bug) => bug,
-        Err(name) => return fail(&format!("there is no planted bug `{name}`; see `bugs`"), USAGE),
+pub fn serve(name: Option<&str>) -> ExitCode {
+    let bug = name.and_then(planted::find);
+    let null = name.and_then(null::find);
+    let broken = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+        match (bug, null) {
+            (Some(bug), _) => bug.open(sandbox, settings, seconds),
+            (None, Some(null)) => (null.open)(sandbox, settings, seconds),
+            (None, None) => unreachable!("only what was found is served"),
+        }
     };
+    let found = bug.is_some() || null.is_some();
+    if let Some(name) = name.filter(|_| !found) {
+        let message = format!("there is no planted bug and no null subject `{name}`; see `bugs`");
+        return fail(&message, USAGE);
+    }
     let (input, output) = (std::io::stdin().lock(), std::io::stdout());
-    match herma_harness::protocol::serve::serve(input, output, bug) {
+    match herma_harness::protocol::serve::serve(input, output, found.then_some(&broken)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("the runner cannot be heard: {error}"), NO_VERDICT),
     }

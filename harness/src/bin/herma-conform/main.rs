@@ -4,6 +4,7 @@
 
 mod adapters;
 mod bugs;
+mod cases;
 mod commands;
 mod comparing;
 mod gate;
@@ -87,6 +88,9 @@ enum Command {
     /// Run the suite on deliberately broken subjects and print how each is found
     #[command(after_help = EXIT_CODES)]
     Bugs(BugsArguments),
+    /// List, begin and check written cases
+    #[command(subcommand, after_help = EXIT_CODES)]
+    Case(CaseCommand),
     /// Write and check adapters, by which implementations in any language are driven
     #[command(subcommand)]
     Adapter(AdapterCommand),
@@ -114,7 +118,7 @@ pub enum AdapterCommand {
     },
     /// Be the core behind an adapter, on standard input and output
     Serve {
-        /// Be a deliberately broken core instead, to see what that comes to; `bugs` lists them
+        /// Be a deliberately broken core or a null subject instead, to see what that comes to
         #[arg(long)]
         bug: Option<String>,
     },
@@ -126,6 +130,32 @@ pub enum AdapterCommand {
         /// How the adapter is started; never through a shell
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
+    },
+}
+
+/// What can be done with written cases.
+#[derive(Subcommand)]
+pub enum CaseCommand {
+    /// Print every case with what it is there for
+    List,
+    /// Print a case made from a history, with what it needs and what it finds filled in
+    New {
+        /// What it is called; its file must be called the same
+        id: String,
+        /// A rule that it is there for, the main one first; may be given again
+        #[arg(long = "rule", required = true)]
+        rules: Vec<String>,
+        /// The real failure that it comes from, with a public link where there is one
+        #[arg(long)]
+        origin: String,
+        /// The history
+        #[arg(long, value_name = "FILE")]
+        from: PathBuf,
+    },
+    /// Check that cases say what is so, and find what they must
+    Check {
+        /// Which; all that the command carries by default
+        files: Vec<PathBuf>,
     },
 }
 
@@ -310,6 +340,7 @@ fn main() -> ExitCode {
         }
         Command::Gate(arguments) => gate::gate(&arguments),
         Command::Update { gate, allow_new } => gate::update(&gate, allow_new),
+        Command::Case(command) => cases::case(&command),
         Command::Compare(arguments) => comparing::compare(&arguments),
         Command::Bugs(arguments) => bugs::bugs(&arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {

@@ -1,0 +1,26 @@
+//! Lists the written cases, so that the command carries all of them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=cases");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut files: Vec<PathBuf> = Vec::new();
+    for subject in fs::read_dir(folder)? {
+        let subject = subject?.path();
+        println!("cargo::rerun-if-changed={}", subject.display());
+        for file in fs::read_dir(subject)? {
+            files.push(file?.path());
+        }
+    }
+    files.sort();
+    let mut list = String::from("&[\n");
+    for file in files {
+        writeln!(list, "    ({file:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+    }
+    list.push_str("]\n");
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    fs::write(out.join("cases.rs"), list)
+}

@@ -1,0 +1,123 @@
+//! What the `case` commands do: written cases are listed, begun and checked.
+
+use crate::CaseCommand;
+use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, load, say, scratch};
+use crate::progress;
+use crate::running::NoVerdict;
+use herma_harness::cases::{self, Case, check};
+use herma_harness::runner::RunError;
+use herma_model::rules;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// `herma-conform case`.
+pub fn case(command: &CaseCommand) -> ExitCode {
+    ended(match command {
+        CaseCommand::List => list(),
+        CaseCommand::New { id, rules, origin, from } => new(id, rules, origin, from),
+        CaseCommand::Check { files } => check_all(files),
+    })
+}
+
+fn bundled() -> Result<Vec<Case>, NoVerdict> {
+    cases::bundled().map_err(|error| (error.to_string(), USAGE))
+}
+
+fn no_run(error: &RunError) -> NoVerdict {
+    (format!("{error}; no verdict is given"), NO_VERDICT)
+}
+
+fn list() -> Result<ExitCode, NoVerdict> {
+    for case in bundled()? {
+        say(&format!("{:<76} tier {}  {}\n", case.id, case.tier, case.rules.join(", ")));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, NoVerdict> {
+    if let Some(unknown) = ids.iter().find(|id| rules::find(id).is_none()) {
+        return Err((format!("there is no rule `{unknown}`; nothing was written"), USAGE));
+    }
+    let history = load(from)?;
+    let mut case = Case {
+        id: id.to_owned(),
+        rules: ids.to_vec(),
+        tier: cases::tier(ids.iter().filter_map(|id| rules::find(id))),
+        needs: Vec::new(),
+        origin: origin.to_owned(),
+        kills: Vec::new(),
+        settings: history.settings.clone(),
+        plain_home: history.plain_home,
+        operations: history.operations.clone(),
+    };
+    let of_its_rules: Vec<_> = case.rules().collect();
+    let bugs = herma_harness::planted::catalogue().filter(|bug| of_its_rules.contains(&bug.rule));
+    let scratch = scratch(None);
+    let kills = check::kills(&case, bugs, &scratch).map_err(|error| no_run(&error))?;
+    case.needs = cases::needs(&history, &of_its_rules, &scratch).map_err(|error| no_run(&error))?;
+    case.kills = kills;
+    say(&case.to_yaml());
+    for fault in check::faults(&case, &scratch).map_err(|error| no_run(&error))? {
+        eprintln!("not yet a case: {fault}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_all(files: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
+    let mut faults = Vec::new();
+    let cases = if files.is_empty() { bundled()? } else { read(files, &mut faults)? };
+    faults.extend(faults_of(&cases)?);
+    if files.is_empty() {
+        faults.extend(check::gaps(&cases));
+    }
+    faults.iter().for_each(|fault| say(&format!("WRONG: {fault}\n")));
+    say(&format!("{} cases, {} faults\n", cases.len(), faults.len()));
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) })
+}
+
+/// Reads cases from files, whose names they must have.
+fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerdict> {
+    let mut cases = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| (format!("cannot read {file:?}: {error}"), USAGE))?;
+        let case = Case::from_yaml(&text, file).map_err(|error| (error.to_string(), USAGE))?;
+        if file.file_stem().and_then(|stem| stem.to_str()) != Some(&case.id) {
+            faults.push(format!("{}: its file is called {file:?}", case.id));
+        }
+        cases.push(case);
+    }
+    Ok(cases)
+}
+
+/// What is wrong with each case by itself, in their order.
+fn faults_of(cases: &[Case]) -> Result<Vec<String>, NoVerdict> {
+    let scratch = scratch(None);
+    let bar = progress::bar(cases.len() as u64, "cases");
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..cores() {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(at) else { break };
+                    let faults = check::faults(case, &scratch);
+                    found.lock().expect("no thread panics while it holds this").push((at, faults));
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let mut found = found.into_inner().expect("no thread panics while it holds this");
+    found.sort_by_key(|(at, _)| *at);
+    let mut all = Vec::new();
+    for (at, faults) in found {
+        let faults = faults.map_err(|error| no_run(&error))?;
+        all.extend(faults.into_iter().map(|fault| format!("{}: {fault}", cases[at].id)));
+    }
+    Ok(all)
+}

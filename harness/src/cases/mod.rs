@@ -1,0 +1,98 @@
+//! Written cases: one history for each behaviour that matters by itself, with what it is there
+//! for. They are YAML files in `harness/cases`, one folder for each subject of the rule book, and
+//! the command carries all of them.
+//!
+//! A case is data. Whether it deserves its place is told by [`check`].
+
+pub mod check;
+mod needs;
+
+use crate::history::file::HistoryError;
+use crate::history::{History, Operation};
+use crate::protocol::claims::Claims;
+use herma_model::Settings;
+use herma_model::rules::{self, RuleRef};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+pub use needs::needs;
+
+/// One written case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Its name, which is that of its file.
+    pub id: String,
+    /// The ids of the rules it is there for; the first is the one it is mostly about.
+    pub rules: Vec<String>,
+    /// The highest tier of those rules.
+    pub tier: String,
+    /// What a subject must claim for this case to mean anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// The real failure it comes from, with a public link where there is one.
+    pub origin: String,
+    /// The planted bugs that it must find.
+    pub kills: Vec<String>,
+    /// As in a history.
+    #[serde(default, skip_serializing_if = "crate::history::is_default")]
+    pub settings: Settings,
+    /// As in a history.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain_home: bool,
+    /// As in a history.
+    pub operations: Vec<Operation>,
+}
+
+impl Case {
+    /// What happens in it.
+    pub fn history(&self) -> History {
+        let (settings, operations) = (self.settings.clone(), self.operations.clone());
+        History { settings, workspace: None, plain_home: self.plain_home, operations }
+    }
+
+    /// The rules it is there for, those that are in the book.
+    pub fn rules(&self) -> impl Iterator<Item = RuleRef> {
+        self.rules.iter().filter_map(|id| rules::find(id))
+    }
+
+    /// Whether a subject that claims this can be put to it.
+    pub fn suits(&self, claims: &Claims) -> bool {
+        self.needs.iter().all(|need| claims.names().any(|name| name == need))
+    }
+
+    /// Reads a case from a YAML document; `path` is where it came from, for messages.
+    ///
+    /// # Errors
+    /// [`HistoryError::Parse`].
+    pub fn from_yaml(text: &str, path: &Path) -> Result<Case, HistoryError> {
+        serde_saphyr::from_str(text)
+            .map_err(|error| HistoryError::Parse { path: path.to_owned(), why: error.to_string() })
+    }
+
+    /// The case as a YAML document.
+    pub fn to_yaml(&self) -> String {
+        serde_saphyr::to_string(self).expect("a case holds only what YAML can say")
+    }
+
+    /// Whether a YAML document is a case rather than a bare history.
+    pub fn is_one(text: &str) -> bool {
+        text.lines().any(|line| line.starts_with("rules:"))
+    }
+}
+
+/// The highest tier of these rules, as it is written.
+pub fn tier<'a>(rules: impl Iterator<Item = RuleRef> + 'a) -> String {
+    rules.map(|rule| rule.tier).max().map(|tier| tier.to_string()).unwrap_or_default()
+}
+
+/// Every case that the command carries, with where it was read from.
+static BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs"));
+
+/// Every case that the command carries, sorted by folder and name.
+///
+/// # Errors
+/// One of them is no case.
+pub fn bundled() -> Result<Vec<Case>, HistoryError> {
+    BUNDLED.iter().map(|(path, text)| Case::from_yaml(text, Path::new(path))).collect()
+}

@@ -1,0 +1,66 @@
+//! What a subject must claim for a history to mean to it what it says: every claim without which
+//! something else would be asked of it, or a rule could not be judged.
+
+use crate::history::History;
+use crate::protocol::claims::Claims;
+use crate::runner::{Event, RunError, run_watched};
+use crate::sandbox::Scratch;
+use crate::subject::CoreSubject;
+use herma_model::Settings;
+use herma_model::rules::RuleRef;
+
+/// The claims that `history` needs where these rules are what it is there for, sorted.
+///
+/// # Errors
+/// A run that could not be made.
+pub fn needs(
+    history: &History,
+    rules: &[RuleRef],
+    scratch: &Scratch,
+) -> Result<Vec<String>, RunError> {
+    let everything = Claims::default();
+    let asked = asked(history, &everything, scratch)?;
+    let mut needs = Vec::new();
+    for claim in everything.names() {
+        let without = everything.without(claim);
+        let settings = changes_a_setting(&without, &history.settings);
+        let judged = rules.iter().any(|rule| without.lacking(rule).is_some());
+        if settings || judged || self::asked(history, &without, scratch)? != asked {
+            needs.push(claim.to_owned());
+        }
+    }
+    Ok(needs)
+}
+
+/// Whether these claims leave out a setting that a history chose.
+fn changes_a_setting(claims: &Claims, settings: &Settings) -> bool {
+    let fields = |settings: &Settings| serde_json::to_value(settings).unwrap_or_default();
+    let (chosen, usual) = (fields(settings), fields(&Settings::default()));
+    let left = fields(&claims.restrict_settings(settings));
+    let names = chosen.as_object().into_iter().flatten().map(|(name, _)| name);
+    names.into_iter().any(|name| chosen[name] != left[name] && chosen[name] != usual[name])
+}
+
+/// What is asked for in a run within these claims, without what differs from run to run.
+fn asked(history: &History, claims: &Claims, scratch: &Scratch) -> Result<Vec<String>, RunError> {
+    let (mut root, mut asked) = (String::new(), Vec::new());
+    run_watched(history, &CoreSubject::boxed, scratch, claims, &mut |event| match event {
+        Event::Began { root: made, .. } => root = made.to_string(),
+        Event::Edited(changes) => asked.push(format!("{changes:?}")),
+        Event::StoreEdited(edit) => asked.push(without_ids(&format!("{edit:?}"), &root)),
+        Event::Asked(one) => asked.push(without_ids(&format!("{:?}", one.request), &root)),
+    })?;
+    Ok(asked)
+}
+
+/// A text with ids told by their length alone: they depend on where the sandbox is.
+fn without_ids(text: &str, root: &str) -> String {
+    let text = text.replace(root, "");
+    let words = text.split_inclusive(|one: char| !one.is_ascii_alphanumeric());
+    let word = |word: &str| {
+        let id = word.trim_end_matches(|one: char| !one.is_ascii_alphanumeric());
+        let is_id = id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_id { format!("<{}>", id.len()) } else { word.to_owned() }
+    };
+    words.map(word).collect()
+}

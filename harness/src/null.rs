@@ -1,0 +1,153 @@
+//! Null subjects: implementations that do nothing of what they should, each in another way. What
+//! one of them passes says nothing about anybody, so no written case may be passed by any.
+
+use crate::sandbox::Sandbox;
+use crate::subject::{CoreSubject, Subject};
+use herma_model::answer::{Counts, Restored, Stats, SweepOutcome, TakeOutcome};
+use herma_model::{Answer, ByteString, Request, Settings};
+use std::fs;
+use std::path::PathBuf;
+
+/// One way to do nothing.
+pub struct Null {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// Opens it in a sandbox.
+    pub open: fn(&Sandbox, &Settings, i64) -> Box<dyn Subject>,
+}
+
+/// Every null subject.
+pub static ALL: &[Null] = &[
+    Null {
+        name: "null-agrees",
+        about: "Says of everything that it was done, and does nothing.",
+        open: |_, _, _| Box::new(Agrees { taken: 0 }),
+    },
+    Null {
+        name: "null-refuses",
+        about: "Refuses everything, with the code that would be right most often.",
+        open: |_, _, _| Box::new(Refuses),
+    },
+    Null {
+        name: "null-fails",
+        about: "Answers everything with an error that it has no word for.",
+        open: |_, _, _| Box::new(Fails),
+    },
+    Null {
+        name: "null-forgets",
+        about: "Does everything right in a store that it removes before each request.",
+        open: |sandbox, settings, seconds| {
+            let core = CoreSubject::new(sandbox, settings, seconds);
+            Box::new(Forgets { core, base: sandbox.base() })
+        },
+    },
+    Null {
+        name: "null-stands-still",
+        about: "Does nothing, and says that everything is as it was before.",
+        open: |_, _, _| Box::new(StandsStill),
+    },
+];
+
+/// The null subject of that name.
+pub fn find(name: &str) -> Option<&'static Null> {
+    ALL.iter().find(|null| null.name == name)
+}
+
+struct Agrees {
+    taken: u32,
+}
+
+impl Subject for Agrees {
+    fn ask(&mut self, request: &Request) -> Answer {
+        match request {
+            Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
+                self.taken += 1;
+                let outcome = TakeOutcome::Created { id: format!("{:040x}", self.taken) };
+                Answer::Taken { outcome, skipped: Vec::new() }
+            }
+            Request::Sweep | Request::Prune { .. } => {
+                Answer::Swept { outcome: SweepOutcome::Done, counts: Counts::default() }
+            }
+            request => as_before(request),
+        }
+    }
+}
+
+struct Refuses;
+
+impl Subject for Refuses {
+    fn ask(&mut self, request: &Request) -> Answer {
+        use herma_model::Code;
+        let code = match request {
+            Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => Code::MissingDirectory,
+            Request::Restore { target, .. } | Request::Diff { target, .. } => wrong_target(target),
+            Request::RestoreFile { target, path, .. } if !path.is_empty() => wrong_target(target),
+            Request::RestoreFile { .. } => Code::BadPath,
+            _ => Code::StoreUnusable,
+        };
+        refused(code)
+    }
+}
+
+fn wrong_target(target: &ByteString) -> herma_model::Code {
+    let number = std::str::from_utf8(target).is_ok_and(|text| text.parse::<u32>().is_ok());
+    let id = target.len() >= 4 && target.iter().all(u8::is_ascii_hexdigit);
+    if number || id { herma_model::Code::UnknownCheckpoint } else { herma_model::Code::BadTarget }
+}
+
+struct Fails;
+
+impl Subject for Fails {
+    fn ask(&mut self, _: &Request) -> Answer {
+        refused(herma_model::Code::Internal)
+    }
+}
+
+fn refused(code: herma_model::Code) -> Answer {
+    let (message, changed) = ("no".into(), herma_model::answer::Changed::None);
+    Answer::Refused { code, message, changed }
+}
+
+struct Forgets {
+    core: CoreSubject,
+    base: PathBuf,
+}
+
+impl Subject for Forgets {
+    fn ask(&mut self, request: &Request) -> Answer {
+        // Where it cannot be removed it was never made.
+        let _ = fs::remove_dir_all(&self.base);
+        self.core.ask(request)
+    }
+}
+
+struct StandsStill;
+
+impl Subject for StandsStill {
+    fn ask(&mut self, request: &Request) -> Answer {
+        as_before(request)
+    }
+}
+
+/// The answer where nothing was ever taken, and nothing is.
+fn as_before(request: &Request) -> Answer {
+    match request {
+        Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Answer::Done,
+        Request::Clear | Request::ClearLegacy => Answer::Done,
+        Request::ProjectOf { .. } => Answer::Project(None),
+        Request::EnsureCheckpoint { .. } | Request::Checkpoint { .. } => {
+            Answer::Taken { outcome: TakeOutcome::Unchanged, skipped: Vec::new() }
+        }
+        Request::List { .. } => Answer::Listed(Vec::new()),
+        Request::Diff { .. } => Answer::Diffed { entries: Vec::new(), stats: Stats::default() },
+        Request::Restore { .. } | Request::RestoreFile { .. } => {
+            Answer::Restored(Restored::default())
+        }
+        Request::Sweep | Request::Prune { .. } => {
+            Answer::Swept { outcome: SweepOutcome::Off, counts: Counts::default() }
+        }
+        Request::Status => Answer::Status { projects: Vec::new(), archives: Vec::new() },
+    }
+}
