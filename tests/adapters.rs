@@ -190,6 +190,7 @@ fn plan(seed: u64, histories: u64) -> Plan {
         histories,
         options: Options::default(),
         kept: Vec::new(),
+        cases: Vec::new(),
         jobs: 2,
         shrink_budget: BUDGET_DEFAULT,
         known: BTreeSet::new(),

@@ -55,6 +55,7 @@ fn one_seed_gives_one_set_of_histories_and_verdicts() {
             histories: 40,
             options: Options::default(),
             kept: Vec::new(),
+            cases: Vec::new(),
             jobs,
             shrink_budget: BUDGET_DEFAULT,
             known: BTreeSet::new(),

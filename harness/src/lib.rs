@@ -9,8 +9,10 @@
 #![forbid(unsafe_code)]
 
 pub mod bundled;
+pub mod canary;
 pub mod cases;
 pub mod compare;
+pub mod coverage;
 pub mod expectations;
 pub mod export;
 pub mod generate;

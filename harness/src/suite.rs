@@ -3,6 +3,8 @@
 //! Histories run on several threads, but what is drawn, run and reported depends on the seed
 //! alone.
 
+use crate::cases::Case;
+use crate::coverage::Met;
 use crate::generate::{self, Options};
 use crate::history::History;
 use crate::oracle::{Divergence, Fingerprint};
@@ -31,6 +33,8 @@ pub struct Plan {
     pub options: Options,
     /// Histories to run before any is drawn, each with a name.
     pub kept: Vec<(String, History)>,
+    /// Written cases, run after those for a subject that claims what they need.
+    pub cases: Vec<Case>,
     /// How many at the same time.
     pub jobs: usize,
     /// How many executions the search for one shortest history may take.
@@ -72,6 +76,8 @@ pub struct Findings {
     pub operations: u64,
     /// Comparisons for each rule.
     pub checks: BTreeMap<&'static str, u64>,
+    /// Which behaviours were met.
+    pub met: Met,
     /// Every way in which a rule is broken.
     pub failures: BTreeMap<Fingerprint, Failure>,
     /// Time spent running histories, without the search for short ones.
@@ -169,13 +175,13 @@ pub fn run_suite(
     let shared = Mutex::new(Shared::default());
     let next = AtomicU64::new(0);
     let stopped = AtomicBool::new(false);
-    let kept = plan.kept.len() as u64;
+    let written = plan.written();
     thread::scope(|scope| {
         for _ in 0..plan.jobs.max(1) {
             scope.spawn(|| {
                 while !stopped.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= kept + plan.histories {
+                    if number >= written + plan.histories {
                         break;
                     }
                     let (origin, history) = one(plan, number);
@@ -243,21 +249,30 @@ fn examine(
 }
 
 impl Plan {
-    /// The plan for a subject that claims this: nothing is drawn that nobody could be asked.
+    /// The plan for a subject that claims this: nothing is drawn that nobody could be asked, and
+    /// no case is run that would not mean to it what it says.
     pub fn within(&self, claims: &Claims) -> Plan {
-        Plan { options: self.options.within(claims), ..self.clone() }
+        let mut plan = Plan { options: self.options.within(claims), ..self.clone() };
+        plan.cases.retain(|case| case.suits(claims));
+        plan
+    }
+
+    /// How many histories are run before any is drawn.
+    pub fn written(&self) -> u64 {
+        (self.kept.len() + self.cases.len()) as u64
     }
 }
 
-/// The history of that number: first the kept ones, then the drawn ones.
+/// The history of that number: first the kept ones, then the cases, then the drawn ones.
 fn one(plan: &Plan, number: u64) -> (String, History) {
-    match plan.kept.get(number as usize) {
-        Some((name, history)) => (name.clone(), history.clone()),
-        None => {
-            let number = number - plan.kept.len() as u64;
-            (format!("history {number}"), generate::draw(&plan.options, plan.seed, number))
-        }
+    if let Some((name, history)) = plan.kept.get(number as usize) {
+        return (name.clone(), history.clone());
     }
+    if let Some(case) = plan.cases.get(number as usize - plan.kept.len()) {
+        return (format!("case {}", case.id), case.history());
+    }
+    let number = number - plan.written();
+    (format!("history {number}"), generate::draw(&plan.options, plan.seed, number))
 }
 
 impl Trial {
@@ -302,6 +317,7 @@ impl Shared {
         for (rule, count) in run.checks {
             *self.findings.checks.entry(rule).or_default() += count;
         }
+        self.findings.met.join(run.met);
         for divergence in run.divergences {
             self.add_failure(number, &origin, &history, divergence);
         }

@@ -134,7 +134,8 @@ pub(super) mod tests {
         };
         let lines = [
             json!({
-                "event": "started", "schema": 1, "suite": "0.1.0",
+                "event": "started", "schema": super::super::SCHEMA, "suite": "0.1.0",
+                "canary": { "rule": "list/complete", "verdict": "fail", "sign": "too many" },
                 "subject": { "name": "a & b", "version": "1.2.3", "commit": "abc" },
                 "claims": [], "seed": 7, "histories": 3, "operations": 5,
                 "replay": "herma-conform run --seed 7",

@@ -9,6 +9,7 @@ pub mod github;
 pub mod junit;
 pub mod text;
 
+use crate::coverage::Behaviour;
 use crate::hints;
 use crate::history::History;
 use crate::oracle::Fingerprint;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the lines.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One line of the stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,6 +34,8 @@ pub enum Line {
     Failure(Box<FailureFound>),
     /// What became of a rule.
     Rule(RuleJudged),
+    /// A behaviour that was met.
+    Met(MetBehaviour),
     /// The last line.
     Finished(Finished),
 }
@@ -54,6 +57,8 @@ pub struct Started {
     pub histories: u64,
     /// The most operations of one history.
     pub operations: usize,
+    /// How the canary failed, as it must.
+    pub canary: Fingerprint,
     /// The command that runs the same again.
     pub replay: String,
 }
@@ -116,6 +121,16 @@ pub struct RuleJudged {
     pub lacking: Option<String>,
 }
 
+/// A behaviour that was met.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MetBehaviour {
+    /// Which.
+    #[serde(flatten)]
+    pub behaviour: Behaviour,
+    /// How often.
+    pub times: u64,
+}
+
 /// The figures of the whole run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finished {
@@ -129,6 +144,9 @@ pub struct Finished {
     pub jobs: usize,
     /// How many rules there are of each verdict.
     pub rules: BTreeMap<Verdict, usize>,
+    /// How many behaviours were met: a class of state, an operation and an outcome each.
+    #[serde(default)]
+    pub behaviours: usize,
 }
 
 impl Finished {
@@ -169,6 +187,8 @@ pub struct Results {
     pub failures: Vec<FailureFound>,
     /// Every rule.
     pub rules: Vec<RuleJudged>,
+    /// Every behaviour that was met.
+    pub met: Vec<MetBehaviour>,
     /// The figures.
     pub finished: Finished,
 }
@@ -192,18 +212,20 @@ impl Results {
             }
             _ => return Err(ResultsError::NoStart),
         };
-        let (mut failures, mut rules, mut finished) = (Vec::new(), Vec::new(), None);
+        let (mut failures, mut rules, mut met) = (Vec::new(), Vec::new(), Vec::new());
+        let mut finished = None;
         for line in lines {
             match line {
                 Line::Started(_) => return Err(ResultsError::NoStart),
                 Line::History(_) => {}
                 Line::Failure(failure) => failures.push(*failure),
                 Line::Rule(rule) => rules.push(rule),
+                Line::Met(behaviour) => met.push(behaviour),
                 Line::Finished(end) => finished = Some(end),
             }
         }
         let finished = finished.ok_or(ResultsError::NoEnd)?;
-        Ok(Results { started, failures, rules, finished })
+        Ok(Results { started, failures, rules, met, finished })
     }
 
     /// What was found, with `replay` for the command that shows a failure again.
@@ -236,16 +258,22 @@ impl Results {
             seconds: findings.elapsed.as_secs_f64(),
             jobs: findings.jobs,
             rules: by_verdict,
+            behaviours: findings.met.0.len(),
         };
-        Results { started, failures, rules, finished }
+        let behaviours = findings.met.0.iter();
+        let met = behaviours
+            .map(|(behaviour, times)| MetBehaviour { behaviour: behaviour.clone(), times: *times })
+            .collect();
+        Results { started, failures, rules, met, finished }
     }
 
     /// The lines after those that were written while it ran.
     pub fn last_lines(&self) -> Vec<Line> {
         let failures = self.failures.iter().cloned().map(|one| Line::Failure(Box::new(one)));
         let rules = self.rules.iter().cloned().map(Line::Rule);
+        let met = self.met.iter().cloned().map(Line::Met);
         let finished = std::iter::once(Line::Finished(self.finished.clone()));
-        failures.chain(rules).chain(finished).collect()
+        failures.chain(rules).chain(met).chain(finished).collect()
     }
 
     /// The failures of one cause together: by rule, those that most histories show first.

@@ -97,7 +97,8 @@ pub fn figures(results: &Results) -> String {
         .collect();
     format!(
         "\n{} {}\nrules: {}\n{} histories, {} operations, {:.1} s, {:.0} operations per second and \
-         core ({} at a time)\nseed {}\nreplay: {}\n",
+         core ({} at a time)\n{} behaviours met (class of state, operation, outcome)\nthe canary \
+         failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,
         started.subject.version,
         verdicts.join(", "),
@@ -106,6 +107,8 @@ pub fn figures(results: &Results) -> String {
         finished.seconds,
         finished.operations_per_second_and_core(),
         finished.jobs,
+        finished.behaviours,
+        started.canary,
         started.seed,
         started.replay
     )
@@ -141,6 +144,7 @@ pub fn json(results: &Results) -> String {
         "started": results.started,
         "failures": results.failures,
         "rules": results.rules,
+        "met": results.met,
         "finished": results.finished,
     });
     serde_json::to_string_pretty(&document).expect("a JSON value always serializes") + "\n"

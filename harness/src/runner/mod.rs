@@ -3,6 +3,7 @@
 
 mod store;
 
+use crate::coverage::{self, Met};
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::total::{self, Sizes};
@@ -31,6 +32,8 @@ pub struct Run {
     pub checks: BTreeMap<&'static str, u64>,
     /// How many operations were applied.
     pub operations: usize,
+    /// Which behaviours were met.
+    pub met: Met,
     /// Every difference; the last ended the run, where model and subject no longer agreed on what
     /// there is.
     pub divergences: Vec<Divergence>,
@@ -164,6 +167,7 @@ pub fn run_watched(
         planted: base::Planted::new(),
         sizes: None,
         checks,
+        met: Met::default(),
         plain_home,
         watch,
     };
@@ -193,6 +197,7 @@ struct Runner<'a> {
     /// What stored objects take, as it was seen last; none once something else was stored.
     sizes: Option<Sizes>,
     checks: Checks,
+    met: Met,
     plain_home: bool,
     watch: &'a mut dyn FnMut(Event),
 }
@@ -269,6 +274,7 @@ impl Runner<'_> {
             return crashed.map_or(Ok(()), |why| self.crashed(step, &rules::TURN_RESET, &why));
         }
         let before = self.before(step)?;
+        let state = coverage::state(&self.world, request);
         let expected = self.world.step(request);
         // Read only where it is compared: most requests may change the store.
         let outline = must_leave_store(request, &expected)
@@ -281,6 +287,7 @@ impl Runner<'_> {
         };
         let failures = self.checks.failures().len();
         let answer = self.subject.ask(request);
+        self.met.add(state, request, &answer);
         let after = self.look()?;
         (self.watch)(Event::Asked(Box::new(Asked {
             step,
@@ -379,7 +386,7 @@ impl Runner<'_> {
         }
         let (checks, divergences) = self.checks.into_parts();
         let subject = self.subject.identity();
-        Ok(Run { checks, operations, divergences, claims: self.claims, subject })
+        Ok(Run { checks, operations, met: self.met, divergences, claims: self.claims, subject })
     }
 }
 

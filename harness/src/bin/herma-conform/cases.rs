@@ -3,7 +3,7 @@
 use crate::CaseCommand;
 use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, load, say, scratch};
 use crate::progress;
-use crate::running::NoVerdict;
+use crate::running::{self, NoVerdict};
 use herma_harness::cases::{self, Case, check};
 use herma_harness::runner::RunError;
 use herma_model::rules;
@@ -22,16 +22,12 @@ pub fn case(command: &CaseCommand) -> ExitCode {
     })
 }
 
-fn bundled() -> Result<Vec<Case>, NoVerdict> {
-    cases::bundled().map_err(|error| (error.to_string(), USAGE))
-}
-
 fn no_run(error: &RunError) -> NoVerdict {
     (format!("{error}; no verdict is given"), NO_VERDICT)
 }
 
 fn list() -> Result<ExitCode, NoVerdict> {
-    for case in bundled()? {
+    for case in running::cases()? {
         say(&format!("{:<76} tier {}  {}\n", case.id, case.tier, case.rules.join(", ")));
     }
     Ok(ExitCode::SUCCESS)
@@ -68,7 +64,7 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
 
 fn check_all(files: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
     let mut faults = Vec::new();
-    let cases = if files.is_empty() { bundled()? } else { read(files, &mut faults)? };
+    let cases = if files.is_empty() { running::cases()? } else { read(files, &mut faults)? };
     faults.extend(faults_of(&cases)?);
     if files.is_empty() {
         faults.extend(check::gaps(&cases));

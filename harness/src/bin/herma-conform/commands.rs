@@ -6,6 +6,7 @@ use crate::subjects::{Chosen, SubjectArguments, quoted};
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
 use herma_harness::oracle::Divergence;
+use herma_harness::protocol::claims::Claims;
 use herma_harness::report;
 use herma_harness::results::{github, text};
 use herma_harness::sandbox::{Sandbox, Scratch};
@@ -27,6 +28,12 @@ pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;
 /// The suite does not find what it must.
 pub const SELF_CHECK: u8 = 6;
+
+/// As many histories put every rule to the test in any run.
+const HISTORIES_OF_CORE: u64 = 600;
+
+/// As many behaviours are met by as many histories, whatever the seed; it is only ever raised.
+const BEHAVIOURS_FLOOR: usize = 370;
 
 /// Where failing histories and results are kept unless another folder is named.
 const KEEP_DEFAULT: &str = "herma-failures";
@@ -87,8 +94,9 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let plan = Plan {
         seed: arguments.seed.unwrap_or_else(fresh_seed),
         histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
-        options,
         kept: kept_histories(&keep)?,
+        cases: if options.workspace.is_none() { running::cases()? } else { Vec::new() },
+        options,
         jobs: arguments.jobs.unwrap_or_else(cores),
         shrink_budget: chosen.shrink_budget(),
         known: BTreeSet::new(),
@@ -109,6 +117,13 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.any(Verdict::Broken) {
         return Ok(ExitCode::from(BROKEN));
     }
+    let met = findings.met.0.len();
+    if is_a_full_run(&plan, &findings) && met < BEHAVIOURS_FLOOR {
+        let message = format!(
+            "too little ran: {met} behaviours were met, and a full run meets {BEHAVIOURS_FLOOR}"
+        );
+        return Err((message, TOO_LITTLE));
+    }
     if !enough_ran(&findings, plan.options.workspace.is_some()) {
         let message = "too little ran: some modelled rules were not put to the test";
         return Err((message.into(), TOO_LITTLE));
@@ -116,11 +131,20 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether as much was run, of as much, as the floor of behaviours is for.
+fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
+    let usual = Options::default();
+    plan.options.workspace.is_none()
+        && plan.histories >= HISTORIES_OF_CORE
+        && plan.options.operations_max >= usual.operations_max
+        && findings.claims == Claims::default()
+}
+
 /// How many histories are enough for a verdict on every rule.
 fn histories(chosen: &Chosen, options: &Options) -> u64 {
     match chosen {
         _ if options.workspace.is_some() => 6,
-        Chosen::Core => 600,
+        Chosen::Core => HISTORIES_OF_CORE,
         // Each operation of a real package costs processes of its own.
         Chosen::Adapter { .. } => 60,
     }

@@ -94,6 +94,7 @@ fn run(
         options: Options { operations_max: expectations.operations, ..Options::default() },
         // A gate is the same for everybody: what one machine kept is not part of it.
         kept: Vec::new(),
+        cases: running::cases()?,
         jobs: arguments.jobs.unwrap_or_else(cores),
         shrink_budget: chosen.shrink_budget(),
         known,

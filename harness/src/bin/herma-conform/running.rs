@@ -1,8 +1,10 @@
 //! Running a plan on a subject, with its results written as they come.
 
-use crate::commands::{NO_VERDICT, USAGE, scratch};
+use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, scratch};
 use crate::progress;
 use crate::subjects::Chosen;
+use herma_harness::canary::canary;
+use herma_harness::cases::{self, Case};
 use herma_harness::history::{self, History};
 use herma_harness::oracle::Fingerprint;
 use herma_harness::results::{Line, Results, SCHEMA, Started};
@@ -44,6 +46,11 @@ pub fn run(
         |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
     let scratch = scratch(place.scratch.clone());
     let (subject, claims) = introduce(&open, &scratch).map_err(|error| no_verdict(&error))?;
+    let canary = canary(&open, &scratch).map_err(|error| no_verdict(&error))?;
+    let Some(canary) = canary else {
+        let message = "the canary was not seen to fail, so nothing would be; no verdict is given";
+        return Err((message.into(), SELF_CHECK));
+    };
     let plan = &plan.within(&claims);
     let started = Started {
         schema: SCHEMA,
@@ -53,11 +60,12 @@ pub fn run(
         seed: plan.seed,
         histories: plan.histories,
         operations: plan.options.operations_max,
+        canary: canary.fingerprint(),
         replay,
     };
     let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
     let stream = Stream::begin(&place.results, &started).map_err(written)?;
-    let bar = progress::bar(plan.histories + plan.kept.len() as u64, "histories");
+    let bar = progress::bar(plan.histories + plan.written(), "histories");
     let ended = |one: &Ended| {
         stream.write(&Line::History(one.clone()));
         bar.inc(1);
@@ -89,6 +97,14 @@ fn file_name(fingerprint: &Fingerprint) -> String {
         .filter(|word| !word.is_empty())
         .collect();
     format!("{}.yaml", words.join("-"))
+}
+
+/// Every written case.
+///
+/// # Errors
+/// One of them is no case.
+pub fn cases() -> Result<Vec<Case>, NoVerdict> {
+    cases::bundled().map_err(|error| (error.to_string(), USAGE))
 }
 
 /// The failing histories of earlier runs, by name.

@@ -1,0 +1,66 @@
+//! The canary: one history that must always fail, run before anything else on whoever is judged.
+//!
+//! The subject answers for itself, but for a checkpoint that nobody took at the end of each list.
+//! Where that is not noticed, failing does not work, and no verdict of that run means anything.
+
+use crate::history::{History, Operation};
+use crate::oracle::Divergence;
+use crate::protocol::claims::Claims;
+use crate::protocol::fault::Fault;
+use crate::runner::{RunError, run};
+use crate::sandbox::{Sandbox, Scratch};
+use crate::subject::{Identity, NewSubject, Subject};
+use herma_model::answer::Listed;
+use herma_model::{Answer, ByteString, Edit, Request, Settings};
+
+/// Runs the canary on a subject and answers how it failed; none where it did not.
+///
+/// # Errors
+/// A run that could not be made.
+pub fn canary(
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Option<Divergence>, RunError> {
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+        Box::new(SeesOneMore(new_subject(sandbox, settings, seconds)))
+    };
+    Ok(run(&history(), &open, scratch)?.divergences.into_iter().next())
+}
+
+fn history() -> History {
+    let dir = || ByteString::from("work/alpha");
+    let (path, content) = ("work/alpha/a".into(), "1".into());
+    let operations = vec![
+        Operation::Edit(Edit::Write { path, content, executable: false }),
+        Operation::Checkpoint { dir: dir(), reason: "canary".into() },
+        Operation::List { dir: dir() },
+    ];
+    History { operations, ..History::default() }
+}
+
+struct SeesOneMore(Box<dyn Subject>);
+
+impl Subject for SeesOneMore {
+    fn ask(&mut self, request: &Request) -> Answer {
+        match self.0.ask(request) {
+            Answer::Listed(mut listed) => {
+                let (number, id) = (listed.len() + 1, "0123456789".repeat(4));
+                listed.push(Listed { number, id, time: 0, reason: "canary".into(), stats: None });
+                Answer::Listed(listed)
+            }
+            answer => answer,
+        }
+    }
+
+    fn identity(&self) -> Identity {
+        self.0.identity()
+    }
+
+    fn claims(&self) -> Claims {
+        self.0.claims()
+    }
+
+    fn fault(&self) -> Option<&Fault> {
+        self.0.fault()
+    }
+}

@@ -1,0 +1,139 @@
+//! What a run has met: in which class of state each operation was asked, and what came of it.
+//!
+//! A rule that holds says nothing of situations that never came up. The classes are coarse on
+//! purpose: few enough to be met again and again, and each a situation of its own.
+
+use crate::oracle::word;
+use herma_model::{Answer, Node, Request, World};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One behaviour: a class of state, an operation and an outcome.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Behaviour {
+    /// The class of the state in which it was asked.
+    pub state: String,
+    /// What was asked.
+    pub operation: String,
+    /// What came of it.
+    pub outcome: String,
+}
+
+/// How often each behaviour was met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met(pub BTreeMap<Behaviour, u64>);
+
+impl Met {
+    /// Counts one.
+    pub fn add(&mut self, state: String, request: &Request, answer: &Answer) {
+        let (operation, outcome) = (operation(request).to_owned(), outcome(answer));
+        *self.0.entry(Behaviour { state, operation, outcome }).or_default() += 1;
+    }
+
+    /// Counts what another run met; answers whether any of it is new.
+    pub fn join(&mut self, other: Met) -> bool {
+        let before = self.0.len();
+        for (behaviour, times) in other.0 {
+            *self.0.entry(behaviour).or_default() += times;
+        }
+        self.0.len() > before
+    }
+}
+
+/// The class of the state that a request is asked in.
+pub fn state(world: &World, request: &Request) -> String {
+    if let Request::ProjectOf { .. } = request {
+        return "anywhere".into();
+    }
+    let Some(dir) = request.dir() else { return state_of_store(world) };
+    let Some(project) = world.canonical(dir) else { return "out of sight".into() };
+    if !world.may_be_project(&project) {
+        return "at home or the base".into();
+    }
+    let stands = match world.files.get(&project) {
+        Some(Node::Directory) => "there",
+        Some(_) => "not a directory",
+        None => "gone",
+    };
+    let taken = world.history(&project).len();
+    let history = match taken {
+        0 => "no checkpoint",
+        1 => "one checkpoint",
+        _ if taken > world.settings.max_snapshots => "some dropped",
+        _ if taken == world.settings.max_snapshots => "as many as may stay",
+        _ => "several checkpoints",
+    };
+    let damaged = if world.damaged().contains(&project) { ", damaged" } else { "" };
+    format!("{stands}, {history}{damaged}")
+}
+
+fn state_of_store(world: &World) -> String {
+    let projects = match world.histories().count() {
+        0 => "no project",
+        1 => "one project",
+        _ => "several projects",
+    };
+    let gone = |path| !matches!(world.files.get(path), Some(Node::Directory));
+    let mut state = projects.to_owned();
+    for (holds, what) in [
+        (world.histories().any(|(path, _)| gone(path)), ", one gone"),
+        (!world.repositories().is_empty(), ", old repositories"),
+        (!world.archives().is_empty(), ", archives"),
+        (!world.damaged().is_empty(), ", damage"),
+    ] {
+        if holds {
+            state.push_str(what);
+        }
+    }
+    state
+}
+
+fn operation(request: &Request) -> &'static str {
+    match request {
+        Request::NewTurn => "new_turn",
+        Request::Reopen => "reopen",
+        Request::SetClock { .. } => "test.clock",
+        Request::ProjectOf { .. } => "project_of",
+        Request::EnsureCheckpoint { .. } => "ensure_checkpoint",
+        Request::Checkpoint { .. } => "checkpoint",
+        Request::List { .. } => "list",
+        Request::Diff { .. } => "diff",
+        Request::Restore { exact: true, .. } => "restore, exact",
+        Request::Restore { .. } => "restore",
+        Request::RestoreFile { .. } => "restore_file",
+        Request::Sweep => "sweep",
+        Request::Prune { .. } => "prune",
+        Request::Status => "status",
+        Request::ClearLegacy => "clear_legacy",
+        Request::Clear => "clear",
+    }
+}
+
+/// What an answer says, without how much of it there is.
+fn outcome(answer: &Answer) -> String {
+    let parts: Vec<(bool, &str)> = match answer {
+        Answer::Taken { skipped, .. } => vec![(!skipped.is_empty(), "some left out")],
+        Answer::Listed(listed) => vec![(listed.is_empty(), "nothing")],
+        Answer::Diffed { entries, .. } => vec![(entries.is_empty(), "nothing")],
+        Answer::Restored(restored) => vec![
+            (restored.restored.is_empty(), "nothing written"),
+            (!restored.removed.is_empty(), "some removed"),
+            (!restored.left.is_empty(), "some left"),
+            (!restored.kept.is_empty(), "some kept"),
+            (restored.safety.is_some(), "undoable"),
+            (restored.forced_past, "forced"),
+        ],
+        Answer::Swept { counts, .. } => vec![
+            (counts.orphans > 0, "orphans"),
+            (counts.stale > 0, "stale"),
+            (counts.errors > 0, "errors"),
+        ],
+        _ => Vec::new(),
+    };
+    let mut outcome = word(answer);
+    for (_, part) in parts.iter().filter(|(holds, _)| *holds) {
+        outcome.push_str(", ");
+        outcome.push_str(part);
+    }
+    outcome
+}
