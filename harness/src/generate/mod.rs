@@ -6,9 +6,11 @@
 //! rare ones have room.
 
 mod content;
+pub mod exhaustive;
 mod idiom;
 mod names;
 mod operation;
+pub mod source;
 mod upkeep;
 
 use crate::history::{History, Operation};
@@ -31,11 +33,13 @@ pub struct Options {
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
     /// Whether anything is asked about the store as a whole, or done to it.
     pub upkeep: bool,
+    /// Whether each history leaves out some kinds of operation, so that others have room.
+    pub swarm: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations_max: 60, workspace: None, upkeep: true }
+        Options { operations_max: 60, workspace: None, upkeep: true, swarm: true }
     }
 }
 
@@ -56,8 +60,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
-    let upkeep = options.upkeep;
-    let drawn = (settings(real), any::<u32>()).boxed();
+    let (upkeep, all_kinds) = (options.upkeep, !options.swarm);
+    let swarm = any::<u32>().prop_map(move |swarm| if all_kinds { u32::MAX } else { swarm });
+    let drawn = (settings(real), swarm).boxed();
     let drawn = if upkeep { upkeep::with_bounds(drawn, real) } else { drawn };
     drawn.prop_flat_map(move |(settings, swarm)| {
         let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());

@@ -2,7 +2,9 @@
 //! that is shrunk.
 
 use super::PlantedBug;
-use crate::generate::{self, Options};
+use crate::generate::Options;
+use crate::generate::source::{Drawn, Source};
+use crate::history::History;
 use crate::oracle::Divergence;
 use crate::runner::RunError;
 use crate::sandbox::{Sandbox, Scratch};
@@ -28,6 +30,43 @@ pub struct Score {
     pub shrinking: Duration,
 }
 
+/// A history that shows a bug.
+pub struct Found {
+    /// The history.
+    pub history: History,
+    /// How it fails first.
+    pub divergence: Divergence,
+    /// How many histories were run.
+    pub histories: u64,
+    /// How many operations those applied.
+    pub operations: usize,
+}
+
+/// Runs the histories of a source on a planted bug until one fails, at most so many.
+///
+/// # Errors
+/// A run that could not be made.
+pub fn find(
+    bug: &PlantedBug,
+    source: &mut dyn Source,
+    histories_max: u64,
+    scratch: &Scratch,
+) -> Result<Option<Found>, RunError> {
+    let open =
+        |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
+    let mut operations = 0;
+    for histories in 1..=histories_max {
+        let Some(history) = source.next() else { break };
+        let run = trial(&history, &open, scratch)?.run;
+        operations += run.operations;
+        if let Some(divergence) = run.divergences.into_iter().next() {
+            return Ok(Some(Found { history, divergence, histories, operations }));
+        }
+        source.learn(&history, run.met);
+    }
+    Ok(None)
+}
+
 /// Runs the histories of `seed` on a planted bug until one fails, and shrinks that.
 ///
 /// # Errors
@@ -36,21 +75,19 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let open =
         |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
     let started = Instant::now();
-    for number in 0..HISTORIES_MAX {
-        let history = generate::draw(&Options::default(), seed, number);
-        let outcome = trial(&history, &open, scratch)?;
-        if let Some(divergence) = outcome.run.divergences.into_iter().next() {
-            let finding = started.elapsed();
-            let budget = shrink::BUDGET_DEFAULT;
-            let shrunk = shrink::shrink(&history, &divergence, &open, scratch, budget);
-            let operations = history.operations.len();
-            let shrinking = started.elapsed() - finding;
-            let found = Some((divergence, shrunk));
-            return Ok(Score { found, histories: number + 1, operations, finding, shrinking });
-        }
-    }
-    let (finding, shrinking) = (started.elapsed(), Duration::ZERO);
-    Ok(Score { found: None, histories: HISTORIES_MAX, operations: 0, finding, shrinking })
+    let mut source = Drawn::new(Options::default(), seed);
+    let found = find(bug, &mut source, HISTORIES_MAX, scratch)?;
+    let finding = started.elapsed();
+    let (histories, operations) = found
+        .as_ref()
+        .map_or((HISTORIES_MAX, 0), |found| (found.histories, found.history.operations.len()));
+    let found = found.map(|Found { history, divergence, .. }| {
+        let budget = shrink::BUDGET_DEFAULT;
+        let shrunk = shrink::shrink(&history, &divergence, &open, scratch, budget);
+        (divergence, shrunk)
+    });
+    let shrinking = started.elapsed() - finding;
+    Ok(Score { found, histories, operations, finding, shrinking })
 }
 
 impl Score {

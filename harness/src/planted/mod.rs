@@ -14,6 +14,7 @@ mod layout;
 mod limits;
 mod listing;
 mod maintenance;
+pub mod page;
 mod restore;
 mod scope;
 mod turn;

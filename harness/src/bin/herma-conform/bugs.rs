@@ -3,9 +3,9 @@
 use crate::BugsArguments;
 use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, say, scratch};
 use crate::progress;
-use crate::running::NoVerdict;
+use crate::running::{self, NoVerdict};
 use herma_harness::planted::hunt::{self, Score};
-use herma_harness::planted::{self, PlantedBug};
+use herma_harness::planted::{self, PlantedBug, page};
 use herma_harness::report;
 use herma_harness::runner::RunError;
 use std::process::ExitCode;
@@ -27,23 +27,29 @@ fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     let started = Instant::now();
     let scores = hunt_all(&bugs, arguments)
         .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
+    let found: Vec<_> = bugs.into_iter().zip(scores).collect();
+    if let Some(file) = &arguments.page {
+        std::fs::write(file, page::page(&found, &running::cases()?))
+            .map_err(|error| (format!("cannot write {file:?}: {error}"), NO_VERDICT))?;
+    }
     let mut wrong = Vec::new();
     say(&Score::header());
-    for (bug, score) in bugs.iter().zip(&scores) {
+    for (bug, score) in &found {
         say(&score.line(bug));
         wrong.extend(score.wrong(bug));
         let shown = arguments.show || score.wrong(bug).is_some();
-        if let Some((divergence, shrunk)) = score.found.as_ref().filter(|_| shown) {
-            say(&report::counterexample(&shrunk.history, divergence));
+        if let Some((_, shrunk)) = score.found.as_ref().filter(|_| shown) {
+            say(&report::counterexample(&shrunk.history, &shrunk.divergence));
         }
     }
-    let median = median(scores.iter().filter_map(|score| Some(score.found.as_ref()?.1.executions)));
-    let right = bugs.len() - wrong.len();
+    let median =
+        median(found.iter().filter_map(|(_, score)| Some(score.found.as_ref()?.1.executions)));
+    let right = found.len() - wrong.len();
     say(&format!(
         "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; in the \
          middle {median} executions to shrink; {:.0} s\n",
         arguments.seed,
-        bugs.len(),
+        found.len(),
         started.elapsed().as_secs_f64()
     ));
     if arguments.names.is_empty() && median > MEDIAN_EXECUTIONS_MAX {

@@ -281,6 +281,9 @@ pub struct BugsArguments {
     /// How many bugs are looked for at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
+    /// Write the kill matrix there, as Markdown
+    #[arg(long, value_name = "FILE", conflicts_with = "names")]
+    page: Option<PathBuf>,
 }
 
 /// What `compare` can be told.
