@@ -4,7 +4,7 @@
 //! which of them a checkpoint needs follows from the model's trees. So the size of every set of
 //! checkpoints is known that a correct subject could have left.
 
-use super::git::Git;
+use super::plain_git::Git;
 use super::{Checks, Judge, Told, git_objects};
 use crate::history::concrete::hash;
 use crate::sandbox::Sandbox;

@@ -1,7 +1,7 @@
 //! What came of a request about the store as a whole: what was said of it against what the model
 //! allows, and against what plain git and the disk show.
 
-use super::git::Git;
+use super::plain_git::Git;
 use super::total::{self, Sizes};
 use super::{Checks, Judge, Told, base};
 use crate::history::concrete::hash;
