@@ -12,11 +12,13 @@
 //! ```
 
 pub mod edits;
+pub mod first_layout;
 pub mod hostility;
 pub mod manifest;
 pub mod store_edits;
 
 use crate::history::History;
+use first_layout::FirstLayout;
 use herma_model::ByteString;
 use herma_model::world::Layout;
 use std::fs;
@@ -25,12 +27,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// Where sandboxes are made.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     root: PathBuf,
+    first_layout: Arc<FirstLayout>,
 }
 
 impl Scratch {
@@ -40,12 +44,12 @@ impl Scratch {
         let memory = Path::new("/dev/shm");
         let probe = tempfile::Builder::new().prefix("herma-probe-").tempdir_in(memory);
         let root = if probe.is_ok() { memory.to_owned() } else { std::env::temp_dir() };
-        Scratch { root }
+        Self::at(root)
     }
 
     /// Sandboxes are made below `root`.
     pub fn at(root: PathBuf) -> Self {
-        Scratch { root }
+        Scratch { root, first_layout: Arc::default() }
     }
 
     /// A directory that is removed when it is dropped.
@@ -56,11 +60,13 @@ impl Scratch {
 
 /// Plain git with an empty environment, so that no configuration has a say.
 pub fn git_alone() -> Command {
-    let mut git = Command::new("git");
-    git.env_clear();
-    if let Some(path) = std::env::var_os("PATH") {
-        git.env("PATH", path);
-    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // A program that is looked for in a path of its own cannot be started without a copy of the
+    // whole process first, which takes longer than what git is asked.
+    let found = std::env::split_paths(&path).map(|folder| folder.join("git"));
+    let program = found.into_iter().find(|program| program.is_absolute() && program.is_file());
+    let mut git = Command::new(program.unwrap_or_else(|| "git".into()));
+    git.env_clear().env("PATH", path);
     git.env("HOME", "/nowhere").env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
     git.env("GIT_CONFIG_GLOBAL", "/dev/null");
     git
@@ -71,6 +77,7 @@ pub struct Sandbox {
     /// None where the sandbox is somebody else's.
     _directory: Option<TempDir>,
     root: PathBuf,
+    first_layout: Arc<FirstLayout>,
 }
 
 impl Sandbox {
@@ -79,7 +86,8 @@ impl Sandbox {
         let directory = scratch.temporary()?;
         // Links on the way to the scratch place would give every project a second name.
         let root = directory.path().canonicalize()?;
-        let sandbox = Sandbox { _directory: Some(directory), root };
+        let first_layout = Arc::clone(&scratch.first_layout);
+        let sandbox = Sandbox { _directory: Some(directory), root, first_layout };
         if !history.plain_home {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
@@ -91,12 +99,17 @@ impl Sandbox {
 
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
-        Sandbox { _directory: None, root }
+        Sandbox { _directory: None, root, first_layout: Arc::default() }
     }
 
     /// The sandbox as an absolute canonical path.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The repository that those of the first layout are copies of.
+    pub fn first_layout(&self) -> &FirstLayout {
+        &self.first_layout
     }
 
     /// A project marker in a directory above the sandbox, where every history would find it.

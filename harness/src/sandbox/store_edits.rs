@@ -1,7 +1,8 @@
 //! What the runner itself does to a checkpoint base: repositories and archives of the first layout,
 //! made as that made them, what else may stand there, and damage.
 
-use super::{Sandbox, git_alone};
+use super::Sandbox;
+use super::first_layout::FirstLayout;
 use crate::history::concrete::hash;
 use herma_model::store_edit::Damage;
 use herma_model::{StoreEdit, World};
@@ -23,7 +24,11 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
             if path.exists() || world.repositories().contains_key(name) {
                 return Ok(false);
             }
-            make_repository(&path, Path::new(OsStr::from_bytes(&world.absolute(project))))?;
+            make_repository(
+                sandbox.first_layout(),
+                &path,
+                Path::new(OsStr::from_bytes(&world.absolute(project))),
+            )?;
             set_times(&path, *changed)?;
         }
         StoreEdit::Archive { name, made } => {
@@ -68,26 +73,9 @@ fn harm(path: &Path, damage: Damage) -> io::Result<bool> {
     Ok(true)
 }
 
-/// As the first layout made them: git's own repository elsewhere than its working tree, with the
-/// path of that beside it.
-fn make_repository(path: &Path, workdir: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)?;
-    // The directory itself may be gone by now; what was captured of it does not matter here.
-    let tree = tempfile::tempdir()?;
-    fs::write(tree.path().join("a.txt"), "of the first layout\n")?;
-    let author = ["-c", "user.name=Hermes Checkpoint", "-c", "user.email=hermes@local"];
-    for arguments in [
-        &["init", "--quiet"][..],
-        &["add", "--all"],
-        &[&author[..], &["commit", "--quiet", "--message=first layout"]].concat(),
-    ] {
-        let mut git = git_alone();
-        git.env("GIT_DIR", path).env("GIT_WORK_TREE", tree.path()).args(arguments);
-        let output = git.current_dir(tree.path()).output()?;
-        if !output.status.success() {
-            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
-        }
-    }
+/// As the first layout made them, with the path of the working tree beside git's own files.
+fn make_repository(first_layout: &FirstLayout, path: &Path, workdir: &Path) -> io::Result<()> {
+    super::edits::copy(&first_layout.repository()?, path)?;
     let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
     fs::write(path.join("HERMES_WORKDIR"), line)
 }
