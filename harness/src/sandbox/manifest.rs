@@ -2,16 +2,24 @@
 //!
 //! Nothing of a subject's code is used, so that what this sees is evidence.
 
-use herma_model::bytes::join;
+use herma_model::bytes::{file_name, join};
 use herma_model::files::Content;
 use herma_model::{ByteString, Files, Node};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::ffi::CStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// How a folder is opened.
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What a disk held at one moment.
 #[derive(Clone, Debug, Default)]
@@ -24,31 +32,41 @@ pub struct Manifest {
 
 /// Reads everything below `root` but what is the subject's own: what is at or below `base`, and the
 /// repositories below `root` where it keeps its store in them.
+///
+/// Every file is read whole each time, since neither its time nor its size says that its bytes are
+/// the same. That is most of what a history costs, so each is opened from the folder it is in.
 pub fn read(root: &Path, base: &Path, store_in_repositories: bool) -> io::Result<Manifest> {
     let mut manifest = Manifest::default();
     let mut nodes: Vec<(ByteString, Node)> = Vec::new();
+    let base = base.strip_prefix(root).unwrap_or(base).as_os_str().as_bytes();
+    let top = rustix::fs::open(root, FOLDER, Mode::empty())?;
     let mut pending = vec![Vec::new()];
     while let Some(directory) = pending.pop() {
-        let full = on_disk(root, &directory);
-        let repository = store_in_repositories && full.file_name() == Some(".git".as_ref());
-        if full == base || repository {
+        let repository = store_in_repositories && file_name(&directory) == b".git";
+        if directory == base || repository {
             continue;
         }
+        let name = if directory.is_empty() { &b"."[..] } else { &directory };
+        let folder = rustix::fs::openat(&top, name, FOLDER, Mode::empty())?;
         if !directory.is_empty() {
             nodes.push((ByteString::from(&directory[..]), Node::Directory));
         }
-        for entry in fs::read_dir(&full)? {
+        for entry in Dir::read_from(&folder)? {
             let entry = entry?;
-            let path = join(&directory, entry.file_name().as_bytes());
-            if entry.file_type()?.is_dir() {
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let path = join(&directory, name.to_bytes());
+            let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            if kind == FileType::Directory {
                 pending.push(path);
                 continue;
             }
-            let full = entry.path();
-            let metadata = fs::symlink_metadata(&full)?;
             let path = ByteString(path);
-            nodes.push((path.clone(), node(&full, &metadata)?));
-            manifest.modified.insert(path, (metadata.mtime(), metadata.mtime_nsec()));
+            nodes.push((path.clone(), node(&folder, name, &stat)?));
+            manifest.modified.insert(path, (stat.st_mtime as i64, stat.st_mtime_nsec as i64));
         }
     }
     manifest.files = nodes.into_iter().collect();
@@ -63,34 +81,39 @@ pub fn on_disk(root: &Path, path: &[u8]) -> std::path::PathBuf {
     root.join(std::ffi::OsStr::from_bytes(path))
 }
 
-fn node(path: &Path, metadata: &fs::Metadata) -> io::Result<Node> {
-    let kind = metadata.file_type();
-    if kind.is_symlink() {
-        let target = fs::read_link(path)?.into_os_string().into_vec();
-        return Ok(Node::Link { target: Content::from(target) });
+fn node(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Node> {
+    let mode = stat.st_mode;
+    match FileType::from_raw_mode(mode) {
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new())?.into_bytes();
+            Ok(Node::Link { target: Content::from(target) })
+        }
+        FileType::RegularFile => Ok(Node::File {
+            content: Content::from(content(folder, name, stat)?),
+            executable: mode & 0o100 != 0,
+            readable: mode & 0o400 != 0,
+        }),
+        _ => Ok(Node::Special),
     }
-    if !kind.is_file() {
-        return Ok(Node::Special);
-    }
-    let mode = metadata.mode();
-    Ok(Node::File {
-        content: Content::from(content(path, mode)?),
-        executable: mode & 0o100 != 0,
-        readable: mode & 0o400 != 0,
-    })
 }
 
 /// A file that a history made unreadable is made readable for as long as it is looked at.
-fn content(path: &Path, mode: u32) -> io::Result<Vec<u8>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && mode & 0o400 == 0 => {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o400))?;
-            let content = fs::read(path);
-            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o7777))?;
-            content
+fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let open = || rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let file = match open() {
+        Err(Errno::ACCESS) if !mode.contains(Mode::RUSR) => {
+            rustix::fs::chmodat(folder, name, mode | Mode::RUSR, AtFlags::empty())?;
+            let file = open();
+            rustix::fs::chmodat(folder, name, mode, AtFlags::empty())?;
+            file
         }
-        content => content,
-    }
+        file => file,
+    };
+    let mut content = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or_default() + 1);
+    // As any reader: a file would ask for its size and its place again first.
+    File::from(file?).take(u64::MAX).read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// Every path below a root with its size, or a hash of its bytes where it is small and says what
