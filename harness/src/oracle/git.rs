@@ -38,7 +38,7 @@ pub fn judge(
     if world.histories().next().is_none() && !store.exists() {
         return Ok(());
     }
-    let git = Git { store: store.clone() };
+    let git = Git::on(store.clone());
     let listed = git.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
     checks.check(JUDGE, &rules::LAYOUT_STORE, listed.status.success(), || {
         let complaint = String::from_utf8_lossy(&listed.stderr).into_owned();
@@ -66,7 +66,7 @@ pub fn judge(
         judge_history(project, listed, &told, thorough, checks)?;
     }
     checks.new_part();
-    let fsck = git.run(&["fsck", "--full", "--no-dangling", "--no-progress"])?;
+    let fsck = git.check(&["--full", "--no-dangling"])?;
     checks.check(JUDGE, &rules::LAYOUT_FSCK, fsck.status.success(), || {
         let complaint = String::from_utf8_lossy(&fsck.stderr).into_owned();
         Told::new("git fsck complains", "git fsck finds nothing", complaint)
@@ -165,7 +165,7 @@ pub fn wrong_capture(world: &World, sandbox: &Sandbox) -> io::Result<Option<Dive
     if !sandbox.has_store() {
         return Ok(None);
     }
-    let git = Git { store: sandbox.store() };
+    let git = Git::on(sandbox.store());
     let commits = git.commits()?;
     let mut checks = Checks::default();
     for (project, _) in world.histories() {

@@ -19,7 +19,8 @@ impl fmt::Display for ObjectId {
     }
 }
 
-fn object_id(kind: &str, bytes: &[u8]) -> ObjectId {
+/// The id of an object of that kind with these bytes.
+pub fn object_id(kind: &str, bytes: &[u8]) -> ObjectId {
     let mut hash = Sha1::new();
     hash.update(format!("{kind} {}\0", bytes.len()));
     hash.update(bytes);

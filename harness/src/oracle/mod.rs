@@ -10,6 +10,7 @@ pub mod disk;
 mod divergence;
 pub mod git;
 pub mod git_objects;
+mod loose;
 pub mod plain_git;
 pub mod total;
 pub mod upkeep;

@@ -4,6 +4,8 @@
 //! Git runs with an empty environment, so that neither the user's nor the sandbox's configuration
 //! has a say in what it sees.
 
+use super::loose;
+use super::total::Sizes;
 use crate::sandbox::git_alone;
 use herma_model::ByteString;
 use std::collections::BTreeMap;
@@ -29,13 +31,43 @@ pub struct Commit {
     pub signed: bool,
 }
 
+/// What a store holds at one moment.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// The checkpoints that are seen of each project, by its hash, newest first.
+    pub visible: BTreeMap<String, Vec<String>>,
+    /// The bytes that each stored object takes on the disk.
+    pub sizes: Sizes,
+}
+
 /// Plain git on one store.
 pub struct Git {
-    /// Where it is.
-    pub store: PathBuf,
+    store: PathBuf,
+    /// What decides how git reads the store, as it was when git last understood it.
+    understood: Option<Vec<Vec<u8>>>,
 }
 
 impl Git {
+    /// Git on the store at that path.
+    pub fn on(store: PathBuf) -> Self {
+        Git { store, understood: None }
+    }
+
+    /// What the store holds now. Git itself is only asked where that does not follow from plain
+    /// files, or where they may no longer be a repository to it.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn held(&mut self) -> io::Result<Held> {
+        let deciding = loose::deciding(&self.store);
+        if deciding.is_none() || deciding != self.understood {
+            let understands = self.run(&["for-each-ref"])?.status.success();
+            self.understood = deciding.filter(|_| understands);
+        }
+        let plain = self.understood.as_ref().and_then(|_| loose::read(&self.store));
+        plain.map_or_else(|| Ok(Held { visible: self.visible()?, sizes: self.sizes()? }), Ok)
+    }
+
     /// What git says to these arguments.
     ///
     /// # Errors
@@ -90,25 +122,35 @@ impl Git {
         self.store.join("objects").join(folder).join(name)
     }
 
-    /// Every stored object that nothing needs.
+    /// What git says to a check of the whole store.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn unreachable(&self) -> io::Result<Vec<String>> {
-        if self.text(&["for-each-ref"])?.is_empty() {
+    pub fn check(&self, options: &[&str]) -> io::Result<Output> {
+        let speeds = ["info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"];
+        // Git starts two more processes to verify these, also where there are none.
+        let has_any = speeds.iter().any(|name| self.store.join("objects").join(name).exists());
+        let without = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
+        let settings = if has_any { &[][..] } else { &without };
+        self.run(&[settings, &["fsck", "--no-progress"], options].concat())
+    }
+
+    /// Every stored object that nothing needs, in a store that was seen to hold this.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn unreachable(&self, held: &Held) -> io::Result<Vec<String>> {
+        if held.visible.is_empty() && self.text(&["for-each-ref"])?.is_empty() {
             // Without any ref git does not say what it cannot reach.
-            return Ok(self.sizes()?.into_keys().collect());
+            return Ok(held.sizes.keys().cloned().collect());
         }
-        let found = self.text(&["fsck", "--unreachable", "--no-reflogs", "--no-progress"])?;
+        let output = self.check(&["--unreachable", "--no-reflogs"])?;
+        let found = String::from_utf8_lossy(&output.stdout);
         let unreachable = found.lines().filter(|line| line.starts_with("unreachable "));
         Ok(unreachable.map(str::to_owned).collect())
     }
 
-    /// The bytes that each stored object takes on the disk.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
-    pub fn sizes(&self) -> io::Result<BTreeMap<String, u64>> {
+    pub(super) fn sizes(&self) -> io::Result<Sizes> {
         let format = "--batch-check=%(objectname) %(objectsize:disk)";
         let lines = self.text(&["cat-file", "--batch-all-objects", "--unordered", format])?;
         let size = |line: &str| {

@@ -4,15 +4,13 @@
 //! which of them a checkpoint needs follows from the model's trees. So the size of every set of
 //! checkpoints is known that a correct subject could have left.
 
-use super::plain_git::Git;
+use super::plain_git::Held;
 use super::{Checks, Judge, Told, git_objects};
 use crate::history::concrete::hash;
-use crate::sandbox::Sandbox;
 use herma_model::rules;
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, World};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 const JUDGE: Judge = Judge::Git;
 
@@ -21,15 +19,6 @@ pub type Sizes = BTreeMap<String, u64>;
 
 /// The objects that a checkpoint needs.
 type Objects = BTreeSet<String>;
-
-/// What the store holds now, for a later look.
-///
-/// # Errors
-/// Git is not there.
-pub fn sizes(sandbox: &Sandbox) -> io::Result<Sizes> {
-    let git = Git { store: sandbox.store() };
-    if sandbox.has_store() { git.sizes() } else { Ok(Sizes::new()) }
-}
 
 /// One project as it was to be and as it is.
 struct Kept<'a> {
@@ -50,22 +39,10 @@ impl Kept<'_> {
     }
 }
 
-/// Judges what is left under a bound of `bytes`, given what objects took before, adds what they take
-/// now, and teaches the world what is left.
-///
-/// # Errors
-/// Git is not there.
-pub fn judge(
-    world: &mut World,
-    bytes: u64,
-    sizes: &mut Sizes,
-    sandbox: &Sandbox,
-    checks: &mut Checks,
-) -> io::Result<()> {
-    let git = Git { store: sandbox.store() };
-    let visible = git.visible()?;
-    let now = git.sizes()?;
-    for (id, size) in &now {
+/// Judges what is `held` under a bound of `bytes`, given what objects took before, adds what they
+/// take now, and teaches the world what is left.
+pub fn judge(world: &mut World, bytes: u64, sizes: &mut Sizes, held: &Held, checks: &mut Checks) {
+    for (id, size) in &held.sizes {
         // What is stored in another form now was judged by what it took before, or takes now.
         let seen = sizes.entry(id.clone()).or_insert(*size);
         *seen = (*seen).max(*size);
@@ -73,17 +50,17 @@ pub fn judge(
     let mut kept = Vec::new();
     for (project, _) in world.histories() {
         let listed = world.listed(project);
-        let left = visible.get(&hash(world, project)).map_or(&[][..], Vec::as_slice);
+        let left = held.visible.get(&hash(world, project)).map_or(&[][..], Vec::as_slice);
         let ids: Vec<&str> = listed.iter().rev().filter_map(|one| one.id.as_deref()).collect();
         let is_suffix = left.iter().zip(&ids).all(|(one, other)| one == other);
         if !is_suffix || left.len() > ids.len() {
             // What is wrong with these is for the list to say.
-            return Ok(());
+            return;
         }
         let all = listed.iter().map(objects).collect();
         kept.push(Kept { project, all, left: left.len() });
     }
-    compare(&kept, bytes, (&now, sizes), checks);
+    compare(&kept, bytes, (&held.sizes, sizes), checks);
     let remaining: Vec<(ByteString, usize)> =
         kept.iter().map(|one| (one.project.clone(), one.left)).collect();
     for (project, left) in remaining {
@@ -91,7 +68,6 @@ pub fn judge(
             world.learn_remaining(&project, left);
         }
     }
-    Ok(())
 }
 
 fn objects(checkpoint: &Checkpoint) -> Objects {

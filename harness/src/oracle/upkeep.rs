@@ -1,7 +1,7 @@
 //! What came of a request about the store as a whole: what was said of it against what the model
 //! allows, and against what plain git and the disk show.
 
-use super::plain_git::Git;
+use super::plain_git::{Git, Held};
 use super::total::{self, Sizes};
 use super::{Checks, Judge, Told, base};
 use crate::history::concrete::hash;
@@ -42,7 +42,7 @@ pub fn judge_sweep(
     sweep: &ExpectedSweep,
     (outcome, counts): (SweepOutcome, &Counts),
     sizes: &mut Sizes,
-    sandbox: &Sandbox,
+    (sandbox, git): (&Sandbox, &mut Git),
     checks: &mut Checks,
 ) -> io::Result<()> {
     let done = outcome == SweepOutcome::Done;
@@ -64,14 +64,13 @@ pub fn judge_sweep(
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, errors, || {
         Told::new("errors", "no errors, since nothing stood in the way", format!("{counts:?}"))
     });
-    let git = Git { store: sandbox.store() };
     let there = sandbox.has_store();
-    let visible = if there { git.visible()? } else { BTreeMap::new() };
+    let held = if there { git.held()? } else { Held::default() };
     // What is noted of a project may be all that leads a sweep to it.
     let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
     let judged = sweep.projects.len() + sweep.repositories.len() - hidden;
     let mut removed = Removed::default();
-    judge_projects(world, sweep, &visible, sandbox, &mut removed, checks);
+    judge_projects(world, sweep, &held.visible, sandbox, &mut removed, checks);
     judge_first_layout(world, sweep, sandbox, &mut removed, checks)?;
     judge_counts(judged, &removed, counts, checks);
     if !there || checks.failed_here() {
@@ -79,10 +78,10 @@ pub fn judge_sweep(
     }
     if sweep.max_total_bytes > 0 {
         checks.new_part();
-        total::judge(world, sweep.max_total_bytes, sizes, sandbox, checks)?;
+        total::judge(world, sweep.max_total_bytes, sizes, &held, checks);
     }
     checks.new_part();
-    let unreachable = git.unreachable()?;
+    let unreachable = git.unreachable(&held)?;
     checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
         Told::new("garbage stays", "nothing that no checkpoint needs", format!("{unreachable:?}"))
     });

@@ -6,7 +6,8 @@ mod store;
 use crate::coverage::{self, Met};
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
-use crate::oracle::total::{self, Sizes};
+use crate::oracle::plain_git::Git;
+use crate::oracle::total::Sizes;
 use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, disk, git};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
@@ -158,6 +159,7 @@ pub fn run_watched(
     let world =
         World::new(seen.files.clone(), sandbox.layout(), settings, claims.dialect(), FIRST_SECOND);
     watch(Event::Began { root: sandbox.layout().root, files: seen.files.clone() });
+    let git = Git::on(sandbox.store());
     let mut runner = Runner {
         sandbox,
         world,
@@ -166,6 +168,7 @@ pub fn run_watched(
         seen: Some(seen),
         planted: base::Planted::new(),
         sizes: None,
+        git,
         checks,
         met: Met::default(),
         plain_home,
@@ -196,6 +199,7 @@ struct Runner<'a> {
     planted: base::Planted,
     /// What stored objects take, as it was seen last; none once something else was stored.
     sizes: Option<Sizes>,
+    git: Git,
     checks: Checks,
     met: Met,
     plain_home: bool,
@@ -282,7 +286,7 @@ impl Runner<'_> {
             .transpose()?;
         let bound = self.total_bound(request);
         let sizes = match (bound, self.sizes.take()) {
-            (Some(_), None) => total::sizes(&self.sandbox)?,
+            (Some(_), None) => self.held()?.sizes,
             (_, seen) => seen.unwrap_or_default(),
         };
         let failures = self.checks.failures().len();

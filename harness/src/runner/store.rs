@@ -2,12 +2,14 @@
 //! judging what a request left of it.
 
 use super::{Event, RunError, Runner};
+use crate::oracle::plain_git::Held;
 use crate::oracle::total::{self, Sizes};
 use crate::oracle::{base, upkeep};
 use crate::sandbox::store_edits;
 use herma_model::answer::Answer;
 use herma_model::expected::Expected;
 use herma_model::{Request, StoreEdit};
+use std::io;
 
 /// A bound on the total size above this many bytes is met by no history.
 const BOUND_MET_MAX: u64 = 1 << 20;
@@ -46,6 +48,11 @@ impl Runner<'_> {
         (judged && (1..=BOUND_MET_MAX).contains(&bytes)).then_some(bytes)
     }
 
+    /// What the store holds, as far as there is one.
+    pub(super) fn held(&mut self) -> io::Result<Held> {
+        if self.sandbox.has_store() { self.git.held() } else { Ok(Held::default()) }
+    }
+
     /// What a request did to the store as a whole.
     pub(super) fn judge_store(
         &mut self,
@@ -64,7 +71,8 @@ impl Runner<'_> {
         match (expected, answer) {
             (Expected::Sweep(sweep), Answer::Swept { outcome, counts }) => {
                 let said = (*outcome, counts);
-                upkeep::judge_sweep(world, sweep, said, &mut sizes, sandbox, checks)?;
+                let places = (sandbox, &mut self.git);
+                upkeep::judge_sweep(world, sweep, said, &mut sizes, places, checks)?;
             }
             (Expected::Cleared(cleared), _) => {
                 upkeep::judge_cleared(world, *cleared, sandbox, checks)?;
@@ -74,7 +82,7 @@ impl Runner<'_> {
                 Answer::Taken { .. } | Answer::Restored(_),
             ) => {
                 if let Some(bytes) = bound.filter(|_| sandbox.has_store()) {
-                    total::judge(world, bytes, &mut sizes, sandbox, checks)?;
+                    total::judge(world, bytes, &mut sizes, &self.git.held()?, checks);
                 }
             }
             _ => {}

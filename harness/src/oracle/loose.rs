@@ -1,0 +1,194 @@
+//! A store as its files alone show it, for the many looks between those of plain git: git takes a
+//! process for every question, and a history asks after every other request.
+//!
+//! Only what is plainly whole is read here: refs that are files, and commits and objects that have
+//! a file each. Of anything else nothing is said, and git is asked instead.
+
+use super::git_objects::object_id;
+use super::plain_git::Held;
+use super::total::Sizes;
+use flate2::bufread::ZlibDecoder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What decides how git reads a store, without being part of what is stored.
+const DECIDING: [&str; 2] = ["HEAD", "config"];
+
+/// Files and folders by which git may see other refs, objects or parents than stand in files of
+/// their own.
+const ELSEWHERE: [&str; 3] = ["packed-refs", "info/grafts", "commondir"];
+
+/// The bytes of what decides how git reads the store.
+pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
+    DECIDING.iter().map(|name| fs::read(store.join(name)).ok()).collect()
+}
+
+/// What the store holds; none where that does not follow from plain files.
+pub fn read(store: &Path) -> Option<Held> {
+    let head = fs::read(store.join("HEAD")).ok()?;
+    let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
+    if elsewhere || !head.starts_with(b"ref: ") {
+        return None;
+    }
+    let objects = store.join("objects");
+    let sizes = sizes(&objects)?;
+    let cut = cut(store)?;
+    let mut visible = BTreeMap::new();
+    for (hash, tip) in tips(&store.join("refs"))? {
+        visible.insert(hash, history(&objects, &cut, tip)?);
+    }
+    Some(Held { visible, sizes })
+}
+
+/// The names of what is in a folder, each with whether it is a folder itself.
+fn names(folder: &Path) -> Option<Vec<(String, bool)>> {
+    let entries = fs::read_dir(folder).ok()?.map(|entry| {
+        let entry = entry.ok()?;
+        Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?.is_dir()))
+    });
+    entries.collect()
+}
+
+fn are_digits(text: &str, count: usize) -> bool {
+    text.len() == count && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The bytes that the file of each object takes.
+fn sizes(objects: &Path) -> Option<Sizes> {
+    let mut sizes = Sizes::new();
+    for (folder, is_folder) in names(objects)? {
+        let inside = objects.join(&folder);
+        match &folder[..] {
+            // Packs, the indexes over them, and other places to look for objects.
+            "pack" | "info" => names(&inside)?.is_empty().then_some(())?,
+            _ if is_folder && are_digits(&folder, 2) => {
+                for entry in fs::read_dir(&inside).ok()? {
+                    let entry = entry.ok()?;
+                    let name = entry.file_name().into_string().ok()?;
+                    let file = entry.metadata().ok()?;
+                    (file.is_file() && are_digits(&name, 38)).then_some(())?;
+                    sizes.insert(format!("{folder}{name}"), file.size());
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(sizes)
+}
+
+/// The newest checkpoint of each project, by the hash of that.
+fn tips(refs: &Path) -> Option<BTreeMap<String, String>> {
+    let mut tips = BTreeMap::new();
+    for (kind, is_folder) in names(refs)? {
+        for (name, _) in is_folder.then(|| names(&refs.join(&kind)))?? {
+            let is_history = kind == "hermes" && are_digits(&name, name.len());
+            let text =
+                is_history.then(|| fs::read_to_string(refs.join(&kind).join(&name)).ok())??;
+            let id = text.strip_suffix('\n').filter(|id| are_digits(id, 40))?;
+            tips.insert(name, id.to_owned());
+        }
+    }
+    Some(tips)
+}
+
+/// The commits that git takes for the oldest, whatever parent they name.
+fn cut(store: &Path) -> Option<BTreeSet<String>> {
+    let path = store.join("shallow");
+    let text = if path.exists() { fs::read_to_string(path).ok()? } else { String::new() };
+    text.lines().map(|id| are_digits(id, 40).then(|| id.to_owned())).collect()
+}
+
+/// The checkpoints from `tip` to the oldest.
+fn history(objects: &Path, cut: &BTreeSet<String>, tip: String) -> Option<Vec<String>> {
+    let mut ids = vec![tip];
+    loop {
+        let id = ids.last()?;
+        let commit = commit(objects, id)?;
+        let mut lines = commit.split(|byte| *byte == b'\n');
+        lines.next().filter(|line| line.starts_with(b"tree "))?;
+        let parent = lines.next()?.strip_prefix(b"parent ");
+        let Some(parent) = parent.filter(|_| !cut.contains(id)) else {
+            return Some(ids);
+        };
+        let parent = std::str::from_utf8(parent).ok().filter(|id| are_digits(id, 40))?;
+        ids.push(parent.to_owned());
+    }
+}
+
+/// What that commit says, where its file is whole.
+fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
+    let (folder, name) = id.split_at(2);
+    let compressed = fs::read(objects.join(folder).join(name)).ok()?;
+    let mut bytes = Vec::new();
+    let mut decoder = ZlibDecoder::new(&compressed[..]);
+    decoder.read_to_end(&mut bytes).ok()?;
+    let ends = decoder.total_in() == compressed.len() as u64;
+    let zero = bytes.iter().position(|byte| *byte == 0)?;
+    let commit = bytes.split_off(zero + 1);
+    let is_commit = bytes == format!("commit {}\0", commit.len()).as_bytes();
+    let whole = ends && is_commit && object_id("commit", &commit).to_string() == id;
+    whole.then_some(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::plain_git::Git;
+
+    /// A store with a history of two, and its newest commit.
+    fn store() -> (tempfile::TempDir, Git, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let git = Git::on(folder.path().to_owned());
+        assert!(git.run(&["init", "--quiet", "--bare", "--template="]).unwrap().status.success());
+        let tree = git.text(&["write-tree"]).unwrap();
+        let author = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+        let commit = |more: &[&str]| {
+            let text = git.text(&[&author[..], &["commit-tree", "-m", "x"], more].concat());
+            text.unwrap().trim().to_owned()
+        };
+        let first = commit(&[tree.trim()]);
+        let second = commit(&["-p", &first, tree.trim()]);
+        git.run(&["update-ref", "refs/hermes/0123456789abcdef", &second]).unwrap();
+        (folder, git, second)
+    }
+
+    #[test]
+    fn a_plain_store_is_read_as_git_reads_it() {
+        let (folder, mut git, second) = store();
+        let held = read(folder.path()).unwrap();
+        assert_eq!(held.visible, git.visible().unwrap());
+        assert_eq!(held.visible["0123456789abcdef"].len(), 2);
+        assert_eq!(held.sizes, git.sizes().unwrap());
+        fs::write(folder.path().join("shallow"), format!("{second}\n")).unwrap();
+        assert_eq!(read(folder.path()).unwrap().visible, git.held().unwrap().visible);
+        assert_eq!(git.visible().unwrap()["0123456789abcdef"], [second]);
+    }
+
+    #[test]
+    fn what_is_not_plainly_whole_is_left_to_git() {
+        type Harm = fn(&Path, &Path) -> std::io::Result<()>;
+        let harms: [Harm; 7] = [
+            |store: &Path, commit: &Path| fs::write(store.join("HEAD"), commit.to_str().unwrap()),
+            |_, commit| fs::remove_file(commit),
+            |_, commit| {
+                let halved = fs::read(commit)?;
+                fs::remove_file(commit)?;
+                fs::write(commit, &halved[..halved.len() / 2])
+            },
+            |store, _| fs::write(store.join("refs/hermes/0123456789abcdef"), ""),
+            |store, _| fs::write(store.join("refs/heads/main"), ""),
+            |store, _| fs::write(store.join("packed-refs"), ""),
+            |store, _| fs::write(store.join("objects/pack/pack-0.idx"), ""),
+        ];
+        for harm in harms {
+            let (folder, _, second) = store();
+            assert!(read(folder.path()).is_some());
+            let commit = folder.path().join("objects").join(&second[..2]).join(&second[2..]);
+            harm(folder.path(), &commit).unwrap();
+            assert!(read(folder.path()).is_none());
+        }
+    }
+}
