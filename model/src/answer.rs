@@ -275,3 +275,14 @@ pub enum Answer {
     /// The subject died or panicked.
     Crashed(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_shown_as_it_is_written() {
+        assert_eq!(Code::ScopeRoot.to_string(), "scope_root");
+        assert_eq!(Code::NotADirectory.to_string(), "not_a_directory");
+    }
+}

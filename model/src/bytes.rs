@@ -136,3 +136,53 @@ pub fn below<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
 pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(slash, _)| &path[..slash])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_written_as_text_and_all_else_as_base64() {
+        let written = |bytes: &[u8]| serde_json::to_string(&ByteString::from(bytes)).unwrap();
+        assert_eq!(written("h\u{e9}\n".as_bytes()), "\"h\u{e9}\\n\"");
+        assert_eq!(written(b"\xff\0"), r#"{"b64":"/wA="}"#);
+        for bytes in [&b""[..], b"a", b"\xff\0", b"{\"b64\":\"\"}"] {
+            let back: ByteString = serde_json::from_str(&written(bytes)).unwrap();
+            assert_eq!(back, ByteString::from(bytes));
+        }
+        assert!(serde_json::from_str::<ByteString>(r#"{"b64":"?"}"#).is_err());
+    }
+
+    #[test]
+    fn the_schema_allows_what_is_written_and_has_its_name() {
+        let schema = schemars::schema_for!(Vec<ByteString>).to_value();
+        let one = &schema["$defs"]["ByteString"]["anyOf"];
+        assert_eq!(one[0]["type"], "string");
+        assert_eq!(one[1]["properties"]["b64"]["contentEncoding"], "base64");
+    }
+
+    #[test]
+    fn no_byte_disturbs_a_report() {
+        let name = ByteString::from(&b"a\n\x1b\xff"[..]);
+        assert_eq!(format!("{name}"), r"a\n\x1b\xff");
+        assert_eq!(format!("{name:?}"), r#""a\n\x1b\xff""#);
+    }
+
+    #[test]
+    fn a_path_is_taken_apart_and_put_together_at_its_slashes() {
+        assert_eq!((parent(b"a/b/c"), file_name(b"a/b/c")), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!((parent(b"a"), file_name(b"a")), (&b""[..], &b"a"[..]));
+        assert_eq!((join(b"a/b", b"c"), join(b"", b"c")), (b"a/b/c".to_vec(), b"c".to_vec()));
+        assert_eq!(ancestors(b"a/b/c").collect::<Vec<_>>(), [&b"a"[..], b"a/b"]);
+        assert_eq!(ancestors(b"a").count(), 0);
+    }
+
+    #[test]
+    fn only_what_is_inside_of_a_directory_is_below_it() {
+        assert_eq!(below(b"a", b"a/b/c"), Some(&b"b/c"[..]));
+        assert_eq!(below(b"", b"a/b"), Some(&b"a/b"[..]));
+        for (directory, path) in [("a", "a"), ("a", "ab/c"), ("a/b", "a"), ("", "")] {
+            assert_eq!(below(directory.as_bytes(), path.as_bytes()), None, "{directory} {path}");
+        }
+    }
+}

@@ -210,3 +210,19 @@ pub enum Cleared {
     /// All of it.
     Everything,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules;
+
+    #[test]
+    fn one_reason_is_enough_to_go() {
+        let may_go = |may_be_orphan, may_be_stale| {
+            let rule = &rules::SWEEP_STALE;
+            Fate { may_stay: true, may_be_orphan, may_be_stale, rule }.may_go()
+        };
+        assert!(may_go(true, false) && may_go(false, true) && may_go(true, true));
+        assert!(!may_go(false, false));
+    }
+}

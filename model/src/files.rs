@@ -137,3 +137,79 @@ impl FromIterator<(ByteString, Node)> for Files {
         Files { nodes: nodes.into_iter().collect() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> Node {
+        Node::File { content: Content::from(&b"x"[..]), executable: false, readable: true }
+    }
+
+    /// The directories end in a slash.
+    fn files(paths: &[&str]) -> Files {
+        let mut files = Files::default();
+        for path in paths {
+            let (path, node) = match path.strip_suffix('/') {
+                Some(directory) => (directory, Node::Directory),
+                None => (*path, file()),
+            };
+            files.make_parents(path.as_bytes());
+            files.insert(path.as_bytes(), node);
+        }
+        files
+    }
+
+    fn names<'a>(nodes: impl Iterator<Item = (&'a ByteString, &'a Node)>) -> Vec<String> {
+        nodes.map(|(path, _)| path.to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_below_a_directory_is_all_of_it_and_nothing_beside_it() {
+        let files = files(&["a!", "a/b/c", "a/x", "a0", "b"]);
+        assert_eq!(names(files.below(b"a")), ["a/b", "a/b/c", "a/x"]);
+        assert_eq!(names(files.below(b"")), names(files.iter()));
+        assert_eq!(names(files.iter()), ["a", "a!", "a/b", "a/b/c", "a/x", "a0", "b"]);
+        assert!(files.is_directory(b"") && files.is_directory(b"a/b"));
+        assert!(!files.is_directory(b"a/x") && !files.is_directory(b"c"));
+    }
+
+    #[test]
+    fn a_removed_directory_takes_its_content_along() {
+        let mut files = files(&["a!", "a/b/c", "a0"]);
+        files.remove(b"a");
+        assert_eq!(names(files.iter()), ["a!", "a0"]);
+        files.remove(b"a0");
+        assert_eq!(names(files.iter()), ["a!"]);
+    }
+
+    #[test]
+    fn the_outermost_ancestor_that_is_no_directory_is_the_obstacle() {
+        let files = files(&["a/b", "c/"]);
+        assert_eq!(files.obstacle(b"a/b/c/d"), Some((&b"a/b"[..], &file())));
+        assert_eq!(files.obstacle(b"a/b"), None);
+        assert_eq!(files.obstacle(b"c/d/e"), None);
+    }
+
+    #[test]
+    fn empty_directories_are_as_the_disk_has_them() {
+        let mut files = files(&["p/.git/gone/", "p/deep/gone/", "p/full/f", "p/stays/", "q/gone/"]);
+        let seen = self::files(&["p/.git/new/", "p/full/f/new/", "p/new/", "p/stays/", "q/new/"]);
+        let mut captured = files.clone();
+        files.adopt_empty_directories(b"p", &seen, false);
+        assert_eq!(
+            names(files.below(b"p")),
+            ["p/.git", "p/.git/gone", "p/full", "p/full/f", "p/new", "p/stays"]
+        );
+        assert_eq!(names(files.below(b"q")), ["q/gone"]);
+        captured.adopt_empty_directories(b"p", &seen, true);
+        assert_eq!(
+            names(captured.below(b"p")),
+            ["p/.git", "p/.git/new", "p/full", "p/full/f", "p/new", "p/stays"]
+        );
+        // A directory that holds a file is not an empty one, whatever the disk shows.
+        let mut files = self::files(&["p/full/f"]);
+        files.adopt_empty_directories(b"p", &self::files(&["p/f"]), false);
+        assert_eq!(names(files.iter()), ["p", "p/full", "p/full/f"]);
+    }
+}

@@ -128,4 +128,64 @@ mod tests {
         assert!(bounds.allow(0, 0));
         assert!(!bounds.allow(1, 1));
     }
+
+    fn bounds(old: &[u8], new: &[u8]) -> LineBounds {
+        let entry = |bytes| Entry::File { content: Content::from(bytes), executable: false };
+        LineBounds::of([Difference::Modified(&entry(old), &entry(new))].iter())
+    }
+
+    #[test]
+    fn the_bounds_of_several_files_are_added_up() {
+        let (one, two, three) = (file("a\n"), file("a\nb\n"), file("a\nb\nc\n"));
+        let differences = [
+            Difference::Added(&three),
+            Difference::Deleted(&one),
+            Difference::Modified(&one, &two),
+        ];
+        let expected = LineBounds { files: 3, balance: 3, added_min: 4, added_max: 5 };
+        assert_eq!(LineBounds::of(differences.iter()), expected);
+    }
+
+    #[test]
+    fn a_file_that_becomes_a_link_of_the_same_bytes_has_lines() {
+        let link = Entry::Link { target: Content::from(&b"a\n"[..]) };
+        let found = LineBounds::of([Difference::Modified(&file("a\n"), &link)].iter());
+        assert_eq!(found, LineBounds { files: 1, balance: 0, added_min: 0, added_max: 1 });
+    }
+
+    #[test]
+    fn the_fewest_added_lines_are_those_that_are_in_no_common_part() {
+        for (old, new, least) in [
+            ("", "", 0),
+            ("a\nb\nc\nd\n", "a\nb\nc\nd\n", 0),
+            ("a\nb\nc\nd\n", "b\nc\nd\ne\n", 1),
+            ("a\nb\nc\nd\n", "d\nc\nb\na\n", 3),
+            ("h\nb\nx\na\nb\nt\n", "h\nx\nb\na\nc\nt\n", 2),
+            ("a\na\n", "a\na\na\n", 1),
+            ("a\nb", "a\nb\n", 1),
+        ] {
+            assert_eq!(bounds(old.as_bytes(), new.as_bytes()).added_min, least, "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn a_nul_makes_a_file_binary_only_where_git_looks_for_one() {
+        let with_nul_at = |place: usize| [&vec![b'x'; place][..], b"\0\n"].concat();
+        assert_eq!(bounds(b"", &with_nul_at(7999)).added_max, 0);
+        assert_eq!(bounds(b"", &with_nul_at(8000)).added_max, 1);
+        assert_eq!(bounds(&with_nul_at(0), b"a\n").added_max, 0);
+    }
+
+    #[test]
+    fn the_bound_of_long_files_is_looser_and_never_wrong() {
+        let lines = |from: usize, to: usize| {
+            (from..to).map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+        };
+        // Nothing in common but the first and the last line, in as many lines as the table takes.
+        let framed = |middle: Vec<u8>| [b"first\n", &middle[..], b"last\n"].concat();
+        let (old, new) = (framed(lines(0, 1000)), framed(lines(5000, 6000)));
+        assert_eq!(bounds(&old, &new).added_min, 1000);
+        let new = framed(lines(5000, 6001));
+        assert_eq!(bounds(&old, &new).added_min, 1);
+    }
 }

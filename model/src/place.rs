@@ -86,3 +86,64 @@ fn components(path: &[u8]) -> Vec<Vec<u8>> {
         .rev()
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Content;
+    use Standing::{Directory, NoDirectory, Nothing};
+
+    fn link(target: &str) -> Node {
+        Node::Link { target: Content::from(target.as_bytes()) }
+    }
+
+    fn files(nodes: &[(&str, Node)]) -> Files {
+        nodes.iter().map(|(path, node)| (ByteString::from(*path), node.clone())).collect()
+    }
+
+    fn inside(path: &str, standing: Standing) -> Place {
+        Place::Inside(ByteString::from(path), standing)
+    }
+
+    #[test]
+    fn a_path_is_followed_to_the_one_place_it_means() {
+        let files = files(&[
+            ("a", Node::Directory),
+            ("a/b", Node::Directory),
+            ("a/fifo", Node::Special),
+            ("a/up", link("../c")),
+            ("a/out", link("/etc//x/../y")),
+            ("a/top", link("/..")),
+            ("c", Node::Directory),
+            ("d", link("a/b/")),
+        ]);
+        for (typed, place) in [
+            ("", inside("", Directory)),
+            ("a", inside("a", Directory)),
+            ("./a//b/.", inside("a/b", Directory)),
+            ("a/b/../fifo", inside("a/fifo", NoDirectory)),
+            ("a/none/deeper", inside("a/none/deeper", Nothing)),
+            ("a/../../../c", inside("c", Directory)),
+            ("a/up", inside("c", Directory)),
+            ("a/up/x", inside("c/x", Nothing)),
+            ("d/..", inside("a", Directory)),
+            ("a/out/z", Place::Elsewhere("/etc/y/z".into())),
+            ("a/top", Place::FileSystemRoot),
+        ] {
+            assert_eq!(resolve(&files, typed.as_bytes()), place, "{typed}");
+        }
+    }
+
+    #[test]
+    fn forty_links_are_followed_and_a_loop_stands_for_itself() {
+        let mut chain: Vec<(String, Node)> =
+            (0..41).map(|step| (format!("l{step}"), link(&format!("l{}", step + 1)))).collect();
+        chain.push(("l41".to_owned(), Node::Directory));
+        chain.push(("loop".to_owned(), link("loop")));
+        let files: Files =
+            chain.into_iter().map(|(path, node)| (ByteString::from(&*path), node)).collect();
+        assert_eq!(resolve(&files, b"l1"), inside("l41", Directory));
+        assert_eq!(resolve(&files, b"l0"), inside("l40", NoDirectory));
+        assert_eq!(resolve(&files, b"loop/x"), inside("loop/x", Nothing));
+    }
+}

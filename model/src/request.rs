@@ -136,3 +136,54 @@ impl Request {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(written: &str) -> Request {
+        serde_json::from_str(written).unwrap()
+    }
+
+    #[test]
+    fn a_request_is_about_a_project_or_about_the_store_or_about_neither() {
+        for (written, dir, is_upkeep, only_looks) in [
+            (r#"{"op": "new_turn"}"#, None, false, false),
+            (r#"{"op": "reopen"}"#, None, false, false),
+            (r#"{"op": "test.clock", "seconds": 1}"#, None, false, false),
+            (r#"{"op": "project_of", "file": "f"}"#, None, false, true),
+            (r#"{"op": "ensure_checkpoint", "dir": "d", "reason": ""}"#, Some("d"), false, false),
+            (r#"{"op": "checkpoint", "dir": "d", "reason": ""}"#, Some("d"), false, false),
+            (r#"{"op": "list", "dir": "d"}"#, Some("d"), false, true),
+            (r#"{"op": "diff", "dir": "d", "target": "1"}"#, Some("d"), false, true),
+            (
+                r#"{"op": "restore", "dir": "d", "target": "1", "exact": false, "force": false}"#,
+                Some("d"),
+                false,
+                false,
+            ),
+            (
+                r#"{"op": "restore_file", "dir": "d", "target": "1", "path": "p"}"#,
+                Some("d"),
+                false,
+                false,
+            ),
+            (r#"{"op": "sweep"}"#, None, true, false),
+            (
+                r#"{"op": "prune", "retention_days": 1, "max_total_bytes": 0,
+                    "delete_orphans": true}"#,
+                None,
+                true,
+                false,
+            ),
+            (r#"{"op": "status"}"#, None, true, true),
+            (r#"{"op": "clear_legacy"}"#, None, true, false),
+            (r#"{"op": "clear"}"#, None, true, false),
+        ] {
+            let request = of(written);
+            assert_eq!(request.dir(), dir.map(ByteString::from).as_ref(), "{written}");
+            assert_eq!(request.is_upkeep(), is_upkeep, "{written}");
+            assert_eq!(request.only_looks(), only_looks, "{written}");
+        }
+    }
+}

@@ -75,3 +75,62 @@ pub fn differences<'a>(
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(content: &str, executable: bool) -> Entry {
+        Entry::File { content: Content::from(content.as_bytes()), executable }
+    }
+
+    fn link(target: &str) -> Entry {
+        Entry::Link { target: Content::from(target.as_bytes()) }
+    }
+
+    #[test]
+    fn an_entry_comes_back_as_the_node_it_was() {
+        assert_eq!(**link("to").bytes(), *b"to");
+        assert_eq!(**file("a", true).bytes(), *b"a");
+        let target = Content::from(&b"to"[..]);
+        assert_eq!(link("to").node(), Node::Link { target });
+        let content = Content::from(&b"a"[..]);
+        assert_eq!(
+            file("a", true).node(),
+            Node::File { content, executable: true, readable: true }
+        );
+    }
+
+    #[test]
+    fn trees_differ_in_what_only_one_has_and_in_bytes_type_and_mode() {
+        let tree = |entries: &[(&str, Entry)]| {
+            entries.iter().map(|(path, entry)| (ByteString::from(*path), entry.clone())).collect()
+        };
+        let (old, same) = (file("a", false), file("same", false));
+        let older: Tree = tree(&[
+            ("bytes", old.clone()),
+            ("gone", old.clone()),
+            ("mode", old.clone()),
+            ("same", same.clone()),
+            ("type", old.clone()),
+        ]);
+        let (bytes, mode, kind) = (file("b", false), file("a", true), link("a"));
+        let newer: Tree = tree(&[
+            ("bytes", bytes.clone()),
+            ("mode", mode.clone()),
+            ("new", same.clone()),
+            ("same", same.clone()),
+            ("type", kind.clone()),
+        ]);
+        let found = differences(&older, &newer);
+        let expected = [
+            ("bytes", Difference::Modified(&old, &bytes)),
+            ("gone", Difference::Deleted(&old)),
+            ("mode", Difference::Modified(&old, &mode)),
+            ("new", Difference::Added(&same)),
+            ("type", Difference::Modified(&old, &kind)),
+        ];
+        let expected = expected.map(|(path, how)| (ByteString::from(path), how));
+        assert!(found.into_iter().eq(expected.iter().map(|(path, how)| (path, *how))));
+    }
+}

@@ -5,6 +5,8 @@
 //! in the text of each `.gitignore` above the entry, and does not descend into what is excluded.
 
 mod parse;
+#[cfg(test)]
+mod tests;
 mod wildmatch;
 
 use parse::Pattern;

@@ -152,6 +152,16 @@ mod tests {
             assert!(rule.statement.ends_with('.'), "{}", rule.id);
             assert!(!rule.source.is_empty(), "{}", rule.id);
             assert_eq!(find(rule.id), Some(rule));
+            assert_eq!(catalogue().filter(|other| *other == rule).count(), 1, "{}", rule.id);
         }
+        assert_eq!(find("no/such-rule"), None);
+    }
+
+    #[test]
+    fn tiers_and_states_are_shown_as_wide_as_is_asked() {
+        let tiers = [Tier::Documented, Tier::Integrity, Tier::Durability, Tier::Agent];
+        assert_eq!(tiers.map(|tier| format!("{tier:<2}|")), ["1 |", "2 |", "3 |", "A |"]);
+        assert_eq!(format!("{:>10}", State::Modelled), "  modelled");
+        assert_eq!(State::Planned.to_string(), "not yet modelled");
     }
 }
