@@ -12,6 +12,9 @@ use crate::tree::{Entry, Tree};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+#[cfg(test)]
+mod tests;
+
 /// What bounds a capture.
 #[derive(Clone, Debug)]
 pub struct Bounds<'a> {

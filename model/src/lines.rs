@@ -25,7 +25,7 @@ impl LineBounds {
         let mut total = LineBounds::default();
         for difference in differences {
             let one = LineBounds::of_one(difference);
-            total.files += 1;
+            total.files += one.files;
             total.balance += one.balance;
             total.added_min += one.added_min;
             total.added_max += one.added_max;

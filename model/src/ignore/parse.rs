@@ -15,21 +15,10 @@ pub(super) struct Pattern {
     directory_only: bool,
     /// The line has no other slash: it is held against the last component alone, at every depth.
     name_only: bool,
-    /// The byte every match ends in, when there is one. Most patterns are turned away by it at
-    /// once.
-    last_byte: Option<u8>,
-    matcher: Matcher,
-}
-
-/// How a pattern is held against a path or a name; the first two are the fast ways of the third.
-#[derive(Clone, Debug)]
-enum Matcher {
-    /// The text itself.
-    Literal(Vec<u8>),
-    /// A name that ends with this, as in `*.log`.
-    Suffix(Vec<u8>),
-    /// A literal beginning, and wildcards for the rest.
-    Glob { prefix: Vec<u8>, rest: Glob },
+    /// The literal text it begins with.
+    prefix: Vec<u8>,
+    /// What follows from the first wildcard on.
+    rest: Glob,
 }
 
 /// The patterns of a whole ignore file, in the order of its lines.
@@ -56,43 +45,32 @@ fn pattern(line: &[u8]) -> Option<Pattern> {
         None => (false, line),
     };
     let name_only = !line.contains(&b'/');
-    let matcher = matcher(line.strip_prefix(b"/").unwrap_or(line), name_only)?;
-    let last_byte = match &matcher {
-        Matcher::Literal(text) | Matcher::Suffix(text) => text.last().copied(),
-        Matcher::Glob { rest, .. } => rest.last_byte(),
-    };
-    Some(Pattern { negated, directory_only, name_only, last_byte, matcher })
+    let text = line.strip_prefix(b"/").unwrap_or(line);
+    if text.is_empty() {
+        return None;
+    }
+    // Git (up to 2.51) cuts the literal beginning off before it looks at the wildcards, so that
+    // what follows counts as the beginning of a component: `a**/b` matches `ax/y/b`. We do as it
+    // does.
+    let special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
+    let (prefix, rest) = text.split_at(text.iter().position(special).unwrap_or(text.len()));
+    let rest = Glob::compile(rest)?;
+    Some(Pattern { negated, directory_only, name_only, prefix: prefix.to_vec(), rest })
 }
 
 /// The line up to its trailing blanks; a backslash keeps the blank it stands before.
 fn without_trailing_blanks(line: &[u8]) -> &[u8] {
     let mut kept = 0;
-    let mut position = 0;
-    while let Some(byte) = line.get(position) {
-        position += if *byte == b'\\' { 2 } else { 1 };
+    let mut rest = line.iter();
+    while let Some(byte) = rest.next() {
+        if *byte == b'\\' {
+            rest.next();
+        }
         if *byte != b' ' {
-            kept = position.min(line.len());
+            kept = line.len() - rest.len();
         }
     }
     &line[..kept]
-}
-
-/// The cheapest way to hold `text` against an entry, or nothing if no entry could match it.
-fn matcher(text: &[u8], name_only: bool) -> Option<Matcher> {
-    let special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
-    let literal = text.iter().position(special).unwrap_or(text.len());
-    // Git (up to 2.51) cuts the literal beginning off before it looks at the wildcards, so that
-    // what follows counts as the beginning of a component: `a**/b` matches `ax/y/b`. We do as it
-    // does.
-    let (prefix, rest) = text.split_at(literal);
-    let rest = Glob::compile(rest)?;
-    if let Some(literals) = rest.as_literals() {
-        return (!text.is_empty()).then(|| Matcher::Literal([prefix, &literals].concat()));
-    }
-    match rest.as_suffix() {
-        Some(suffix) if name_only && prefix.is_empty() => Some(Matcher::Suffix(suffix)),
-        _ => Some(Matcher::Glob { prefix: prefix.to_vec(), rest }),
-    }
 }
 
 impl Pattern {
@@ -101,16 +79,7 @@ impl Pattern {
         if self.directory_only && !is_directory {
             return false;
         }
-        if self.last_byte.is_some() && self.last_byte != path.last().copied() {
-            return false;
-        }
         let subject = if self.name_only { name_of(path) } else { path };
-        match &self.matcher {
-            Matcher::Literal(text) => subject == text,
-            Matcher::Suffix(suffix) => subject.ends_with(suffix),
-            Matcher::Glob { prefix, rest } => {
-                subject.strip_prefix(prefix.as_slice()).is_some_and(|end| rest.matches(end))
-            }
-        }
+        subject.strip_prefix(&self.prefix[..]).is_some_and(|end| self.rest.matches(end))
     }
 }

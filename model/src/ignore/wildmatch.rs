@@ -4,10 +4,14 @@
 //!
 //! It ends at the wildcards: slashes that anchor, negation and the like are [`super::parse`].
 
+use std::slice::Iter;
+
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     elements: Vec<Element>,
+    /// The literal text behind the elements. Most texts are turned away by it at once.
+    end: Vec<u8>,
 }
 
 /// What one place of a pattern asks of the text.
@@ -35,45 +39,31 @@ impl Glob {
     /// Compiles a pattern, or gives nothing if it is invalid, which for git means that nothing
     /// matches it.
     pub(super) fn compile(pattern: &[u8]) -> Option<Glob> {
-        let mut reader = Reader { pattern, position: 0 };
+        let mut rest = pattern.iter();
         let mut elements = Vec::new();
         let mut at_component = true;
-        while let Some(byte) = reader.next() {
+        while let Some(byte) = rest.next() {
             let element = match byte {
-                b'\\' => Element::Byte(reader.next()?),
+                b'\\' => Element::Byte(*rest.next()?),
                 b'?' => Element::AnyByte,
-                b'[' => Element::OneOf(Box::new(reader.class()?)),
-                b'*' => reader.stars(at_component),
-                literal => Element::Byte(literal),
+                b'[' => Element::OneOf(Box::new(class(&mut rest)?)),
+                b'*' => stars(&mut rest, at_component),
+                literal => Element::Byte(*literal),
             };
             at_component = matches!(element, Element::Byte(b'/') | Element::AnyDirectories);
             elements.push(element);
         }
-        Some(Glob { elements })
-    }
-
-    /// The text of a pattern that is only text.
-    pub(super) fn as_literals(&self) -> Option<Vec<u8>> {
-        self.elements.iter().map(Element::as_byte).collect()
-    }
-
-    /// The text after the star of a pattern that is a star and text.
-    pub(super) fn as_suffix(&self) -> Option<Vec<u8>> {
-        match self.elements.as_slice() {
-            [Element::Star | Element::Anything, rest @ ..] => {
-                rest.iter().map(Element::as_byte).collect()
-            }
-            _ => None,
-        }
-    }
-
-    /// The byte that every matching text ends in.
-    pub(super) fn last_byte(&self) -> Option<u8> {
-        self.elements.last().and_then(Element::as_byte)
+        let literals = elements.iter().rev().map_while(Element::as_byte).count();
+        let end = elements.split_off(elements.len() - literals);
+        let end = end.iter().filter_map(Element::as_byte).collect();
+        Some(Glob { elements, end })
     }
 
     /// Whether the whole text matches.
     pub(super) fn matches(&self, text: &[u8]) -> bool {
+        let Some(text) = text.strip_suffix(&self.end[..]) else {
+            return false;
+        };
         // `reached[n]` says that the elements so far can match exactly the first `n` bytes.
         let mut reached = vec![false; text.len() + 1];
         reached[0] = true;
@@ -131,88 +121,73 @@ fn spread(text: &[u8], reached: &mut [bool], mut takes: impl FnMut(bool, u8) -> 
     }
 }
 
-/// A place in the text of a pattern.
-struct Reader<'a> {
-    pattern: &'a [u8],
-    position: usize,
+/// Reads the rest of a run of stars. Two or more mean more than one only as a whole component.
+fn stars(rest: &mut Iter<'_, u8>, at_component: bool) -> Element {
+    let more = rest.as_slice().iter().take_while(|byte| **byte == b'*').count();
+    let behind = &rest.as_slice()[more..];
+    *rest = behind.iter();
+    match behind {
+        _ if more == 0 || !at_component => Element::Star,
+        [] | [b'\\', b'/', ..] => Element::Anything,
+        [b'/', component @ ..] => {
+            *rest = component.iter();
+            Element::AnyDirectories
+        }
+        _ => Element::Star,
+    }
 }
 
-impl Reader<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.pattern.get(self.position).copied()
+/// Reads a bracket expression after its `[`. Nothing means that it is invalid.
+fn class(rest: &mut Iter<'_, u8>) -> Option<ByteSet> {
+    let peek = |rest: &Iter<'_, u8>| rest.as_slice().first().copied();
+    let inverted = matches!(peek(rest), Some(b'!' | b'^'));
+    if inverted {
+        rest.next();
     }
-
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
-        self.position += 1;
-        Some(byte)
-    }
-
-    /// Reads the rest of a run of stars. Two or more mean more than one only as a whole component.
-    fn stars(&mut self, at_component: bool) -> Element {
-        let rest = &self.pattern[self.position..];
-        let more = rest.iter().take_while(|byte| **byte == b'*').count();
-        self.position += more;
-        match &rest[more..] {
-            _ if more == 0 || !at_component => Element::Star,
-            [] | [b'\\', b'/', ..] => Element::Anything,
-            [b'/', ..] => {
-                self.position += 1;
-                Element::AnyDirectories
+    let mut set = [false; 256];
+    // The member a range could begin with. A range and a named class cannot begin another.
+    let mut previous = None;
+    let mut is_first = true;
+    loop {
+        previous = match *rest.next()? {
+            b']' if !is_first => break,
+            b'\\' => rest.next().copied(),
+            b'-' if previous.is_some() && !matches!(peek(rest), None | Some(b']')) => {
+                let end = match *rest.next()? {
+                    b'\\' => *rest.next()?,
+                    end => end,
+                };
+                let start = previous?;
+                (start..=end).for_each(|byte| set[usize::from(byte)] = true);
+                None
             }
-            _ => Element::Star,
-        }
-    }
-
-    /// Reads a bracket expression after its `[`. Nothing means that it is invalid.
-    fn class(&mut self) -> Option<ByteSet> {
-        let inverted = matches!(self.peek(), Some(b'!' | b'^'));
-        self.position += usize::from(inverted);
-        let mut set = [false; 256];
-        // The member a range could begin with. A range and a named class cannot begin another.
-        let mut previous = None;
-        let first = self.position;
-        loop {
-            let is_first = self.position == first;
-            previous = match self.next()? {
-                b']' if !is_first => break,
-                b'\\' => self.next(),
-                b'-' if previous.is_some() && !matches!(self.peek(), None | Some(b']')) => {
-                    let end = match self.next()? {
-                        b'\\' => self.next()?,
-                        end => end,
-                    };
-                    let start = previous?;
-                    (start..=end).for_each(|byte| set[usize::from(byte)] = true);
-                    None
-                }
-                b'[' if self.peek() == Some(b':') => self.named_class(&mut set)?,
-                member => Some(member),
-            };
-            if let Some(member) = previous {
-                set[usize::from(member)] = true;
-            }
-        }
-        set.iter_mut().for_each(|member| *member ^= inverted);
-        // No bracket expression matches a slash, whatever it lists.
-        set[usize::from(b'/')] = false;
-        Some(ByteSet(set))
-    }
-
-    /// Reads `[:name:]` after its `[` into the set; what only looks like one is an ordinary `[`.
-    fn named_class(&mut self, set: &mut [bool; 256]) -> Option<Option<u8>> {
-        let rest = &self.pattern[self.position + 1..];
-        let length = rest.iter().position(|byte| *byte == b']')?;
-        let Some(name) = rest[..length].strip_suffix(b":") else {
-            return Some(Some(b'['));
+            b'[' if peek(rest) == Some(b':') => named_class(rest, &mut set)?,
+            member => Some(member),
         };
-        let holds = named_predicate(name)?;
-        self.position += length + 2;
-        for byte in 0..=u8::MAX {
-            set[usize::from(byte)] |= holds(&byte);
+        is_first = false;
+        if let Some(member) = previous {
+            set[usize::from(member)] = true;
         }
-        Some(None)
     }
+    set.iter_mut().for_each(|member| *member ^= inverted);
+    // No bracket expression matches a slash, whatever it lists.
+    set[usize::from(b'/')] = false;
+    Some(ByteSet(set))
+}
+
+/// Reads `[:name:]` after its `[` into the set; what only looks like one is an ordinary `[`.
+fn named_class(rest: &mut Iter<'_, u8>, set: &mut [bool; 256]) -> Option<Option<u8>> {
+    let behind_colon = &rest.as_slice()[1..];
+    let length = behind_colon.iter().position(|byte| *byte == b']')?;
+    let Some(name) = behind_colon[..length].strip_suffix(b":") else {
+        return Some(Some(b'['));
+    };
+    let holds = named_predicate(name)?;
+    *rest = behind_colon[length + 1..].iter();
+    for byte in 0..=u8::MAX {
+        set[usize::from(byte)] |= holds(&byte);
+    }
+    Some(None)
 }
 
 /// The bytes a POSIX class names; git knows ASCII only, and its idea of a space lacks `\v` and
@@ -233,4 +208,23 @@ fn named_predicate(name: &[u8]) -> Option<fn(&u8) -> bool> {
         b"xdigit" => u8::is_ascii_hexdigit,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_literal_end_of_a_pattern_is_held_as_such() {
+        for (pattern, elements, end) in
+            [("*.log", 1, ".log"), ("?a*\\b", 3, "b"), ("a", 0, "a"), ("a*", 2, "")]
+        {
+            let glob = Glob::compile(pattern.as_bytes()).unwrap();
+            assert_eq!(
+                (glob.elements.len(), &glob.end[..]),
+                (elements, end.as_bytes()),
+                "{pattern}"
+            );
+        }
+    }
 }

@@ -145,6 +145,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_id_and_says_what_it_is() {
+        assert!(find("scope/identity").is_some_and(|rule| *rule == SCOPE_IDENTITY));
         let ids: BTreeSet<_> = catalogue().map(|rule| rule.id).collect();
         assert_eq!(ids.len(), catalogue().count());
         for rule in catalogue() {

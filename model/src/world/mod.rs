@@ -6,6 +6,8 @@
 mod listing;
 mod restore;
 mod take;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 
 pub use take::MARKERS;
@@ -303,7 +305,7 @@ impl World {
     /// Whether the rules leave it open that this place, relative to the world's root, is a project:
     /// it is not the home directory, and it neither is, holds nor lies in the base.
     pub fn may_be_project(&self, path: &[u8]) -> bool {
-        let holds_base = path.is_empty() || bytes::below(path, &self.layout.base).is_some();
+        let holds_base = bytes::below(path, &self.layout.base).is_some();
         *path != *self.layout.home && !self.in_base(path) && !holds_base
     }
 

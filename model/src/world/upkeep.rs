@@ -212,7 +212,7 @@ impl World {
         if !self.settings.auto_prune {
             return (false, true);
         }
-        let interval = i64::try_from(self.settings.min_interval_hours).unwrap_or(i64::MAX / DAY);
+        let interval = i64::try_from(self.settings.min_interval_hours).unwrap_or(i64::MAX);
         let interval = interval.saturating_mul(HOUR);
         let nothing = self.histories.is_empty() && self.upkeep.archives.is_empty();
         let recent = |at: i64| (0..interval).contains(&(self.seconds - at));
@@ -232,8 +232,8 @@ impl World {
         orphans: bool,
         by_hand: bool,
     ) -> Expected {
-        let days = i64::try_from(retention_days).unwrap_or(i64::MAX / DAY).min(i64::MAX / DAY);
-        let judge = Judge { world: self, retention: days * DAY, orphans };
+        let days = i64::try_from(retention_days).unwrap_or(i64::MAX);
+        let judge = Judge { world: self, retention: days.saturating_mul(DAY), orphans };
         let projects = self.histories.iter();
         let projects = projects.map(|(path, all)| (path.clone(), judge.project(path, all)));
         let archives = self.upkeep.archives.iter();
@@ -279,8 +279,6 @@ impl World {
         match (self.files.get(project), self.files.get(parent)) {
             (Some(Node::Directory), _) => Evidence::There,
             (Some(_), _) => Evidence::Doubtful,
-            // The world's root is always there, and is no entry of anything.
-            (None, _) if parent.is_empty() => Evidence::Gone,
             (None, Some(Node::Directory)) => Evidence::Gone,
             (None, Some(_)) => Evidence::Doubtful,
             (None, None) => Evidence::None,

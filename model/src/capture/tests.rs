@@ -1,0 +1,250 @@
+//! What a checkpoint of one directory holds, what it leaves out and which rules that tests.
+
+use super::*;
+use crate::edit::Edit;
+
+/// The project of every test, and the base in it.
+const PROJECT: &str = "work/p";
+const BASE: &str = "work/p/base";
+
+fn write(files: &mut Files, path: &str, content: &[u8]) {
+    let path = ByteString::from(&*format!("{PROJECT}/{path}"));
+    Edit::Write { path, content: content.into(), executable: false }.apply(files);
+}
+
+/// A world with these empty files in the project.
+fn files(paths: &[&str]) -> Files {
+    let mut files = Files::default();
+    for path in paths {
+        write(&mut files, path, b"");
+    }
+    files
+}
+
+fn captured(files: &Files, dialect: &Dialect, file_bytes_max: u64) -> Captured {
+    let bounds = Bounds { file_bytes_max, base: BASE.as_bytes() };
+    Capturer::new(dialect).capture(files, PROJECT.as_bytes(), &bounds)
+}
+
+fn by_default(files: &Files) -> Captured {
+    captured(files, &Dialect::default(), 0)
+}
+
+fn held(captured: &Captured) -> Vec<String> {
+    captured.tree.keys().map(ByteString::to_string).collect()
+}
+
+/// What was left out, each path with its rule.
+fn left_out(captured: &Captured) -> Vec<(String, &'static str)> {
+    captured.left_out.iter().map(|(path, rule)| (path.to_string(), rule.id)).collect()
+}
+
+/// How many files put the rule to the test.
+fn tests_of(captured: &Captured, rule: RuleRef) -> usize {
+    captured.tested.get(rule.id).map_or(0, |(_, count)| *count)
+}
+
+fn file(content: &str, executable: bool) -> Entry {
+    Entry::File { content: Content::from(content.as_bytes()), executable }
+}
+
+fn link(target: &str) -> Entry {
+    Entry::Link { target: Content::from(target.as_bytes()) }
+}
+
+#[test]
+fn files_and_links_are_captured_as_they_are() {
+    let mut files = files(&["deep/er/file"]);
+    let (path, content) = ("work/p/run".into(), "#!".into());
+    Edit::Write { path, content, executable: true }.apply(&mut files);
+    Edit::Link { path: "work/p/link".into(), target: "to".into() }.apply(&mut files);
+    Edit::MakeDirectory { path: "work/p/empty".into() }.apply(&mut files);
+    Edit::MakeSpecial { path: "work/p-beside".into() }.apply(&mut files);
+    let captured = by_default(&files);
+    assert_eq!(held(&captured), ["deep/er/file", "link", "run"]);
+    assert_eq!(captured.tree[&"run".into()], file("#!", true));
+    assert_eq!(captured.tree[&"link".into()], link("to"));
+    assert!(captured.left_out.is_empty());
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_INDEPENDENT), 3);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_GITIGNORE), 0);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_NESTED_REPOSITORY), 0);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_SIZE_CAP), 0);
+}
+
+#[test]
+fn the_base_is_left_out_as_one() {
+    let captured = by_default(&files(&["base/inside", "basement"]));
+    assert_eq!(held(&captured), ["basement"]);
+    assert_eq!(left_out(&captured), [("base".to_owned(), "scope/base-not-captured")]);
+}
+
+#[test]
+fn a_file_over_the_cap_is_left_out_and_one_at_the_cap_is_a_test_of_it() {
+    let mut files = files(&[]);
+    for size in [2usize, 3, 4, 5] {
+        write(&mut files, &size.to_string(), &vec![b'x'; size]);
+    }
+    let capped = captured(&files, &Dialect::default(), 3);
+    assert_eq!(held(&capped), ["2", "3"]);
+    let over = |name: &str| (name.to_owned(), "capture/size-cap");
+    assert_eq!(left_out(&capped), [over("4"), over("5")]);
+    assert_eq!(tests_of(&capped, &rules::CAPTURE_SIZE_CAP), 3);
+    let one = captured(&files, &Dialect::default(), 1);
+    assert_eq!((held(&one).len(), tests_of(&one, &rules::CAPTURE_SIZE_CAP)), (0, 4));
+    write(&mut files, "empty", b"");
+    let uncapped = captured(&files, &Dialect::default(), 0);
+    assert_eq!(held(&uncapped), ["2", "3", "4", "5", "empty"]);
+    assert_eq!(tests_of(&uncapped, &rules::CAPTURE_SIZE_CAP), 0);
+}
+
+#[test]
+fn what_is_no_file_or_cannot_be_read_is_left_out() {
+    let mut files = files(&["secret", "plain"]);
+    Edit::SetReadable { path: "work/p/secret".into(), readable: false }.apply(&mut files);
+    Edit::MakeSpecial { path: "work/p/socket".into() }.apply(&mut files);
+    let captured = by_default(&files);
+    assert_eq!(held(&captured), ["plain"]);
+    let expected = [("secret", "capture/unreadable"), ("socket", "capture/special")];
+    assert_eq!(left_out(&captured), expected.map(|(path, rule)| (path.to_owned(), rule)));
+    assert!(captured.unreadable().eq(&[ByteString::from("secret")]));
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_UNREADABLE), 1);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_SPECIAL), 1);
+}
+
+#[test]
+fn excluded_files_are_left_out_by_the_rule_that_their_name_tells() {
+    let mut files = files(&[".env", ".git/HEAD", "a.log", "deep/.git", "mine", "target/x", "z"]);
+    write(&mut files, ".gitignore", b"mine");
+    Edit::MakeSpecial { path: "work/p/b.log".into() }.apply(&mut files);
+    let captured = by_default(&files);
+    assert_eq!(held(&captured), [".gitignore", "z"]);
+    let expected = [
+        (".env", "capture/secrets"),
+        ("a.log", "capture/default-excludes"),
+        ("b.log", "capture/default-excludes"),
+        ("deep/.git", "capture/nested-repository"),
+        ("mine", "capture/gitignore"),
+    ];
+    assert_eq!(left_out(&captured), expected.map(|(path, rule)| (path.to_owned(), rule)));
+    // The two logs and the directory `target`.
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_DEFAULT_EXCLUDES), 3);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_SPECIAL), 0);
+    // What was left out by it, and what the file did not leave out.
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_GITIGNORE), 3);
+    // An ignore file could re-include the secret. The project's own repository is not nested; the
+    // file of that name is, and makes its directory one.
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_SECRETS), 1);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_NESTED_REPOSITORY), 1);
+    let alone = by_default(&self::files(&[".env", "a"]));
+    assert_eq!(tests_of(&alone, &rules::CAPTURE_SECRETS), 0);
+}
+
+#[test]
+fn every_file_in_a_nested_repository_is_a_test_of_it() {
+    let captured = by_default(&files(&["a/.git/HEAD", "a/b/c", "a/d", "e/f", "g"]));
+    assert_eq!(held(&captured), ["a/b/c", "a/d", "e/f", "g"]);
+    assert_eq!(tests_of(&captured, &rules::CAPTURE_NESTED_REPOSITORY), 3);
+}
+
+#[test]
+fn the_ignore_files_of_deeper_directories_speak_first_and_only_for_them() {
+    let mut files = files(&["d/x", "d/y", "d/e/x", "x", "y"]);
+    write(&mut files, ".gitignore", b"x\ny");
+    write(&mut files, "d/.gitignore", b"!x");
+    write(&mut files, "d/e/.gitignore", b"/x");
+    let captured = by_default(&files);
+    assert_eq!(held(&captured), [".gitignore", "d/.gitignore", "d/e/.gitignore", "d/x"]);
+    let capturer = Capturer::new(&Dialect::default());
+    for (path, ignored) in [
+        ("d/x", false),
+        ("d/y", true),
+        ("d/e/x", true),
+        ("x", true),
+        ("z", false),
+        ("target/z", true),
+        ("d/target/deep/z", true),
+        (".env", true),
+        ("d/e", false),
+    ] {
+        assert_eq!(capturer.ignored_by(&captured.tree, path.as_bytes()), ignored, "{path}");
+    }
+    let heedless = Dialect { ignore_files: false, ..Dialect::default() };
+    assert_eq!(self::captured(&files, &heedless, 0).tree.len(), 8);
+    assert!(!Capturer::new(&heedless).ignored_by(&captured.tree, b"x"));
+}
+
+#[test]
+fn an_ignore_file_that_is_none_or_cannot_be_read_excludes_nothing() {
+    let mut unreadable = files(&["x"]);
+    write(&mut unreadable, ".gitignore", b"x");
+    Edit::SetReadable { path: "work/p/.gitignore".into(), readable: false }.apply(&mut unreadable);
+    assert_eq!(held(&by_default(&unreadable)), ["x"]);
+    let mut linked = files(&["x"]);
+    write(&mut linked, "lines", b"x");
+    Edit::Link { path: "work/p/.gitignore".into(), target: "lines".into() }.apply(&mut linked);
+    let captured = by_default(&linked);
+    assert_eq!(held(&captured), [".gitignore", "lines", "x"]);
+    assert!(!Capturer::new(&Dialect::default()).ignored_by(&captured.tree, b"x"));
+}
+
+#[test]
+fn a_dialect_may_capture_what_the_rules_leave_out() {
+    let mut files = files(&[".env", "target/x", "d/.git/HEAD"]);
+    write(&mut files, ".gitignore", b"d");
+    let heedless = Dialect {
+        default_excludes: false,
+        ignore_files: false,
+        leaves_out_repositories: false,
+        ..Dialect::default()
+    };
+    let all = [".env", ".gitignore", "d/.git/HEAD", "target/x"];
+    assert_eq!(held(&captured(&files, &heedless, 0)), all);
+    let only_repositories = Dialect { leaves_out_repositories: true, ..heedless.clone() };
+    let all = [".env", ".gitignore", "target/x"];
+    assert_eq!(held(&captured(&files, &only_repositories, 0)), all);
+    let only_excludes = Dialect { default_excludes: true, ..heedless };
+    let all = [".gitignore"];
+    assert_eq!(held(&captured(&files, &only_excludes, 0)), all);
+}
+
+/// The rules besides the one that every file tests.
+fn also_tested(path: &str, entry: &Entry) -> Vec<&'static str> {
+    let all = content_rules(path.as_bytes(), entry);
+    assert_eq!(all[0], &rules::CAPTURE_INDEPENDENT);
+    all[1..].iter().map(|rule| rule.id).collect()
+}
+
+#[test]
+fn a_name_and_a_content_tell_which_rules_they_test() {
+    let bytes = "capture/bytes";
+    assert_eq!(also_tested("a/B-1_2.c", &file("x\n\r", false)), [bytes]);
+    assert_eq!(also_tested("a", &file("", true)), [bytes, "capture/executable"]);
+    for content in ["a\r\n", "$Id$"] {
+        assert_eq!(also_tested("a", &file(content, false)), [bytes, "capture/no-conversion"]);
+    }
+    assert_eq!(also_tested("a", &file("\n\r$", false)), [bytes]);
+    assert_eq!(also_tested("a", &link("b")), ["capture/symlink"]);
+    for name in ["a b", "*", "\u{e9}", "a\n"] {
+        assert_eq!(also_tested(name, &file("", false)), [bytes, "capture/any-name"], "{name:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_or_wrong_tells_which_rule_to_blame() {
+    let plain = file("x", false);
+    for (path, entry, found, rule) in [
+        ("a", link("b"), None, "capture/symlink"),
+        ("a b", link("b"), None, "capture/symlink"),
+        ("a", link("b"), Some(plain.clone()), "capture/symlink"),
+        ("a b", plain.clone(), None, "capture/any-name"),
+        ("a/B-1_2.c", plain.clone(), None, "capture/independent"),
+        ("a", file("a\r\n", false), None, "capture/independent"),
+        ("a b", plain.clone(), Some(file("x", true)), "capture/executable"),
+        ("a", plain.clone(), Some(file("y", true)), "capture/bytes"),
+        ("a", plain.clone(), Some(link("x")), "capture/bytes"),
+        ("a", file("a\r\n", false), Some(file("a\n", false)), "capture/no-conversion"),
+        ("a", file("a\n", false), Some(file("a\r\n", false)), "capture/bytes"),
+    ] {
+        assert_eq!(rule_for(path.as_bytes(), &entry, found.as_ref()).id, rule, "{path} {entry:?}");
+    }
+}
