@@ -24,6 +24,10 @@ docs:
 fuzz seconds="60":
     .ci/fuzz {{seconds}}
 
+# Break a crate in one small way after the other (`model` or `core`): does a test notice each?
+mutants crate:
+    .ci/mutants all {{crate}}
+
 # Everything CI runs.
 ci:
     .ci/run
