@@ -2,7 +2,7 @@
 //! of another, and one that stands there may be older than its source.
 #![allow(clippy::unwrap_used)]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,6 +27,13 @@ pub fn built_binary(name: &str) -> PathBuf {
          name another with {variable}"
     );
     binary
+}
+
+/// What a command that is started without the environment of the tests needs of it all the same:
+/// where it notes which of its lines ran, in a build that notes it.
+pub fn coverage() -> Option<(&'static str, OsString)> {
+    let name = "LLVM_PROFILE_FILE";
+    std::env::var_os(name).map(|file| (name, file))
 }
 
 fn build(cargo: &OsStr, name: &str, folder: &Path) {

@@ -123,6 +123,7 @@ mod tests {
         let (old, new) = (file("a\n"), file("a\0\nb\n"));
         let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
         assert!(bounds.allow(0, 0));
+        assert_eq!(bounds.files, 1);
         let executable = Entry::File { content: Content::from(&b"a\n"[..]), executable: true };
         let bounds = LineBounds::of([Difference::Modified(&old, &executable)].iter());
         assert!(bounds.allow(0, 0));

@@ -297,6 +297,7 @@ fn a_machine_without_a_home_or_a_current_directory() {
     let shell = "rmdir ../gone && exec \"$0\" rollback";
     let mut command = Command::new("/bin/sh");
     command.args(["-c", shell]).arg(binary()).env_clear().env("HOME", world.home());
+    command.envs(herma_tests::coverage());
     command.current_dir(&gone);
     let nowhere = world.run(command, &[""; 0]);
     assert_eq!(nowhere.refusal(), "no_current_directory");

@@ -141,6 +141,7 @@ impl World {
     fn prepared(&self, mut command: Command) -> Command {
         command
             .env_clear()
+            .envs(herma_tests::coverage())
             .env("HOME", self.home())
             .env("HERMES_HOME", self.root.join("hermes"))
             .env("TZ", "UTC")
