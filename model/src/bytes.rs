@@ -133,7 +133,7 @@ pub fn below<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The proper ancestors of `path`, outermost first, without the empty root.
-pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn ancestors(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(slash, _)| &path[..slash])
 }
 

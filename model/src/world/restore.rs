@@ -170,14 +170,12 @@ impl World {
     /// Removes a path and the directories that it leaves empty, but not the project.
     fn remove_with_empty_parents(&mut self, project: &[u8], path: &[u8]) {
         self.files.remove(&bytes::join(project, path));
-        let mut directory = bytes::parent(path);
-        while !directory.is_empty() {
+        for directory in bytes::ancestors(path).rev() {
             let full = bytes::join(project, directory);
             if self.files.below(&full).next().is_some() {
                 return;
             }
             self.files.remove(&full);
-            directory = bytes::parent(directory);
         }
     }
 
