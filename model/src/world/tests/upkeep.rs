@@ -101,7 +101,7 @@ fn a_sweep_may_be_left_where_there_is_nothing_to_sweep_or_a_prune_was_not_long_a
     scene.wait(24 * HOUR);
     assert_eq!(due(&mut scene), MUST_RUN);
     scene.world.learn_swept();
-    assert_eq!(prune(&mut scene, 7, true).may_decline, false, "whoever asks by hand is heard");
+    assert!(!prune(&mut scene, 7, true).may_decline, "whoever asks by hand is heard");
 }
 
 #[test]
