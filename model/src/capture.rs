@@ -3,6 +3,7 @@
 //! One pass over the files below the project, parents before children. Along the way it notes
 //! which rules the files put to the test, so that a comparison can be counted for them.
 
+use crate::blame::is_plain;
 use crate::bytes::{self, ByteString};
 use crate::dialect::Dialect;
 use crate::files::{Content, Files, Node};
@@ -31,8 +32,14 @@ pub struct Captured {
     pub tree: Tree,
     /// What was left out, and the rule that says so.
     pub left_out: BTreeMap<ByteString, RuleRef>,
+    /// Directories that were not looked into, and the rule that says so.
+    pub closed: BTreeMap<ByteString, RuleRef>,
     /// Rules that the captured files put to the test, once for each file that does.
     pub tested: BTreeMap<&'static str, (RuleRef, usize)>,
+    /// Captured paths that one of these rules says belong into the checkpoint although another
+    /// reading of it would leave them out: for their size, a pattern that names them or where they
+    /// lie.
+    pub despite: BTreeMap<ByteString, Vec<RuleRef>>,
 }
 
 impl Captured {
@@ -115,7 +122,8 @@ impl Capturer {
                     directories.insert(path, inner);
                 }
                 Node::Directory => {
-                    self.note_exclusion(&mut captured, path, within.ignores.is_some())
+                    captured.closed.insert(ByteString::from(path), self.exclusion_rule(path));
+                    self.note_exclusion(&mut captured, path, within.ignores.is_some());
                 }
                 node => {
                     let within = within.clone();
@@ -185,10 +193,51 @@ impl Capturer {
                 captured.left_out.insert(name, rule);
             }
             Ok(entry) => {
-                note_tests(captured, path, &entry, within, bounds);
+                let despite = self.despite(path, &entry, within, bounds);
+                note_tests(captured, path, &entry, within, &despite);
+                if !despite.is_empty() {
+                    captured.despite.insert(name.clone(), despite);
+                }
                 captured.tree.insert(name, entry);
             }
         }
+    }
+
+    /// The rules by which a captured path could have been left out, had they been read otherwise.
+    fn despite(
+        &self,
+        path: &[u8],
+        entry: &Entry,
+        within: &Within,
+        bounds: &Bounds<'_>,
+    ) -> Vec<RuleRef> {
+        let mut despite: Vec<RuleRef> = Vec::new();
+        if let Entry::File { content, .. } = entry {
+            let (size, cap) = (content.len() as u64, bounds.file_bytes_max);
+            if size > 0 && (size == cap || cap == 0) {
+                despite.push(&rules::CAPTURE_SIZE_CAP);
+            }
+        }
+        let names = |excludes: &Excludes| {
+            let directories = bytes::ancestors(path).map(|directory| (directory, true));
+            let mut places = directories.chain(std::iter::once((path, false)));
+            places.any(|(place, is_directory)| excludes.excludes(&[], place, is_directory))
+        };
+        if within.ignores.is_some() && names(&self.excludes) {
+            despite.push(&rules::CAPTURE_DEFAULT_EXCLUDES);
+        }
+        let mut next = within.ignores.as_deref();
+        while let Some(chain) = next {
+            if chain.file.names(bytes::below(&chain.directory, path).unwrap_or(path)) {
+                despite.push(&rules::CAPTURE_GITIGNORE);
+                break;
+            }
+            next = chain.above.as_deref();
+        }
+        if within.nested_repository {
+            despite.push(&rules::CAPTURE_NESTED_REPOSITORY);
+        }
+        despite
     }
 
     /// Which rule excludes a path that ignore patterns exclude, as far as its name tells.
@@ -247,22 +296,17 @@ fn note_tests(
     path: &[u8],
     entry: &Entry,
     within: &Within,
-    bounds: &Bounds<'_>,
+    despite: &[RuleRef],
 ) {
+    let gitignore: RuleRef = &rules::CAPTURE_GITIGNORE;
     for rule in content_rules(path, entry) {
         captured.tests(rule);
     }
-    if let Entry::File { content, .. } = entry
-        && bounds.file_bytes_max > 0
-        && content.len() as u64 == bounds.file_bytes_max
-    {
-        captured.tests(&rules::CAPTURE_SIZE_CAP);
+    for rule in despite.iter().filter(|rule| **rule != gitignore) {
+        captured.tests(rule);
     }
     if within.ignores.is_some() {
-        captured.tests(&rules::CAPTURE_GITIGNORE);
-    }
-    if within.nested_repository {
-        captured.tests(&rules::CAPTURE_NESTED_REPOSITORY);
+        captured.tests(gitignore);
     }
 }
 
@@ -281,28 +325,8 @@ pub fn content_rules(path: &[u8], entry: &Entry) -> Vec<RuleRef> {
             }
         }
     }
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
-    if !path.iter().all(plain) {
+    if !is_plain(path) {
         tested.push(&rules::CAPTURE_ANY_NAME);
     }
     tested
-}
-
-/// The rule to blame when a path that belongs into a checkpoint is not in it as it should be.
-pub fn rule_for(path: &[u8], entry: &Entry, found: Option<&Entry>) -> RuleRef {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
-    match (entry, found) {
-        (Entry::Link { .. }, _) => &rules::CAPTURE_SYMLINK,
-        (_, None) if !path.iter().all(plain) => &rules::CAPTURE_ANY_NAME,
-        (_, None) => &rules::CAPTURE_INDEPENDENT,
-        (Entry::File { content, .. }, Some(Entry::File { content: other, .. }))
-            if content == other =>
-        {
-            &rules::CAPTURE_EXECUTABLE
-        }
-        (Entry::File { content, .. }, _) if content.windows(2).any(|pair| pair == b"\r\n") => {
-            &rules::CAPTURE_NO_CONVERSION
-        }
-        _ => &rules::CAPTURE_BYTES,
-    }
 }

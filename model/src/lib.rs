@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod blame;
 pub mod bytes;
 pub mod capture;
 pub mod dialect;

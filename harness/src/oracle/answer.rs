@@ -7,6 +7,7 @@ use herma_model::expected::{
     Expected, ExpectedDiff, ExpectedList, ExpectedRestore, ExpectedTake, Refusal, TakeKind,
 };
 use herma_model::rules::{self, RuleRef};
+use herma_model::world::Checkpoint;
 use herma_model::{ByteString, World};
 use std::collections::BTreeSet;
 
@@ -179,10 +180,7 @@ fn judge_take(
         Wrong::new(sign, due, format!("{answer:?}"))
     };
     let Answer::Taken { outcome, skipped } = answer else {
-        // A file that should only have been left out may not stop the checkpoint.
-        let unreadable = take.captured.as_ref().is_some_and(|one| one.unreadable().count() > 0);
-        let rule = if unreadable { &rules::CAPTURE_UNREADABLE } else { take.rule };
-        return checks.check(JUDGE, rule, false, told);
+        return checks.check(JUDGE, stopped_by(take), false, told);
     };
     let found = match outcome {
         TakeOutcome::Created { .. } => TakeKind::Created,
@@ -194,12 +192,20 @@ fn judge_take(
         TakeKind::Deduped | TakeKind::Disabled if take.kind != found => take.if_declined,
         _ => take.rule,
     };
+    if let TakeOutcome::Created { id } = outcome {
+        let known = |one: &Checkpoint| one.id.as_ref() == Some(id);
+        let earlier = world.history(&take.project).iter().any(known);
+        checks.check(JUDGE, &rules::CAPTURE_HONEST, !earlier, || {
+            Wrong::new("an earlier id", "the id of a new checkpoint", format!("{answer:?}"))
+                .kind(Kind::Dishonest)
+        });
+    }
     checks.check(JUDGE, rule, found == take.kind, told);
     if !matches!(take.kind, TakeKind::Deduped | TakeKind::Disabled) {
         // That nothing stopped it is what the rule about declining asks.
         checks.held(take.if_declined, 1);
     }
-    if let TakeOutcome::Created { id } = outcome {
+    if let (TakeOutcome::Created { id }, TakeKind::Created) = (outcome, take.kind) {
         world.learn_id(&take.project, id);
     }
     if let (Some(captured), TakeKind::Created) = (&take.captured, take.kind) {
@@ -222,6 +228,14 @@ fn judge_take(
             .kind(Kind::Dishonest)
         });
     }
+}
+
+/// The rule broken by a refusal: what should only have been left out may not stop a checkpoint.
+fn stopped_by(take: &ExpectedTake) -> RuleRef {
+    let left_out = take.captured.iter().flat_map(|captured| captured.left_out.values());
+    let stops =
+        |rule: &RuleRef| [&rules::CAPTURE_UNREADABLE, &rules::CAPTURE_SPECIAL].contains(rule);
+    left_out.copied().find(stops).unwrap_or(take.rule)
 }
 
 fn judge_list(list: &ExpectedList, found: &[Listed], claims: &Claims, checks: &mut Checks) {

@@ -1,15 +1,13 @@
 //! The third judge: plain git, reading the store as any other tool would.
 
 use super::plain_git::{Commit, Git};
-use super::{Checks, Divergence, Judge, Told, git_objects};
+use super::{Checks, Judge, Told, content};
 use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::Sandbox;
-use herma_model::bytes::ancestors;
-use herma_model::capture::rule_for;
 use herma_model::rules::{self, RuleRef};
 use herma_model::world::Checkpoint;
-use herma_model::{ByteString, Entry, World};
+use herma_model::{ByteString, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -63,7 +61,7 @@ pub fn judge(
         let listed = world.listed(project);
         checks.new_part();
         let told = Stored { commits: &commits, git: &git, has_clock: claims.has("test.clock") };
-        judge_history(project, listed, &told, thorough, checks)?;
+        judge_history(world, listed, &told, thorough, checks)?;
     }
     checks.new_part();
     let fsck = git.check(&["--full", "--no-dangling"])?;
@@ -100,20 +98,19 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
 }
 
 fn judge_history(
-    project: &ByteString,
+    world: &World,
     history: &[Checkpoint],
     stored: &Stored<'_>,
     thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
     let mut before: Option<String> = None;
-    for checkpoint in history {
+    for (index, checkpoint) in history.iter().enumerate() {
         let id = checkpoint.id.clone().unwrap_or_default();
         let Some(commit) = stored.commits.get(&id) else {
-            checks.check(JUDGE, &rules::LAYOUT_STORE, false, || {
-                let expected = format!("checkpoint {id} of {project}");
-                Told::new("no such commit", expected, "no such commit")
-            });
+            let renamed = content::is_renamed(world, checkpoint, stored.commits);
+            let rule: RuleRef = if renamed { &rules::LIST_STABLE } else { &rules::LAYOUT_STORE };
+            checks.check(JUDGE, rule, false, || content::no_commit(&id));
             return Ok(());
         };
         if let Some(before) = &before {
@@ -128,25 +125,8 @@ fn judge_history(
             Told::new("the user's name", "an author of the store's own", commit.author.clone())
         });
         checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
-        let tree = tree_of(checkpoint);
-        let stands_for_another =
-            tree != commit.tree && history.iter().any(|other| tree_of(other) == commit.tree);
-        let rule: RuleRef =
-            if checkpoint.safety { &rules::RESTORE_UNDO } else { &rules::CAPTURE_HONEST };
-        checks.check(JUDGE, rule, !stands_for_another, || {
-            let found = format!("tree {} of another time", commit.tree);
-            Told::new("the tree of another time", format!("tree {tree} of {id}"), found)
-        });
-        if thorough || tree != commit.tree {
-            let same_listing = judge_listing(checkpoint, &id, stored.git, checks)?;
-            let told = || {
-                let found = format!("tree {}", commit.tree);
-                Told::new("another tree", format!("tree {tree} of {id}"), found)
-            };
-            checks.check(JUDGE, &rules::LAYOUT_FSCK, tree == commit.tree, told);
-            if !same_listing || tree != commit.tree {
-                return Ok(());
-            }
+        if !content::judge(history, index, &commit.tree, stored.git, thorough, checks)? {
+            return Ok(());
         }
         for (rule, times) in checkpoint.captured.tested.values() {
             checks.held(rule, *times as u64);
@@ -154,30 +134,6 @@ fn judge_history(
         before = Some(id);
     }
     Ok(())
-}
-
-/// The first stored checkpoint that does not hold what the model says was captured, if any: the
-/// cause of whatever is wrong with its preview or restore, or with what was said when it was taken.
-///
-/// # Errors
-/// Git is not there.
-pub fn wrong_capture(world: &World, sandbox: &Sandbox) -> io::Result<Option<Divergence>> {
-    if !sandbox.has_store() {
-        return Ok(None);
-    }
-    let git = Git::on(sandbox.store());
-    let commits = git.commits()?;
-    let mut checks = Checks::default();
-    for (project, _) in world.histories() {
-        for checkpoint in world.listed(project) {
-            let id = checkpoint.id.clone().unwrap_or_default();
-            let stored = commits.get(&id).map(|commit| &commit.tree);
-            if stored.is_some_and(|tree| *tree != tree_of(checkpoint)) {
-                judge_listing(checkpoint, &id, &git, &mut checks)?;
-            }
-        }
-    }
-    Ok(checks.into_parts().1.into_iter().next())
 }
 
 /// What limits dropped is out of sight, and most of it out of the store.
@@ -205,66 +161,6 @@ fn judge_dropped(world: &World, git: &Git, claims: &Claims, checks: &mut Checks)
         Told::new("dropped and never reclaimed", due, format!("{waiting} of them"))
     });
     Ok(())
-}
-
-fn tree_of(checkpoint: &Checkpoint) -> String {
-    git_objects::tree_id(&checkpoint.captured.tree).to_string()
-}
-
-/// Compares a stored checkpoint with what it should hold, path by path, as `git ls-tree` lists it;
-/// answers whether they are the same.
-fn judge_listing(
-    checkpoint: &Checkpoint,
-    id: &str,
-    git: &Git,
-    checks: &mut Checks,
-) -> io::Result<bool> {
-    let stored = git.tree(id)?;
-    let captured = &checkpoint.captured;
-    let expected: BTreeMap<&ByteString, (String, String)> = captured
-        .tree
-        .iter()
-        .map(|(path, entry)| {
-            let blob = git_objects::blob_id(entry.bytes()).to_string();
-            (path, (git_objects::mode(entry).to_owned(), blob))
-        })
-        .collect();
-    let mut paths = expected.keys().copied().chain(stored.keys());
-    let Some(path) = paths.find(|path| expected.get(path) != stored.get(*path)) else {
-        return Ok(true);
-    };
-    let left_out = || {
-        // What lies in a place that is left out as a whole is left out for the same reason.
-        let places = ancestors(path).chain(std::iter::once(&path[..]));
-        let mut rules = places.filter_map(|place| captured.left_out.get(&ByteString::from(place)));
-        rules.next().copied().unwrap_or(&rules::CAPTURE_GITIGNORE)
-    };
-    let rule: RuleRef = captured.tree.get(path).map_or_else(left_out, |entry| {
-        rule_for(path, entry, stored_entry(entry, stored.get(path)).as_ref())
-    });
-    checks.check(JUDGE, rule, false, || {
-        let side = |side: Option<&(String, String)>| format!("{path} in {id}: {side:?}");
-        let sign = match (expected.get(path), stored.get(path)) {
-            (None, _) => "captured, not left out",
-            (_, None) => "left out, not captured",
-            (Some((mode, _)), Some((other, _))) if mode != other => "another mode",
-            _ => "other bytes",
-        };
-        Told::new(sign, side(expected.get(path)), side(stored.get(path)))
-    });
-    Ok(false)
-}
-
-/// The stored entry as far as it is needed to tell what is wrong: the same bytes with another
-/// mode, or other bytes.
-fn stored_entry(entry: &Entry, stored: Option<&(String, String)>) -> Option<Entry> {
-    let (mode, blob) = stored?;
-    let same_bytes = *blob == git_objects::blob_id(entry.bytes()).to_string();
-    let content = if same_bytes { entry.bytes().clone() } else { (&b""[..]).into() };
-    Some(match &mode[..] {
-        "120000" => Entry::Link { target: content },
-        mode => Entry::File { content, executable: mode == "100755" },
-    })
 }
 
 fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<()> {

@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod base;
+pub mod content;
 pub mod disk;
 mod divergence;
 pub mod git;

@@ -8,7 +8,7 @@ use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::plain_git::Git;
 use crate::oracle::total::Sizes;
-use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, disk, git};
+use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, content, disk, git};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -333,23 +333,27 @@ impl Runner<'_> {
             answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
         }
         self.seen = Some(after);
-        self.look_for_cause(failures)?;
+        self.look_for_cause(failures, request, (&expected, &answer))?;
         self.judge_store((&expected, &answer), bound, sizes, request.only_looks())
     }
 
     /// Where more than `failures` are known now, and they are about what a checkpoint holds, the
     /// checkpoint may be what is wrong.
-    fn look_for_cause(&mut self, failures: usize) -> Result<(), RunError> {
-        let shows_content = |one: &Divergence| {
-            let area = one.rule.id.split('/').next().unwrap_or_default();
-            matches!(area, "restore" | "diff")
-                || [&rules::LIST_STATS, &rules::CAPTURE_HONEST].contains(&one.rule)
-        };
+    fn look_for_cause(
+        &mut self,
+        failures: usize,
+        request: &Request,
+        told: (&Expected, &Answer),
+    ) -> Result<(), RunError> {
         let shown = self.checks.failures().get(failures..).unwrap_or_default();
-        if shown.iter().any(shows_content)
-            && self.claims.has("layout")
-            && let Some(cause) = git::wrong_capture(&self.world, &self.sandbox)?
-        {
+        if !shown.iter().any(shows_content) || !self.claims.has("layout") {
+            return Ok(());
+        }
+        let mut cause = content::wrong_capture(&self.world, &self.sandbox)?;
+        if cause.is_none() {
+            cause = content::wrong_take(&self.world, request, told, &self.sandbox)?;
+        }
+        if let Some(cause) = cause {
             self.checks.blame_on(failures, cause);
         }
         Ok(())
@@ -392,6 +396,21 @@ impl Runner<'_> {
         let subject = self.subject.identity();
         Ok(Run { checks, operations, met: self.met, divergences, claims: self.claims, subject })
     }
+}
+
+/// Whether a difference may follow from what a checkpoint holds.
+fn shows_content(one: &Divergence) -> bool {
+    let area = one.rule.id.split('/').next().unwrap_or_default();
+    let about_content: &[RuleRef] = &[
+        &rules::LIST_STATS,
+        &rules::CAPTURE_HONEST,
+        &rules::CAPTURE_CREATED,
+        &rules::CAPTURE_UNCHANGED,
+        &rules::CAPTURE_EMPTY_FIRST,
+        &rules::SCOPE_COUNTS_CAPTURED,
+        &rules::SCOPE_TOO_MANY_FILES,
+    ];
+    matches!(area, "restore" | "diff") || about_content.contains(&one.rule)
 }
 
 /// Why there is no answer, where there is none.

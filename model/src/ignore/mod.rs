@@ -9,6 +9,7 @@ mod parse;
 mod tests;
 mod wildmatch;
 
+use crate::bytes::ancestors;
 use parse::Pattern;
 
 /// The default excludes, as hermes-agent ships them, without the secrets.
@@ -50,6 +51,16 @@ impl IgnoreFile {
     /// Whether nothing in the file can match anything.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
+    }
+
+    /// Whether any line that excludes names the file at `path`, relative to the directory of this
+    /// file, or a directory above it, whatever other lines say.
+    pub fn names(&self, path: &[u8]) -> bool {
+        let named = |place: &[u8], is_directory| {
+            let excluding = self.patterns.iter().filter(|pattern| !pattern.negated);
+            excluding.into_iter().any(|pattern| pattern.matches(place, is_directory))
+        };
+        ancestors(path).any(|place| named(place, true)) || named(path, false)
     }
 
     /// What the last matching line says about the entry at `path`, relative to the directory of

@@ -313,7 +313,8 @@ impl World {
         *path == *self.layout.base || bytes::below(&self.layout.base, path).is_some()
     }
 
-    fn capture(&self, project: &[u8]) -> Captured {
+    /// What a checkpoint of `project`, a directory, would hold now.
+    pub fn capture(&self, project: &[u8]) -> Captured {
         let bounds =
             Bounds { file_bytes_max: self.settings.max_file_bytes, base: &self.layout.base };
         self.capturer.capture(&self.files, project, &bounds)
