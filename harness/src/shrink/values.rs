@@ -117,6 +117,8 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
                 let (dir, target) = (dir.clone(), target.clone());
                 all.push(Operation::Restore { dir, target, exact, force });
             }
+            // It takes one on the way, which may be all that matters of it.
+            all.push(Operation::Checkpoint { dir, reason: "r".into() });
             all
         }
         Operation::RestoreFile { dir, target, path } => {
