@@ -16,7 +16,11 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 5] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 9] = [
+        an_ignore_file_takes_back_what_is_left_out,
+        an_ignore_file_stands_below_the_root,
+        a_repository_stands_in_the_project,
+        what_is_left_out_is_previewed,
         an_attempt_fails_and_the_turn_goes_on,
         a_project_is_deleted_and_comes_back,
         a_file_becomes_executable,
@@ -87,4 +91,39 @@ fn a_rollback_is_undone((project, path, content): Place) -> Vec<Operation> {
         restore(&project, 1, true),
         restore(&project, 1, true),
     ]
+}
+
+/// A file with the same content in the project of a place.
+fn beside((project, _, content): &Place, name: &str) -> Operation {
+    write(&names::join(project, &name.into()), content, false)
+}
+
+fn an_ignore_file_takes_back_what_is_left_out(place: Place) -> Vec<Operation> {
+    let path = names::join(&place.0, &".gitignore".into());
+    vec![
+        write(&path, &"*.txt\n!a.txt\n!dist/\n!.env\n".into(), false),
+        beside(&place, "a.txt"),
+        beside(&place, "dist/x"),
+        beside(&place, ".env"),
+        checkpoint(&place.0),
+    ]
+}
+
+fn an_ignore_file_stands_below_the_root(place: Place) -> Vec<Operation> {
+    let path = names::join(&place.0, &"src/.gitignore".into());
+    vec![
+        write(&path, &"main.rs\n".into(), false),
+        beside(&place, "src/main.rs"),
+        checkpoint(&place.0),
+    ]
+}
+
+fn a_repository_stands_in_the_project(place: Place) -> Vec<Operation> {
+    let files = ["nested/.git/HEAD", "nested/code.rs"].map(|name| beside(&place, name));
+    files.into_iter().chain([checkpoint(&place.0)]).collect()
+}
+
+fn what_is_left_out_is_previewed(place: Place) -> Vec<Operation> {
+    let previews = Operation::Diff { dir: place.0.clone(), target: Target::Number(1) };
+    vec![beside(&place, "b"), beside(&place, "node_modules/m.js"), checkpoint(&place.0), previews]
 }
