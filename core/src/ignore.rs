@@ -18,6 +18,9 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
     ".DS_Store", "Thumbs.db", "*.log",
 ];
 
+/// More bytes than an ignore file can sensibly have; what is beyond is not read.
+pub const IGNORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 /// The default excludes that no project file can re-include.
 pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
 

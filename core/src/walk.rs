@@ -5,16 +5,13 @@
 
 use crate::disk::{Disk, Kind, Stat, is_unreadable};
 use crate::error::{Context, Result};
-use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
+use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IGNORE_BYTES_MAX, IgnoreFile, SECRETS};
 use crate::path::{join, on_disk};
 use crate::report::Remark;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-
-/// More bytes than an ignore file can sensibly have; what is beyond is not read.
-const IGNORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// A file or link that belongs into a checkpoint if it can be read.
 #[derive(Clone, Debug)]
