@@ -4,9 +4,10 @@
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
 use herma_core::disk::{Disk, Held, Sharing, Stat};
+use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::OsString;
-use std::io;
-use std::path::Path;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 /// What becomes of each call; the functions are told the sandbox and the path.
 #[derive(Clone, Copy)]
@@ -15,6 +16,12 @@ pub struct Bends {
     pub stat: fn(&Sandbox, &Path, Stat) -> Stat,
     /// The names that a directory is said to hold.
     pub list: fn(&Sandbox, &Path, Vec<OsString>) -> Vec<OsString>,
+    /// Why looking at a path, or reading what is there, fails.
+    pub fails: fn(&Sandbox, &Path) -> Option<ErrorKind>,
+    /// Where a path leads that is looked at or read.
+    pub place: fn(&Sandbox, &Path) -> Option<PathBuf>,
+    /// What an ignore file is read as where it decides what is captured; none where there is none.
+    pub ignores: fn(&Sandbox, &Path, Option<Vec<u8>>) -> Option<Vec<u8>>,
     /// What a file is said to hold.
     pub read: fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>,
     /// What a link is said to point at.
@@ -36,6 +43,9 @@ impl Bends {
     pub const NONE: Bends = Bends {
         stat: |_, _, stat| stat,
         list: |_, _, names| names,
+        fails: |_, _| None,
+        place: |_, _| None,
+        ignores: |_, _, text| text,
         read: |_, _, content| content,
         read_link: |_, _, target| target,
         write_new: |_, _, content| content,
@@ -61,9 +71,36 @@ impl BentDisk {
     }
 }
 
+impl BentDisk {
+    fn look(&self, path: &Path) -> io::Result<PathBuf> {
+        if let Some(kind) = (self.bends.fails)(&self.sandbox, path) {
+            return Err(kind.into());
+        }
+        Ok((self.bends.place)(&self.sandbox, path).unwrap_or_else(|| path.to_owned()))
+    }
+
+    /// An ignore file that is read to learn what is captured.
+    fn ignores(
+        &self,
+        path: &Path,
+        read: io::Result<(Vec<u8>, Stat)>,
+    ) -> io::Result<(Vec<u8>, Stat)> {
+        let text = read.as_ref().ok().map(|(text, _)| text.clone());
+        match (self.bends.ignores)(&self.sandbox, path, text) {
+            Some(text) => {
+                let beside = path.parent().unwrap_or(path);
+                let stat = read.map_or_else(|_| self.disk.stat(beside), |(_, stat)| Ok(stat))?;
+                Ok((text, stat))
+            }
+            None => Err(read.err().unwrap_or_else(|| ErrorKind::NotFound.into())),
+        }
+    }
+}
+
 impl Disk for BentDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        Ok((self.bends.stat)(&self.sandbox, path, self.disk.stat(path)?))
+        let place = self.look(path)?;
+        Ok((self.bends.stat)(&self.sandbox, path, self.disk.stat(&place)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
@@ -71,11 +108,14 @@ impl Disk for BentDisk {
     }
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
-        let (content, stat) = self.disk.read(path, limit)?;
-        let content = (self.bends.read)(&self.sandbox, path, content);
-        // A file is as long as what it is said to hold, or it would seem to change all the time.
-        let size = content.len() as u64;
-        Ok((content, Stat { size, ..(self.bends.stat)(&self.sandbox, path, stat) }))
+        let place = self.look(path)?;
+        let read = self.disk.read(&place, limit);
+        if limit == IGNORE_BYTES_MAX && path.ends_with(".gitignore") {
+            return self.ignores(path, read);
+        }
+        let (content, stat) = read?;
+        let stat = (self.bends.stat)(&self.sandbox, path, stat);
+        Ok(((self.bends.read)(&self.sandbox, path, content), stat))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -5,8 +5,9 @@ use crate::sandbox::{Sandbox, git_alone, manifest};
 use crate::subject::{CoreSubject, Subject};
 use herma_model::answer::TakeOutcome;
 use herma_model::{Answer, ByteString, Files, Request, Settings};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use tempfile::TempDir;
 
 /// A core, and what a bug can know of it.
@@ -85,11 +86,61 @@ impl Host {
     /// # Errors
     /// Git is not there or fails.
     pub fn git(&self, arguments: &[&str]) -> io::Result<String> {
-        let output = git_alone().arg("-C").arg(self.sandbox.store()).args(arguments).output()?;
+        self.git_given(arguments, b"")
+    }
+
+    /// The same, given these bytes. What it writes is for its owner only, as all of the store is.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn git_given(&self, arguments: &[&str], given: &[u8]) -> io::Result<String> {
+        let printed = self.git_bytes(arguments, given)?;
+        Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
+    }
+
+    /// The same, as the bytes it printed.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn git_bytes(&self, arguments: &[&str], given: &[u8]) -> io::Result<Vec<u8>> {
+        let private = ["-c", "core.sharedRepository=0600"];
+        let mut git = git_alone();
+        git.arg("-C").arg(self.sandbox.store()).args(private).args(arguments);
+        git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut git = git.spawn()?;
+        if let Some(mut input) = git.stdin.take() {
+            input.write_all(given)?;
+        }
+        let output = git.wait_with_output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
         }
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        Ok(output.stdout)
+    }
+
+    /// The name under which the history is kept whose newest checkpoint is `id`.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn name_of(&self, id: &str) -> io::Result<String> {
+        self.git(&["for-each-ref", "--format=%(refname)", &format!("--points-at={id}")])
+    }
+
+    /// Stores a commit that is one of the store with its text changed, as the newest checkpoint in
+    /// the place of `newest`; answers its id.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn commit_instead(
+        &self,
+        newest: &str,
+        change: impl Fn(&str) -> String,
+    ) -> io::Result<String> {
+        let text = format!("{}\n", self.git(&["cat-file", "commit", newest])?);
+        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
+        let id = self.git_given(&written, change(&text).as_bytes())?;
+        self.git(&["update-ref", &self.name_of(newest)?, &id])?;
+        Ok(id)
     }
 
     /// A folder of the bug's own, outside the sandbox.

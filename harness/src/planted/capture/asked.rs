@@ -1,0 +1,237 @@
+//! What is done around a core that is asked for a checkpoint, and what is said instead of what it
+//! said. A bug that cannot be played is no bug; the suite then just does not find it.
+
+use super::super::host::{Host, created, takes};
+use crate::sandbox::manifest::on_disk;
+use herma_model::answer::{Remark, TakeOutcome};
+use herma_model::{Answer, ByteString, Node, Request, bytes};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The files of the project that a request is about: their place, their path in it, and what they
+/// are; what is in its own repository is none.
+fn files(host: &Host, request: &Request) -> Vec<(PathBuf, ByteString, Node)> {
+    let root = host.sandbox.root();
+    let project = host.project(request);
+    let inside = project.as_ref().and_then(|project| project.strip_prefix(root).ok());
+    let Some(inside) = inside.map(|inside| inside.as_os_str().as_bytes().to_vec()) else {
+        return Vec::new();
+    };
+    let all = host.files();
+    let below = all.iter().filter_map(|(full, node)| {
+        let path = ByteString::from(bytes::below(&inside, full)?);
+        let ours = !path.starts_with(b".git/") && *node != Node::Directory;
+        ours.then(|| (on_disk(root, full), path, node.clone()))
+    });
+    below.collect()
+}
+
+fn taken(id: String) -> Answer {
+    Answer::Taken { outcome: TakeOutcome::Created { id }, skipped: Vec::new() }
+}
+
+/// Asks the core, and where that takes a checkpoint has `change` do something to it.
+fn once_created(
+    host: &mut Host,
+    request: &Request,
+    change: fn(&mut Host, &Request, &str) -> io::Result<String>,
+) -> Answer {
+    let answer = host.ask(request);
+    let (true, Some(id)) = (takes(request), created(&answer)) else { return answer };
+    match (change(host, request, id), &answer) {
+        (Ok(id), Answer::Taken { skipped, .. }) => {
+            Answer::Taken { outcome: TakeOutcome::Created { id }, skipped: skipped.clone() }
+        }
+        _ => answer,
+    }
+}
+
+pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
+    if !takes(request) {
+        return host.ask(request);
+    }
+    let sizes: Vec<_> = files(host, request)
+        .into_iter()
+        .map(|(place, _, node)| match node {
+            Node::File { content, .. } => (place, Some(content.len())),
+            _ => (place, None),
+        })
+        .collect();
+    let (sizes, name) = (format!("{sizes:?}"), name_of_history(host, request));
+    let seen = host.aside().map(|aside| aside.join(&name));
+    let answer = host.ask(request);
+    let Ok(seen) = seen else { return answer };
+    let same = fs::read_to_string(&seen).is_ok_and(|before| before == sizes);
+    let _ = fs::write(&seen, &sizes);
+    match created(&answer) {
+        Some(_) if same => Answer::Taken { outcome: TakeOutcome::Unchanged, skipped: Vec::new() },
+        _ => answer,
+    }
+}
+
+/// The hash under which the history of a project is kept.
+fn name_of_history(host: &Host, request: &Request) -> String {
+    let project = host.project(request).unwrap_or_default();
+    let digest = Sha256::digest(project.as_os_str().as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub fn secrets_are_re_included(host: &mut Host, request: &Request) -> Answer {
+    once_created(host, request, |host, request, id| {
+        let files = files(host, request);
+        let re_includes = files.iter().any(|(_, path, node)| {
+            let text = match node {
+                Node::File { content, readable: true, .. } => String::from_utf8_lossy(content),
+                _ => return false,
+            };
+            **path == b".gitignore"[..] && text.lines().any(|line| line == "!.env")
+        });
+        let mut tree = host.git_bytes(&["ls-tree", "-z", id], b"")?;
+        for (place, path, node) in files {
+            if re_includes && *path == b".env"[..] && matches!(node, Node::File { .. }) {
+                let content = fs::read(place)?;
+                let written = ["hash-object", "-w", "--stdin"];
+                let blob = host.git_given(&written, &content)?;
+                tree.extend(format!("100644 blob {blob}\t{path}\0").bytes());
+            }
+        }
+        let tree = host.git_given(&["mktree", "-z"], &tree)?;
+        with_tree(host, id, &tree)
+    })
+}
+
+/// The same checkpoint with another tree.
+fn with_tree(host: &Host, id: &str, tree: &str) -> io::Result<String> {
+    let was = host.git(&["rev-parse", &format!("{id}^{{tree}}")])?;
+    if was == tree {
+        return Ok(id.to_owned());
+    }
+    host.commit_instead(id, |text| text.replacen(&was, tree, 1))
+}
+
+pub fn says_nothing_of_what_is_left_out(host: &mut Host, request: &Request) -> Answer {
+    match host.ask(request) {
+        Answer::Taken { outcome, .. } => Answer::Taken { outcome, skipped: Vec::new() },
+        answer => answer,
+    }
+}
+
+pub fn stores_the_tree_of_before(host: &mut Host, request: &Request) -> Answer {
+    once_created(host, request, |host, _, id| {
+        let complete = match host.log.last() {
+            Some((_, Answer::Taken { skipped, .. })) => skipped.is_empty(),
+            _ => true,
+        };
+        if complete {
+            return Ok(id.to_owned());
+        }
+        let before = host.git(&["rev-parse", &format!("{id}^^{{tree}}")])?;
+        with_tree(host, id, &before)
+    })
+}
+
+pub fn tells_the_id_of_before(host: &mut Host, request: &Request) -> Answer {
+    once_created(host, request, |host, _, id| host.git(&["rev-parse", &format!("{id}^")]))
+}
+
+pub fn says_that_links_are_left_out(host: &mut Host, request: &Request) -> Answer {
+    let links: Vec<ByteString> = files(host, request)
+        .into_iter()
+        .filter(|(_, _, node)| matches!(node, Node::Link { .. }))
+        .map(|(_, path, _)| path)
+        .collect();
+    match host.ask(request) {
+        Answer::Taken { outcome, mut skipped } => {
+            let why = "not a regular file".to_owned();
+            skipped.extend(links.into_iter().map(|path| Remark { path, why: why.clone() }));
+            Answer::Taken { outcome, skipped }
+        }
+        answer => answer,
+    }
+}
+
+/// Whether nothing was taken, and the id of the newest checkpoint there is.
+fn unchanged(host: &mut Host, request: &Request, answer: &Answer) -> Option<Option<String>> {
+    let Answer::Taken { outcome: TakeOutcome::Unchanged, .. } = answer else { return None };
+    match host.ask(&Request::List { dir: request.dir()?.clone() }) {
+        Answer::Listed(listed) => Some(listed.into_iter().next().map(|newest| newest.id)),
+        _ => None,
+    }
+}
+
+pub fn takes_it_again(host: &mut Host, request: &Request) -> Answer {
+    let answer = host.ask(request);
+    let Some(Some(newest)) = unchanged(host, request, &answer) else { return answer };
+    let again = host.commit_instead(&newest, |text| {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        lines.retain(|line| !line.starts_with("parent "));
+        let parent = format!("parent {newest}");
+        lines.insert(1, &parent);
+        lines.join("\n")
+    });
+    again.map_or(answer, taken)
+}
+
+pub fn takes_nothing(host: &mut Host, request: &Request) -> Answer {
+    let answer = host.ask(request);
+    let Some(None) = unchanged(host, request, &answer) else { return answer };
+    let name = format!("refs/hermes/{}", name_of_history(host, request));
+    let take = |host: &Host| -> io::Result<String> {
+        let tree = host.git(&["mktree"])?;
+        let who = format!("Somebody <somebody@example.org> {} +0000", host.seconds);
+        let text = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nnothing\n");
+        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
+        let id = host.git_given(&written, text.as_bytes())?;
+        host.git(&["update-ref", &name, &id])?;
+        Ok(id)
+    };
+    take(host).map_or(answer, taken)
+}
+
+pub fn touches_every_file(host: &mut Host, request: &Request) -> Answer {
+    let answer = host.ask(request);
+    for (place, _, node) in files(host, request) {
+        let Node::File { readable: true, .. } = node else { continue };
+        if created(&answer).is_some()
+            && let Ok(file) = fs::File::open(place)
+            && let Ok(time) = file.metadata().and_then(|metadata| metadata.modified())
+        {
+            let _ = file.set_modified(time + Duration::from_secs(1));
+        }
+    }
+    answer
+}
+
+pub fn makes_files_readable(host: &mut Host, request: &Request) -> Answer {
+    let answer = host.ask(request);
+    for (place, _, node) in files(host, request) {
+        if let (Node::File { readable: false, .. }, true) = (node, takes(request)) {
+            let _ = fs::set_permissions(place, fs::Permissions::from_mode(0o644));
+        }
+    }
+    answer
+}
+
+pub fn leaves_a_patch(host: &mut Host, request: &Request) -> Answer {
+    let answer = host.ask(request);
+    if let (Answer::Diffed { entries, .. }, Some(project)) = (&answer, host.project(request)) {
+        let _ = fs::write(project.join("rollback.patch"), format!("{entries:?}\n"));
+    }
+    answer
+}
+
+/// Asks with another reason.
+pub fn with_reason(host: &mut Host, request: &Request, change: fn(&str) -> &str) -> Answer {
+    let mut request = request.clone();
+    if let Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } =
+        &mut request
+    {
+        *reason = change(reason).to_owned();
+    }
+    host.ask(&request)
+}
