@@ -125,7 +125,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "the-first-line-of-an-ignore-file-decides",
         rule: &rules::CAPTURE_GITIGNORE,
         about: "The first line of an ignore file that names a path decides, not the last.",
-        operations_min: 2,
+        operations_min: 3,
         flaw: Flaw::Disk(Bends { ignores: seen::lines_reversed, ..Bends::NONE }),
     },
     PlantedBug {

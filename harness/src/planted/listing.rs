@@ -52,7 +52,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "the-list-goes-on-beyond-the-limit",
         rule: &rules::LIST_AT_MOST,
         about: "Checkpoints that limits dropped are still listed.",
-        operations_min: 5,
+        operations_min: 6,
         flaw: Flaw::Asked(listed::with_what_was_dropped),
     },
     PlantedBug {

@@ -67,7 +67,9 @@ pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
     let answer = host.ask(request);
     let Ok(seen) = seen else { return answer };
     let same = fs::read_to_string(&seen).is_ok_and(|before| before == sizes);
-    let _ = fs::write(&seen, &sizes);
+    if !matches!(answer, Answer::Taken { outcome: TakeOutcome::Deduped, .. }) {
+        let _ = fs::write(&seen, &sizes);
+    }
     match created(&answer) {
         Some(_) if same => Answer::Taken { outcome: TakeOutcome::Unchanged, skipped: Vec::new() },
         _ => answer,
