@@ -71,7 +71,7 @@ fn is_of_another_time(
         return true;
     }
     let mut others = history[..index].iter().map(|other| &*other.captured).chain([&nothing]);
-    let explained = wrong.blamed().is_some_and(|rule| blame::explains(rule));
+    let explained = wrong.blamed().is_some_and(blame::explains);
     !explained && others.any(|other| tree_of(other) == *stored)
 }
 

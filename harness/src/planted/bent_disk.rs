@@ -9,6 +9,9 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+/// What the text of an ignore file is read as, where there is one.
+type Ignores = fn(&Sandbox, &Path, Option<Vec<u8>>) -> Option<Vec<u8>>;
+
 /// What becomes of each call; the functions are told the sandbox and the path.
 #[derive(Clone, Copy)]
 pub struct Bends {
@@ -21,7 +24,7 @@ pub struct Bends {
     /// Where a path leads that is looked at or read.
     pub place: fn(&Sandbox, &Path) -> Option<PathBuf>,
     /// What an ignore file is read as where it decides what is captured; none where there is none.
-    pub ignores: fn(&Sandbox, &Path, Option<Vec<u8>>) -> Option<Vec<u8>>,
+    pub ignores: Ignores,
     /// What a file is said to hold.
     pub read: fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>,
     /// What a link is said to point at.
