@@ -1,7 +1,7 @@
 //! The third judge: plain git, reading the store as any other tool would.
 
-use super::plain_git::{Commit, Git};
-use super::{Checks, Divergence, Judge, Told, git_objects};
+use super::plain_git::{Commit, Git, HISTORIES};
+use super::{Checks, Divergence, Judge, Told, alias, git_objects};
 use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::Sandbox;
@@ -46,6 +46,9 @@ pub fn judge(
     });
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
+    if let Some(cause) = alias::of(world, &store, &refs) {
+        checks.check(JUDGE, cause.rule, false, || cause.told);
+    }
     judge_refs(world, &refs, checks);
     let unreadable = checks.failed_here();
     if !store.exists() {
@@ -76,7 +79,7 @@ pub fn judge(
 
 /// The name under which a project's history is stored.
 fn ref_name(world: &World, project: &ByteString) -> String {
-    format!("refs/hermes/{}", hash(world, project))
+    format!("{HISTORIES}{}", hash(world, project))
 }
 
 fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
@@ -85,10 +88,16 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
         world.histories().map(|(project, _)| ref_name(world, project)).collect();
     for (project, history) in world.histories() {
         let name = ref_name(world, project);
-        checks.check(JUDGE, &rules::SCOPE_HASH, found.contains_key(&name[..]), || {
+        let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
+        // Its history under another hash is one thing, and none where all are kept another.
+        let elsewhere = found.iter().any(|(other, tip)| {
+            *tip == newest && other.starts_with(HISTORIES) && !expected.contains(*other)
+        });
+        let rule = if elsewhere { &rules::SCOPE_HASH } else { &rules::LAYOUT_STORE };
+        checks.held(&rules::SCOPE_HASH, 1);
+        checks.check(JUDGE, rule, found.contains_key(&name[..]), || {
             Told::new("no such ref", format!("{name} for {project}"), format!("{found:?}"))
         });
-        let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
         let tip = found.get(&name[..]).copied().unwrap_or_default();
         checks.same(JUDGE, &rules::LAYOUT_STORE, "newest checkpoint", &newest, &tip);
     }
@@ -275,9 +284,13 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     });
     checks.new_part();
     let mut pending = vec![store.to_owned()];
-    let mut open = None;
+    let (mut open, mut link) = (None, None);
     while let Some(path) = pending.pop() {
         let metadata = std::fs::symlink_metadata(&path)?;
+        if metadata.is_symlink() {
+            link.get_or_insert(path);
+            continue;
+        }
         if metadata.mode() & 0o077 != 0 {
             open.get_or_insert((metadata.mode(), path.clone()));
         }
@@ -290,6 +303,10 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     checks.check(JUDGE, &rules::ISOLATION_PRIVATE, open.is_none(), || {
         let found = format!("{open:?}");
         Told::new("open to others", "everything in the store for its owner only", found)
+    });
+    checks.new_part();
+    checks.check(JUDGE, &rules::ISOLATION_SELF_CONTAINED, link.is_none(), || {
+        Told::new("a link out of the store", "no link in the store", format!("{link:?}"))
     });
     checks.new_part();
     for (project, _) in world.histories() {

@@ -4,6 +4,7 @@
 //! files are, [`git`] at what the store holds as plain git reads it. Each compares with the model
 //! alone, counts every comparison for the rule it serves, and names the rule that is broken.
 
+pub mod alias;
 pub mod answer;
 pub mod base;
 pub mod disk;

@@ -8,7 +8,7 @@ use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::plain_git::Git;
 use crate::oracle::total::Sizes;
-use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, disk, git};
+use crate::oracle::{Checks, Divergence, Judge, Kind, Told, alias, answer, base, disk, git};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -279,6 +279,7 @@ impl Runner<'_> {
         }
         let before = self.before(step)?;
         let state = coverage::state(&self.world, request);
+        let if_declined = self.world.if_declined(request);
         let expected = self.world.step(request);
         // Read only where it is compared: most requests may change the store.
         let outline = must_leave_store(request, &expected)
@@ -304,7 +305,7 @@ impl Runner<'_> {
         }
         let said = matches!(&answer, Answer::Refused { changed: Changed::None, .. });
         let alias = self.is_alias(request);
-        let told = answer::Told { expected: &expected, answer: &answer, alias };
+        let told = answer::Told { expected: &expected, answer: &answer, alias, if_declined };
         // What was restored is looked at before what was said of it: a report is only dishonest
         // where the files are right.
         let files_first =
@@ -337,8 +338,8 @@ impl Runner<'_> {
         self.judge_store((&expected, &answer), bound, sizes, request.only_looks())
     }
 
-    /// Where more than `failures` are known now, and they are about what a checkpoint holds, the
-    /// checkpoint may be what is wrong.
+    /// Where more than `failures` are known now, their cause may be what the store calls a project,
+    /// or, where they are about what a checkpoint holds, the checkpoint itself.
     fn look_for_cause(&mut self, failures: usize) -> Result<(), RunError> {
         let shows_content = |one: &Divergence| {
             let area = one.rule.id.split('/').next().unwrap_or_default();
@@ -346,8 +347,12 @@ impl Runner<'_> {
                 || [&rules::LIST_STATS, &rules::CAPTURE_HONEST].contains(&one.rule)
         };
         let shown = self.checks.failures().get(failures..).unwrap_or_default();
-        if shown.iter().any(shows_content)
-            && self.claims.has("layout")
+        if shown.is_empty() || !self.claims.has("layout") {
+            return Ok(());
+        }
+        if let Some(cause) = alias::find(&self.world, &self.sandbox)? {
+            self.checks.blame_on(failures, cause);
+        } else if shown.iter().any(shows_content)
             && let Some(cause) = git::wrong_capture(&self.world, &self.sandbox)?
         {
             self.checks.blame_on(failures, cause);
