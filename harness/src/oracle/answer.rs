@@ -102,7 +102,11 @@ fn is_taken_for_another(expected: &Expected, answer: &Answer, claims: &Claims) -
     };
     match expected {
         Expected::Take(take) if is_there(&take.may_refuse) => true,
-        Expected::Refused(refusals) => is_there(refusals),
+        Expected::Refused(refusals) => {
+            let wrongly = |one: &Refusal| !one.codes.contains(&Code::UnknownCheckpoint);
+            let reasons = claims.has("refusal.reasons");
+            is_there(refusals) || reasons && unknown && refusals.iter().all(wrongly)
+        }
         Expected::List(list) => {
             !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
         }

@@ -1,7 +1,7 @@
 //! The third judge: plain git, reading the store as any other tool would.
 
 use super::plain_git::{Commit, Git, HISTORIES};
-use super::{Checks, Divergence, Judge, Told, alias, git_objects};
+use super::{Checks, Divergence, Judge, Told, git_objects, naming};
 use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::Sandbox;
@@ -46,7 +46,7 @@ pub fn judge(
     });
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
-    if let Some(cause) = alias::of(world, &store, &refs) {
+    if let Some(cause) = naming::wrong(world, &store, &refs) {
         checks.check(JUDGE, cause.rule, false, || cause.told);
     }
     judge_refs(world, &refs, checks);
@@ -89,13 +89,8 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
     for (project, history) in world.histories() {
         let name = ref_name(world, project);
         let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
-        // Its history under another hash is one thing, and none where all are kept another.
-        let elsewhere = found.iter().any(|(other, tip)| {
-            *tip == newest && other.starts_with(HISTORIES) && !expected.contains(*other)
-        });
-        let rule = if elsewhere { &rules::SCOPE_HASH } else { &rules::LAYOUT_STORE };
         checks.held(&rules::SCOPE_HASH, 1);
-        checks.check(JUDGE, rule, found.contains_key(&name[..]), || {
+        checks.check(JUDGE, &rules::LAYOUT_STORE, found.contains_key(&name[..]), || {
             Told::new("no such ref", format!("{name} for {project}"), format!("{found:?}"))
         });
         let tip = found.get(&name[..]).copied().unwrap_or_default();

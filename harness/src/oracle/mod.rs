@@ -4,7 +4,6 @@
 //! files are, [`git`] at what the store holds as plain git reads it. Each compares with the model
 //! alone, counts every comparison for the rule it serves, and names the rule that is broken.
 
-pub mod alias;
 pub mod answer;
 pub mod base;
 pub mod disk;
@@ -12,6 +11,7 @@ mod divergence;
 pub mod git;
 pub mod git_objects;
 mod loose;
+pub mod naming;
 pub mod plain_git;
 pub mod total;
 pub mod upkeep;

@@ -8,7 +8,7 @@ use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::plain_git::Git;
 use crate::oracle::total::Sizes;
-use crate::oracle::{Checks, Divergence, Judge, Kind, Told, alias, answer, base, disk, git};
+use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, disk, git, naming};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -334,8 +334,8 @@ impl Runner<'_> {
             answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
         }
         self.seen = Some(after);
-        self.look_for_cause(failures)?;
-        self.judge_store((&expected, &answer), bound, sizes, request.only_looks())
+        self.judge_store((&expected, &answer), bound, sizes, request.only_looks())?;
+        self.look_for_cause(failures)
     }
 
     /// Where more than `failures` are known now, their cause may be what the store calls a project,
@@ -343,14 +343,14 @@ impl Runner<'_> {
     fn look_for_cause(&mut self, failures: usize) -> Result<(), RunError> {
         let shows_content = |one: &Divergence| {
             let area = one.rule.id.split('/').next().unwrap_or_default();
-            matches!(area, "restore" | "diff")
+            matches!(area, "restore" | "diff" | "limit")
                 || [&rules::LIST_STATS, &rules::CAPTURE_HONEST].contains(&one.rule)
         };
         let shown = self.checks.failures().get(failures..).unwrap_or_default();
         if shown.is_empty() || !self.claims.has("layout") {
             return Ok(());
         }
-        if let Some(cause) = alias::find(&self.world, &self.sandbox)? {
+        if let Some(cause) = naming::find(&self.world, &self.sandbox)? {
             self.checks.blame_on(failures, cause);
         } else if shown.iter().any(shows_content)
             && let Some(cause) = git::wrong_capture(&self.world, &self.sandbox)?
