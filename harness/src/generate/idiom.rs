@@ -16,12 +16,14 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 5] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 7] = [
         an_attempt_fails_and_the_turn_goes_on,
         a_project_is_deleted_and_comes_back,
         a_file_becomes_executable,
         a_link_becomes_a_file,
         a_rollback_is_undone,
+        a_marker_stands_in_the_home,
+        a_file_is_given_for_a_project,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -87,4 +89,15 @@ fn a_rollback_is_undone((project, path, content): Place) -> Vec<Operation> {
         restore(&project, 1, true),
         restore(&project, 1, true),
     ]
+}
+
+fn a_marker_stands_in_the_home((_, _, content): Place) -> Vec<Operation> {
+    vec![
+        write(&"home/Makefile".into(), &content, false),
+        Operation::ProjectOf { file: "~/code/main.py".into() },
+    ]
+}
+
+fn a_file_is_given_for_a_project((_, path, content): Place) -> Vec<Operation> {
+    vec![write(&path, &content, false), checkpoint(&path), ensure(&path)]
 }
