@@ -7,9 +7,10 @@ use herma_core::Environment;
 use herma_core::disk::SystemDisk;
 use herma_model::answer::TakeOutcome;
 use herma_model::{Answer, ByteString, Files, Request, Settings};
-use std::fs;
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -52,12 +53,14 @@ impl Host {
         CoreSubject::new(&self.sandbox, settings, self.seconds)
     }
 
-    /// Another process in another environment, on the same disk and at the same time.
+    /// Another process in another environment and without a limit of files, on the same disk and at
+    /// the same time.
     pub fn elsewhere(&self, change: impl FnOnce(&mut Environment)) -> CoreSubject {
         let mut environment = self.environment();
         change(&mut environment);
         let disk = Arc::new(HookedDisk::of_an_ordinary_user());
-        CoreSubject::in_environment(disk, environment, &self.settings, self.seconds)
+        let settings = Settings { max_files: usize::MAX, ..self.settings.clone() };
+        CoreSubject::in_environment(disk, environment, &settings, self.seconds)
     }
 
     fn environment(&self) -> Environment {
@@ -148,6 +151,10 @@ impl Host {
             let points = format!("--points-at={id}");
             let name = self.git(&["for-each-ref", "--format=%(refname)", &points])?;
             self.git(&["update-ref", &name, other.trim()])?;
+            // It may be where its history was cut.
+            let _ = rewrite(&self.sandbox.store().join("shallow"), |text| {
+                text.replace(id, other.trim())
+            });
             Ok(other.trim().to_owned())
         };
         match answer {
@@ -214,4 +221,17 @@ pub fn about(request: &Request, directory: &Path) -> Request {
 /// It cannot be read or written.
 pub fn rewrite(path: &Path, change: impl FnOnce(String) -> String) -> io::Result<()> {
     fs::write(path, change(fs::read_to_string(path)?))
+}
+
+/// Writes a file that only its owner may read, in folders that only its owner may enter.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(content)
 }

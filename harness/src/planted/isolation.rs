@@ -36,7 +36,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "the-users-ignore-file-counts",
         rule: &rules::ISOLATION_USER_CONFIG,
         about: "What the user's own ignore file names is not captured.",
-        operations_min: 2,
+        operations_min: 3,
         flaw: Flaw::Disk(Bends {
             list: |sandbox, path, names| {
                 let ignored = fs::read_to_string(sandbox.home().join(".config/git/ignore"));
@@ -146,6 +146,12 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Objects are kept in a place for all tools, and the store holds links to them.",
         operations_min: 2,
         flaw: Flaw::Asked(|host, request| {
+            if request.is_upkeep() && !request.only_looks() {
+                // Who keeps the store knows where its objects are.
+                let _ = each_link(host, |link, object| {
+                    fs::remove_file(link).and_then(|()| fs::copy(object, link)).map(drop)
+                });
+            }
             let answer = host.ask(request);
             if let Some(id) = created(&answer) {
                 let (folder, name) = id.split_at(2);
@@ -205,6 +211,20 @@ fn after_each(
         let _ = deed(host, &repository, id);
     }
     answer
+}
+
+/// Does something with each link among the objects and what it leads to.
+fn each_link(host: &mut Host, deed: fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+    let objects = host.sandbox.store().join("objects");
+    for object in fs::read_dir(host.aside()?)? {
+        let object = object?;
+        let id = object.file_name().to_string_lossy().into_owned();
+        let link = objects.join(&id[..2]).join(&id[2..]);
+        if link.is_symlink() {
+            deed(&link, &object.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Git on the store as the user runs it: with the configuration of their home.

@@ -1,7 +1,7 @@
 //! Bugs of the layout: what other tools find in the store. Each changes the store for as long as
 //! nobody asks the core, which so finds what it left.
 
-use super::host::{Host, created, rewrite};
+use super::host::{Host, created, rewrite, write_private};
 use super::{Flaw, PlantedBug};
 use herma_model::{Answer, Request, rules};
 use std::fs;
@@ -24,21 +24,14 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-ref-lags-behind",
         rule: &rules::LAYOUT_STORE,
-        about: "The ref of a project names the checkpoint before the newest.",
+        about: "The ref of a project names the checkpoint before the newest, until the store is kept.",
         operations_min: 4,
         flaw: Flaw::Asked(|host, request| {
-            between(host, request, |host| each_ref(host, forward), |host| each_ref(host, back))
-        }),
-    },
-    PlantedBug {
-        name: "the-store-has-no-head",
-        rule: &rules::LAYOUT_STORE,
-        about: "The store has no HEAD, without which git takes it for no repository.",
-        operations_min: 1,
-        flaw: Flaw::Asked(|host, request| {
-            let store = host.sandbox.store();
-            let (right, wrong) = (store.join("HEAD"), store.join("TIP"));
-            between(host, request, |_| fs::rename(&wrong, &right), |_| fs::rename(&right, &wrong))
+            let lagged = host.sandbox.store().join(LAGS).exists();
+            // Who keeps the store brings it up to date, and who looks leaves it as it is.
+            let lags = if request.only_looks() { lagged } else { !request.is_upkeep() };
+            let wrong = |host: &Host| if lags { each_ref(host, back) } else { Ok(()) };
+            between(host, request, |host| each_ref(host, forward), wrong)
         }),
     },
     PlantedBug {
@@ -119,16 +112,15 @@ fn renamed(host: &mut Host, request: &Request, right: &str, wrong: &str) -> Answ
     between(host, request, |host| rename(host, wrong, right), |host| rename(host, right, wrong))
 }
 
-/// Where a ref keeps the newest checkpoint while it names another.
-const NEWEST: &str = "newest-of-";
+/// Where refs keep the newest checkpoint while they name another.
+const LAGS: &str = "newest";
 
 fn each_ref(host: &Host, change: fn(&Host, &Path, &Path) -> io::Result<()>) -> io::Result<()> {
     let store = host.sandbox.store();
     for entry in fs::read_dir(store.join("refs/hermes"))? {
         let entry = entry?;
-        let name = format!("{NEWEST}{}", entry.file_name().to_string_lossy());
-        // One that has only one checkpoint, or was packed, stays as it is.
-        let _ = change(host, &entry.path(), &store.join(name));
+        // One that has only one checkpoint stays as it is.
+        let _ = change(host, &entry.path(), &store.join(LAGS).join(entry.file_name()));
     }
     Ok(())
 }
@@ -146,16 +138,7 @@ fn back(host: &Host, named: &Path, newest: &Path) -> io::Result<()> {
 fn forward(_: &Host, named: &Path, newest: &Path) -> io::Result<()> {
     let id = fs::read_to_string(newest)?;
     fs::remove_file(newest)?;
+    // The folder goes with the last of them.
+    let _ = newest.parent().map(fs::remove_dir);
     rewrite(named, |_| id)
-}
-
-/// Writes a file that only its owner may read, in folders that only its owner may enter.
-fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-    if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    io::Write::write_all(&mut file, content)
 }

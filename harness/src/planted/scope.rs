@@ -1,6 +1,6 @@
 //! Bugs of scope: what is a project, and which directories are none.
 
-use super::host::{Host, about, rewrite, takes};
+use super::host::{Host, about, none_taken, rewrite, takes, write_private};
 use super::{Flaw, PlantedBug};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
@@ -10,7 +10,7 @@ use herma_model::{Answer, ByteString, Code, Request, rules};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -34,8 +34,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 3,
         flaw: Flaw::Asked(|host, request| match request.dir() {
             Some(dir) => {
-                // The path without its dots and double slashes, as `abspath` gives it.
-                let name: PathBuf = host.path(dir).components().collect();
+                let name = without_dots(&host.path(dir));
                 known_as(host, request, name.as_os_str().as_bytes(), &name)
             }
             None => host.ask(request),
@@ -87,13 +86,11 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A file's project is the directory it lies in.",
         operations_min: 2,
         flaw: Flaw::Asked(|host, request| match (host.ask(request), request) {
-            (Answer::Project(Some(found)), Request::ProjectOf { file }) => {
-                let path = host.path(file);
-                match path.canonicalize() {
-                    Ok(path) if path.is_dir() => project(&path),
-                    Ok(path) => project(path.parent().unwrap_or(&path)),
-                    Err(_) => Answer::Project(Some(found)),
-                }
+            (Answer::Project(Some(_)), Request::ProjectOf { file }) => {
+                let typed = host.path(file);
+                let path = typed.canonicalize().unwrap_or(typed);
+                let directory = if path.is_dir() { None } else { path.parent() };
+                project(directory.unwrap_or(&path))
             }
             (answer, _) => answer,
         }),
@@ -162,7 +159,12 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_TOO_MANY_FILES,
         about: "A directory is checkpointed however many files it holds.",
         operations_min: 3,
-        flaw: Flaw::Configured(|settings| settings.max_files = usize::MAX),
+        flaw: Flaw::Asked(|host, request| match host.ask(request) {
+            Answer::Refused { code: Code::TooManyFiles, .. } if takes(request) => {
+                host.elsewhere(|_| {}).ask(request)
+            }
+            answer => answer,
+        }),
     },
     PlantedBug {
         name: "what-is-ignored-counts-too",
@@ -235,22 +237,21 @@ pub static BUGS: &[PlantedBug] = &[
                     "last_touch": host.seconds,
                 });
                 let name = format!("{}.json", hash(directory.as_os_str().as_bytes()));
-                // Where there is no store yet there is nothing to note it in.
-                let _ =
-                    fs::write(host.sandbox.store().join("projects").join(name), known.to_string());
+                let projects = host.sandbox.store().join("projects");
+                if projects.is_dir() {
+                    let _ = write_private(&projects.join(name), known.to_string().as_bytes());
+                }
             }
             answer
         }),
     },
     PlantedBug {
-        name: "a-file-stands-for-its-directory",
+        name: "a-file-is-an-empty-project",
         rule: &rules::SCOPE_NO_DIRECTORY,
-        about: "A checkpoint of a file is taken of the directory it lies in.",
+        about: "A file is walked like a directory, in which nothing is found to save.",
         operations_min: 2,
         flaw: Flaw::Asked(|host, request| match host.project(request) {
-            Some(file) if takes(request) && file.is_file() => {
-                host.ask(&about(request, file.parent().unwrap_or(&file)))
-            }
+            Some(file) if takes(request) && file.is_file() => none_taken(TakeOutcome::Unchanged),
             _ => host.ask(request),
         }),
     },
@@ -258,6 +259,17 @@ pub static BUGS: &[PlantedBug] = &[
 
 fn project(path: &Path) -> Answer {
     Answer::Project(Some(ByteString::from(path.as_os_str().as_bytes())))
+}
+
+/// The path without its dots, as far as those can be told from its text.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut done, part| {
+        match part {
+            Component::ParentDir => drop(done.pop()),
+            part => done.push(part),
+        }
+        done
+    })
 }
 
 /// Whether the files were looked at to come to this.

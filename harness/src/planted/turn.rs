@@ -29,16 +29,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "a-turn-outlives-its-process",
-        rule: &rules::TURN_RESET,
-        about: "What a turn has used is kept in a file, and a new process goes on with it.",
-        operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request {
-            Request::Reopen => Answer::Done,
-            _ => host.ask(request),
-        }),
-    },
-    PlantedBug {
         name: "projects-share-the-slot",
         rule: &rules::TURN_PER_PROJECT,
         about: "Once one project had its automatic checkpoint, no other gets one in that turn.",
@@ -57,10 +47,11 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-failed-attempt-uses-the-slot",
         rule: &rules::TURN_FAILURE_KEEPS_SLOT,
         about: "A project is marked as done before its checkpoint is taken, and stays so where that fails.",
-        operations_min: 2,
+        operations_min: 4,
         flaw: Flaw::Asked(|host, request| {
             let failed = |answer: &Answer| matches!(answer, Answer::Refused { .. });
-            if had(host, request, failed) {
+            let by_itself = matches!(request, Request::EnsureCheckpoint { .. });
+            if by_itself && had(host, request, failed) {
                 return none_taken(TakeOutcome::Deduped);
             }
             host.ask(request)
@@ -99,14 +90,14 @@ pub static BUGS: &[PlantedBug] = &[
         name: "disabled-is-not-asked",
         rule: &rules::TURN_DISABLED,
         about: "Automatic checkpoints are taken whatever is configured.",
-        operations_min: 1,
+        operations_min: 2,
         flaw: Flaw::Configured(|settings| settings.enabled = true),
     },
     PlantedBug {
         name: "by-hand-only-if-enabled",
         rule: &rules::TURN_MANUAL,
         about: "With automatic checkpoints off there are none by hand either.",
-        operations_min: 1,
+        operations_min: 2,
         flaw: Flaw::Asked(|host, request| match request {
             Request::Checkpoint { .. } if !host.settings.enabled => {
                 none_taken(TakeOutcome::Disabled)
