@@ -16,7 +16,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 7] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 8] = [
         an_attempt_fails_and_the_turn_goes_on,
         a_project_is_deleted_and_comes_back,
         a_file_becomes_executable,
@@ -24,6 +24,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         a_rollback_is_undone,
         a_marker_stands_in_the_home,
         a_file_is_given_for_a_project,
+        a_project_lies_in_a_project,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -100,4 +101,12 @@ fn a_marker_stands_in_the_home((_, _, content): Place) -> Vec<Operation> {
 
 fn a_file_is_given_for_a_project((_, path, content): Place) -> Vec<Operation> {
     vec![write(&path, &content, false), checkpoint(&path), ensure(&path)]
+}
+
+fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
+    let inner = |name: &str| names::join(&project, &name.into());
+    vec![
+        write(&inner("sub/package.json"), &content, false),
+        Operation::ProjectOf { file: inner("sub/deep/er/x") },
+    ]
 }
