@@ -102,6 +102,9 @@ impl Capturer {
     pub fn capture(&self, files: &Files, project: &[u8], bounds: &Bounds<'_>) -> Captured {
         let mut captured = Captured::default();
         let mut directories: BTreeMap<&[u8], Within> = BTreeMap::new();
+        if let Some(path) = bytes::below(project, bounds.base) {
+            captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
+        }
         let root = self.enter(files, project, project, None);
         directories.insert(b"", root);
         for (full, node) in files.below(project) {
@@ -112,7 +115,6 @@ impl Capturer {
                 continue;
             };
             if **full == *bounds.base {
-                captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
                 continue;
             }
             let ignored = self.ignored(&within.ignores, path, *node == Node::Directory);

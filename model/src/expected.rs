@@ -74,6 +74,9 @@ pub struct ExpectedTake {
     /// The rule that is broken where the subject says that the turn has its checkpoint, or that
     /// none is taken by itself, and that is not so.
     pub if_declined: RuleRef,
+    /// The rule that is broken where the subject says that there are too many files, and there are
+    /// not.
+    pub if_too_many: RuleRef,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
     /// Whether finding nothing to save is as good: of an implementation that takes a checkpoint of

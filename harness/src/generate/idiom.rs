@@ -16,7 +16,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 9] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 12] = [
         an_ignore_file_takes_back_what_is_left_out,
         an_ignore_file_stands_below_the_root,
         a_repository_stands_in_the_project,
@@ -26,6 +26,9 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         a_file_becomes_executable,
         a_link_becomes_a_file,
         a_rollback_is_undone,
+        a_marker_stands_in_the_home,
+        a_file_is_given_for_a_project,
+        a_project_lies_in_a_project,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -126,4 +129,23 @@ fn a_repository_stands_in_the_project(place: Place) -> Vec<Operation> {
 fn what_is_left_out_is_previewed(place: Place) -> Vec<Operation> {
     let previews = Operation::Diff { dir: place.0.clone(), target: Target::Number(1) };
     vec![beside(&place, "b"), beside(&place, "node_modules/m.js"), checkpoint(&place.0), previews]
+}
+
+fn a_marker_stands_in_the_home((_, _, content): Place) -> Vec<Operation> {
+    vec![
+        write(&"home/Makefile".into(), &content, false),
+        Operation::ProjectOf { file: "~/code/main.py".into() },
+    ]
+}
+
+fn a_file_is_given_for_a_project((_, path, content): Place) -> Vec<Operation> {
+    vec![write(&path, &content, false), checkpoint(&path), ensure(&path)]
+}
+
+fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
+    let inner = |name: &str| names::join(&project, &name.into());
+    vec![
+        write(&inner("sub/package.json"), &content, false),
+        Operation::ProjectOf { file: inner("sub/deep/er/x") },
+    ]
 }

@@ -21,6 +21,8 @@ pub struct Told<'a> {
     pub answer: &'a Answer,
     /// Whether the project was not named by its canonical path.
     pub alias: bool,
+    /// The rule broken where a checkpoint is declined that should be taken or refused.
+    pub if_declined: Option<RuleRef>,
 }
 
 /// Compares an answer with what the model expects, as far as the subject claims to say it, and
@@ -31,7 +33,7 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
         checks.check(
             JUDGE,
             &rules::SCOPE_IDENTITY,
-            !is_taken_for_another(expected, answer),
+            !is_taken_for_another(expected, answer, claims),
             || {
                 let found = format!("{answer:?}, as if the project had no other name");
                 Wrong::new("taken for another project", kind(expected), found)
@@ -62,7 +64,21 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
         }
         // What these came to is seen on the disk.
         (Expected::Sweep(_), Answer::Swept { .. }) | (Expected::Cleared(_), Answer::Done) => {}
-        (Expected::Refused(refusals), answer) => judge_refusal(refusals, answer, claims, checks),
+        (Expected::Refused(refusals), answer) => {
+            let declined = matches!(
+                answer,
+                Answer::Taken { outcome: TakeOutcome::Deduped | TakeOutcome::Disabled, .. }
+            );
+            match told.if_declined.filter(|_| declined) {
+                // Whoever declines has not looked whether there is anything to refuse.
+                Some(rule) if *rule != rules::CAPTURE_CREATED => {
+                    checks.check(JUDGE, rule, false, || {
+                        Wrong::new(word(answer), kind(expected), format!("{answer:?}"))
+                    });
+                }
+                _ => judge_refusal(refusals, answer, claims, checks),
+            }
+        }
         (expected, answer) => {
             let rule = main_rule(expected);
             checks.check(JUDGE, rule, false, || {
@@ -72,11 +88,26 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
     }
 }
 
-/// Whether a subject answers under another name as if it had never seen the project: no history
-/// where there is one, or a first checkpoint of what it holds already.
-fn is_taken_for_another(expected: &Expected, answer: &Answer) -> bool {
+/// Whether a subject answers under another name as if it had never seen the project: no directory
+/// or no history where there is one, or a first checkpoint of what it holds already.
+fn is_taken_for_another(expected: &Expected, answer: &Answer, claims: &Claims) -> bool {
     let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. });
+    let absent = match answer {
+        Answer::Refused { code, .. } if claims.has("refusal.reasons") => {
+            Some(code).filter(|code| [Code::MissingDirectory, Code::NotADirectory].contains(code))
+        }
+        _ => None,
+    };
+    let is_there = |right: &[Refusal]| {
+        absent.is_some_and(|code| !right.iter().any(|one| one.codes.contains(code)))
+    };
     match expected {
+        Expected::Take(take) if is_there(&take.may_refuse) => true,
+        Expected::Refused(refusals) => {
+            let wrongly = |one: &Refusal| !one.codes.contains(&Code::UnknownCheckpoint);
+            let reasons = claims.has("refusal.reasons");
+            is_there(refusals) || reasons && unknown && refusals.iter().all(wrongly)
+        }
         Expected::List(list) => {
             !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
         }
@@ -180,7 +211,11 @@ fn judge_take(
         Wrong::new(sign, due, format!("{answer:?}"))
     };
     let Answer::Taken { outcome, skipped } = answer else {
-        return checks.check(JUDGE, stopped_by(take), false, told);
+        let rule = match answer {
+            Answer::Refused { code: Code::TooManyFiles, .. } => take.if_too_many,
+            _ => stopped_by(take),
+        };
+        return checks.check(JUDGE, rule, false, told);
     };
     let found = match outcome {
         TakeOutcome::Created { .. } => TakeKind::Created,
@@ -202,8 +237,9 @@ fn judge_take(
     }
     checks.check(JUDGE, rule, found == take.kind, told);
     if !matches!(take.kind, TakeKind::Deduped | TakeKind::Disabled) {
-        // That nothing stopped it is what the rule about declining asks.
+        // That nothing stopped it is what the rules about declining and counting ask.
         checks.held(take.if_declined, 1);
+        checks.held(take.if_too_many, 1);
     }
     if let (TakeOutcome::Created { id }, TakeKind::Created) = (outcome, take.kind) {
         world.learn_id(&take.project, id);

@@ -1,7 +1,7 @@
 //! The third judge: plain git, reading the store as any other tool would.
 
-use super::plain_git::{Commit, Git};
-use super::{Checks, Judge, Told, content};
+use super::plain_git::{Commit, Git, HISTORIES};
+use super::{Checks, Judge, Told, content, naming};
 use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::Sandbox;
@@ -44,6 +44,9 @@ pub fn judge(
     });
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
+    if let Some(cause) = naming::wrong(world, &store, &refs) {
+        checks.check(JUDGE, cause.rule, false, || cause.told);
+    }
     judge_refs(world, &refs, checks);
     let unreadable = checks.failed_here();
     if !store.exists() {
@@ -74,7 +77,7 @@ pub fn judge(
 
 /// The name under which a project's history is stored.
 fn ref_name(world: &World, project: &ByteString) -> String {
-    format!("refs/hermes/{}", hash(world, project))
+    format!("{HISTORIES}{}", hash(world, project))
 }
 
 fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
@@ -83,10 +86,11 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
         world.histories().map(|(project, _)| ref_name(world, project)).collect();
     for (project, history) in world.histories() {
         let name = ref_name(world, project);
-        checks.check(JUDGE, &rules::SCOPE_HASH, found.contains_key(&name[..]), || {
+        let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
+        checks.held(&rules::SCOPE_HASH, 1);
+        checks.check(JUDGE, &rules::LAYOUT_STORE, found.contains_key(&name[..]), || {
             Told::new("no such ref", format!("{name} for {project}"), format!("{found:?}"))
         });
-        let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
         let tip = found.get(&name[..]).copied().unwrap_or_default();
         checks.same(JUDGE, &rules::LAYOUT_STORE, "newest checkpoint", &newest, &tip);
     }
@@ -171,9 +175,13 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     });
     checks.new_part();
     let mut pending = vec![store.to_owned()];
-    let mut open = None;
+    let (mut open, mut link) = (None, None);
     while let Some(path) = pending.pop() {
         let metadata = std::fs::symlink_metadata(&path)?;
+        if metadata.is_symlink() {
+            link.get_or_insert(path);
+            continue;
+        }
         if metadata.mode() & 0o077 != 0 {
             open.get_or_insert((metadata.mode(), path.clone()));
         }
@@ -186,6 +194,10 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     checks.check(JUDGE, &rules::ISOLATION_PRIVATE, open.is_none(), || {
         let found = format!("{open:?}");
         Told::new("open to others", "everything in the store for its owner only", found)
+    });
+    checks.new_part();
+    checks.check(JUDGE, &rules::ISOLATION_SELF_CONTAINED, link.is_none(), || {
+        Told::new("a link out of the store", "no link in the store", format!("{link:?}"))
     });
     checks.new_part();
     for (project, _) in world.histories() {

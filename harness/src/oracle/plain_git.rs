@@ -14,6 +14,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Output;
 
+/// Where the refs of all projects are.
+pub(super) const HISTORIES: &str = "refs/hermes/";
+
 /// Bytes of the empty tree in a pack: a byte that says what it is, and nothing, compressed.
 const EMPTY_TREE_PACKED: u64 = 9;
 
@@ -103,7 +106,7 @@ impl Git {
         let refs = self.text(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
         let mut visible = BTreeMap::new();
         for line in refs.lines() {
-            let named = line.strip_prefix("refs/hermes/").and_then(|line| line.split_once(' '));
+            let named = line.strip_prefix(HISTORIES).and_then(|line| line.split_once(' '));
             let Some((hash, tip)) = named else { continue };
             let mut next = Some(tip);
             let mut ids = Vec::new();

@@ -61,6 +61,10 @@ pub fn judge(world: &mut World, bytes: u64, sizes: &mut Sizes, held: &Held, chec
         kept.push(Kept { project, all, left: left.len() });
     }
     compare(&kept, bytes, (&held.sizes, sizes), checks);
+    if checks.failed_here() {
+        // What must not be gone is not to be forgotten: its cause is looked for.
+        return;
+    }
     let remaining: Vec<(ByteString, usize)> =
         kept.iter().map(|one| (one.project.clone(), one.left)).collect();
     for (project, left) in remaining {

@@ -1,18 +1,27 @@
 //! What a planted bug is a part of: a core in its sandbox, with everything that was asked of it,
-//! and the ways in which a bug reaches around it.
+//! and the ways in which a bug reaches around it. What of them leads into the store is in
+//! `stored`.
 
-use crate::sandbox::{Sandbox, git_alone, manifest};
-use crate::subject::{CoreSubject, Subject};
+use crate::sandbox::{Sandbox, edits, manifest};
+use crate::subject::{CoreSubject, HookedDisk, Subject};
+use herma_core::Environment;
+use herma_core::disk::SystemDisk;
 use herma_model::answer::TakeOutcome;
+use herma_model::edit::Change;
 use herma_model::{Answer, ByteString, Files, Request, Settings};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A core, and what a bug can know of it.
 pub struct Host {
     core: CoreSubject,
+    second: Option<CoreSubject>,
     /// Where it works.
     pub sandbox: Sandbox,
     /// What it is configured with.
@@ -29,7 +38,8 @@ impl Host {
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let core = CoreSubject::new(sandbox, settings, seconds);
         let (sandbox, settings) = (Sandbox::adopt(sandbox.root().to_owned()), settings.clone());
-        Host { core, sandbox, settings, seconds, log: Vec::new(), aside: None }
+        let (log, second, aside) = (Vec::new(), None, None);
+        Host { core, second, sandbox, settings, seconds, log, aside }
     }
 
     /// Asks the core, which does it right.
@@ -37,14 +47,72 @@ impl Host {
         if let Request::SetClock { seconds } = request {
             self.seconds = *seconds;
         }
+        if let (Some(second), true) = (&mut self.second, is_for_all(request)) {
+            second.ask(request);
+        }
         let answer = self.core.ask(request);
         self.log.push((request.clone(), answer.clone()));
         answer
     }
 
+    /// Asks a second core on the same store instead, which was configured otherwise when it was
+    /// first asked. It lives as long as the first and keeps turns of its own.
+    pub fn ask_second(&mut self, request: &Request, configure: fn(&mut Settings)) -> Answer {
+        let mut second = self.second.take().unwrap_or_else(|| {
+            let mut settings = self.settings.clone();
+            configure(&mut settings);
+            self.another(&settings)
+        });
+        let answer = second.ask(request);
+        self.second = Some(second);
+        self.log.push((request.clone(), answer.clone()));
+        answer
+    }
+
+    /// Asks the core while everything in the base of such a name is out of its way.
+    pub fn ask_without(&mut self, request: &Request, is_hidden: fn(&Path) -> bool) -> Answer {
+        // What cannot be moved stays in the way, and the bug just does not show.
+        let hidden = self.hide(is_hidden).unwrap_or_default();
+        let answer = self.ask(request);
+        let base = self.sandbox.base();
+        for (place, name) in hidden {
+            let _ = fs::create_dir_all(&base).and_then(|()| fs::rename(place, base.join(name)));
+        }
+        answer
+    }
+
+    fn hide(&mut self, is_hidden: fn(&Path) -> bool) -> io::Result<Vec<(PathBuf, OsString)>> {
+        let (base, aside) = (self.sandbox.base(), self.aside()?.to_owned());
+        let mut hidden = Vec::new();
+        for name in names(&base)?.into_iter().filter(|name| is_hidden(&base.join(name))) {
+            let place = aside.join(&name);
+            fs::rename(base.join(&name), &place)?;
+            hidden.push((place, name));
+        }
+        Ok(hidden)
+    }
+
     /// Another process with these settings, on the same store and at the same time.
     pub fn another(&self, settings: &Settings) -> CoreSubject {
         CoreSubject::new(&self.sandbox, settings, self.seconds)
+    }
+
+    /// Another process in another environment and without a limit of files, on the same disk and at
+    /// the same time.
+    pub fn elsewhere(&self, change: impl FnOnce(&mut Environment)) -> CoreSubject {
+        let mut environment = self.environment();
+        change(&mut environment);
+        let disk = Arc::new(HookedDisk::of_an_ordinary_user());
+        let settings = Settings { max_files: usize::MAX, ..self.settings.clone() };
+        CoreSubject::in_environment(disk, environment, &settings, self.seconds)
+    }
+
+    fn environment(&self) -> Environment {
+        Environment {
+            home: self.sandbox.home(),
+            current_directory: self.sandbox.current_directory(),
+            base: self.sandbox.base(),
+        }
     }
 
     /// What was asked in this turn and process, and what the core said.
@@ -75,72 +143,48 @@ impl Host {
         project.starts_with(self.sandbox.root()).then_some(project)
     }
 
+    /// The canonical directory that a request is about, which need not be there.
+    pub fn directory(&self, request: &Request) -> Option<PathBuf> {
+        let typed = manifest::on_disk(Path::new(""), request.dir()?);
+        Some(herma_core::project_directory(&SystemDisk, &self.environment(), &typed))
+    }
+
     /// Every file of the sandbox but the store.
     pub fn files(&self) -> Files {
         let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), false);
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 
-    /// Plain git on the store: what it printed.
+    /// Makes a path, relative to the root of the sandbox, what it was in `files`.
     ///
     /// # Errors
-    /// Git is not there or fails.
-    pub fn git(&self, arguments: &[&str]) -> io::Result<String> {
-        self.git_given(arguments, b"")
-    }
-
-    /// The same, given these bytes. What it writes is for its owner only, as all of the store is.
-    ///
-    /// # Errors
-    /// As [`Host::git`].
-    pub fn git_given(&self, arguments: &[&str], given: &[u8]) -> io::Result<String> {
-        let printed = self.git_bytes(arguments, given)?;
-        Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
-    }
-
-    /// The same, as the bytes it printed.
-    ///
-    /// # Errors
-    /// As [`Host::git`].
-    pub fn git_bytes(&self, arguments: &[&str], given: &[u8]) -> io::Result<Vec<u8>> {
-        let private = ["-c", "core.sharedRepository=0600"];
-        let mut git = git_alone();
-        git.arg("-C").arg(self.sandbox.store()).args(private).args(arguments);
-        git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut git = git.spawn()?;
-        if let Some(mut input) = git.stdin.take() {
-            input.write_all(given)?;
+    /// Its place is no longer there, or leads out of the sandbox.
+    pub fn put_back(&self, files: &Files, path: &ByteString) -> io::Result<()> {
+        let root = self.sandbox.root();
+        let full = manifest::on_disk(root, path);
+        if let Some(parent) = full.parent() {
+            fs::create_dir_all(parent)?;
         }
-        let output = git.wait_with_output()?;
-        if !output.status.success() {
-            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
+        if !self.is_inside(&full) {
+            return Err(io::ErrorKind::PermissionDenied.into());
         }
-        Ok(output.stdout)
+        if full.symlink_metadata().is_ok() {
+            edits::apply(root, &Change::Remove(path.clone()))?;
+        }
+        let below = files.below(path).map(|(path, node)| (path, Some(node)));
+        for (path, node) in std::iter::once((path, files.get(path))).chain(below) {
+            if let Some(node) = node {
+                edits::apply(root, &Change::Make(path.clone(), node.clone()))?;
+            }
+        }
+        Ok(())
     }
 
-    /// The name under which the history is kept whose newest checkpoint is `id`.
-    ///
-    /// # Errors
-    /// As [`Host::git`].
-    pub fn name_of(&self, id: &str) -> io::Result<String> {
-        self.git(&["for-each-ref", "--format=%(refname)", &format!("--points-at={id}")])
-    }
-
-    /// Stores a commit that is one of the store with its text changed, as the newest checkpoint in
-    /// the place of `newest`; answers its id.
-    ///
-    /// # Errors
-    /// As [`Host::git`].
-    pub fn commit_instead(
-        &self,
-        newest: &str,
-        change: impl Fn(&str) -> String,
-    ) -> io::Result<String> {
-        let text = format!("{}\n", self.git(&["cat-file", "commit", newest])?);
-        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
-        let id = self.git_given(&written, change(&text).as_bytes())?;
-        self.git(&["update-ref", &self.name_of(newest)?, &id])?;
-        Ok(id)
+    /// Whether what is made at an absolute path is made in the sandbox, whatever links are on the
+    /// way.
+    pub fn is_inside(&self, path: &Path) -> bool {
+        let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+        parent.is_some_and(|parent| parent.starts_with(self.sandbox.root()))
     }
 
     /// A folder of the bug's own, outside the sandbox.
@@ -159,6 +203,11 @@ impl Host {
     }
 }
 
+/// Whether every process is told this.
+fn is_for_all(request: &Request) -> bool {
+    matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. })
+}
+
 /// The id of the checkpoint that an answer says was taken.
 pub fn created(answer: &Answer) -> Option<&str> {
     match answer {
@@ -167,7 +216,90 @@ pub fn created(answer: &Answer) -> Option<&str> {
     }
 }
 
+/// The answer to a request for a checkpoint that comes to nothing.
+pub fn none_taken(outcome: TakeOutcome) -> Answer {
+    Answer::Taken { outcome, skipped: Vec::new() }
+}
+
 /// Whether a request is for a checkpoint, automatic or not.
 pub fn takes(request: &Request) -> bool {
     matches!(request, Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. })
+}
+
+/// Whether a request is for a restore, full or not.
+pub fn restores(request: &Request) -> bool {
+    matches!(request, Request::Restore { .. } | Request::RestoreFile { .. })
+}
+
+/// How a request names a checkpoint, where it names one.
+pub fn target(request: &Request) -> Option<&ByteString> {
+    match request {
+        Request::Diff { target, .. }
+        | Request::Restore { target, .. }
+        | Request::RestoreFile { target, .. } => Some(target),
+        _ => None,
+    }
+}
+
+/// The same request with the checkpoint named otherwise.
+pub fn with_target(request: &Request, named: impl Into<ByteString>) -> Request {
+    let mut request = request.clone();
+    if let Request::Diff { target, .. }
+    | Request::Restore { target, .. }
+    | Request::RestoreFile { target, .. } = &mut request
+    {
+        *target = named.into();
+    }
+    request
+}
+
+/// The same request about another directory.
+pub fn about(request: &Request, directory: &Path) -> Request {
+    let mut request = request.clone();
+    if let Request::EnsureCheckpoint { dir, .. }
+    | Request::Checkpoint { dir, .. }
+    | Request::List { dir }
+    | Request::Diff { dir, .. }
+    | Request::Restore { dir, .. }
+    | Request::RestoreFile { dir, .. } = &mut request
+    {
+        *dir = ByteString::from(directory.as_os_str().as_bytes());
+    }
+    request
+}
+
+/// The names in a folder, sorted; none where there is no folder.
+///
+/// # Errors
+/// It cannot be read.
+pub fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names =
+        entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()?;
+    names.sort();
+    Ok(names)
+}
+
+/// Gives a file another text, and leaves its permissions as they are.
+///
+/// # Errors
+/// It cannot be read or written.
+pub fn rewrite(path: &Path, change: impl FnOnce(String) -> String) -> io::Result<()> {
+    fs::write(path, change(fs::read_to_string(path)?))
+}
+
+/// Writes a file that only its owner may read, in folders that only its owner may enter.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(content)
 }

@@ -17,6 +17,7 @@ mod maintenance;
 pub mod page;
 mod restore;
 mod scope;
+mod stored;
 mod turn;
 
 use crate::sandbox::Sandbox;

@@ -8,7 +8,9 @@ use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::plain_git::Git;
 use crate::oracle::total::Sizes;
-use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, content, disk, git};
+use crate::oracle::{
+    Checks, Divergence, Judge, Kind, Told, answer, base, content, disk, git, naming,
+};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -279,6 +281,7 @@ impl Runner<'_> {
         }
         let before = self.before(step)?;
         let state = coverage::state(&self.world, request);
+        let if_declined = self.world.if_declined(request);
         let expected = self.world.step(request);
         // Read only where it is compared: most requests may change the store.
         let outline = must_leave_store(request, &expected)
@@ -304,7 +307,7 @@ impl Runner<'_> {
         }
         let said = matches!(&answer, Answer::Refused { changed: Changed::None, .. });
         let alias = self.is_alias(request);
-        let told = answer::Told { expected: &expected, answer: &answer, alias };
+        let told = answer::Told { expected: &expected, answer: &answer, alias, if_declined };
         // What was restored is looked at before what was said of it: a report is only dishonest
         // where the files are right.
         let files_first =
@@ -333,12 +336,12 @@ impl Runner<'_> {
             answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
         }
         self.seen = Some(after);
-        self.look_for_cause(failures, request, (&expected, &answer))?;
-        self.judge_store((&expected, &answer), bound, sizes, request.only_looks())
+        self.judge_store((&expected, &answer), bound, sizes, request.only_looks())?;
+        self.look_for_cause(failures, request, (&expected, &answer))
     }
 
-    /// Where more than `failures` are known now, and they are about what a checkpoint holds, the
-    /// checkpoint may be what is wrong.
+    /// Where more than `failures` are known now, their cause may be what the store calls a project,
+    /// or, where they are about what a checkpoint holds, the checkpoint itself.
     fn look_for_cause(
         &mut self,
         failures: usize,
@@ -346,11 +349,15 @@ impl Runner<'_> {
         told: (&Expected, &Answer),
     ) -> Result<(), RunError> {
         let shown = self.checks.failures().get(failures..).unwrap_or_default();
-        if !shown.iter().any(shows_content) || !self.claims.has("layout") {
+        if shown.is_empty() || !self.claims.has("layout") {
             return Ok(());
         }
-        let mut cause = content::wrong_capture(&self.world, &self.sandbox)?;
-        if cause.is_none() {
+        let about_content = shown.iter().any(shows_content);
+        let mut cause = naming::find(&self.world, &self.sandbox)?;
+        if cause.is_none() && about_content {
+            cause = content::wrong_capture(&self.world, &self.sandbox)?;
+        }
+        if cause.is_none() && about_content {
             cause = content::wrong_take(&self.world, request, told, &self.sandbox)?;
         }
         if let Some(cause) = cause {
@@ -410,7 +417,7 @@ fn shows_content(one: &Divergence) -> bool {
         &rules::SCOPE_COUNTS_CAPTURED,
         &rules::SCOPE_TOO_MANY_FILES,
     ];
-    matches!(area, "restore" | "diff") || about_content.contains(&one.rule)
+    matches!(area, "restore" | "diff" | "limit") || about_content.contains(&one.rule)
 }
 
 /// Why there is no answer, where there is none.

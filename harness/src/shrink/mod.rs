@@ -127,8 +127,10 @@ impl Search<'_> {
                 let mut candidate = self.best.clone();
                 candidate.operations.drain(start..end);
                 let renumbered = (size == 1).then(|| values::one_back(&candidate, start));
+                let lowered = (size == 1).then(|| values::one_fewer(&self.best, start, &candidate));
                 deleted |= self.accept(candidate)
-                    || renumbered.flatten().is_some_and(|renumbered| self.accept(renumbered));
+                    || renumbered.flatten().is_some_and(|renumbered| self.accept(renumbered))
+                    || lowered.flatten().is_some_and(|lowered| self.accept(lowered));
                 end = start.min(self.best.operations.len());
             }
             if !(deleted && size == 1) {
@@ -140,9 +142,10 @@ impl Search<'_> {
     /// Makes one pass over all values; answers whether any became simpler.
     fn simplify_values(&mut self) -> bool {
         let mut simplified = false;
-        for to_default in values::SETTINGS_TO_DEFAULT {
+        let to_least = values::SETTINGS_TO_LEAST;
+        for simpler in values::SETTINGS_TO_DEFAULT.into_iter().chain(to_least) {
             let mut candidate = self.best.clone();
-            to_default(&mut candidate.settings, &Settings::default());
+            simpler(&mut candidate.settings, &Settings::default());
             simplified |= candidate != self.best && self.accept(candidate);
         }
         let mut at = 0;

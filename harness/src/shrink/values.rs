@@ -20,6 +20,13 @@ pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.min_interval_hours = default.min_interval_hours,
 ];
 
+/// Each puts one bound that a history must meet where the fewest operations meet it.
+pub const SETTINGS_TO_LEAST: [fn(&mut Settings, &Settings); 1] = [|settings, default| {
+    if settings.max_files != default.max_files {
+        settings.max_files = 1;
+    }
+}];
+
 /// The history with every target after `at` counted one less, if there is any to count less: what
 /// a target meant before an operation that took a checkpoint was deleted.
 pub fn one_back(history: &History, at: usize) -> Option<History> {
@@ -40,6 +47,21 @@ pub fn one_back(history: &History, at: usize) -> Option<History> {
         }
     }
     (shifted != *history).then_some(shifted)
+}
+
+/// The history `without` the operation at `at`, and with room for one file less, if that operation
+/// may have made one and the limit is one that a history meets: so that as many are too many.
+pub fn one_fewer(history: &History, at: usize, without: &History) -> Option<History> {
+    let makes = matches!(
+        history.operations.get(at),
+        Some(Operation::Edit(Edit::Write { .. } | Edit::Link { .. } | Edit::Rename { .. }))
+    );
+    let limit = without.settings.max_files;
+    (makes && limit > 1 && limit != Settings::default().max_files).then(|| {
+        let mut fewer = without.clone();
+        fewer.settings.max_files -= 1;
+        fewer
+    })
 }
 
 /// Simpler forms of one operation, the simplest first.

@@ -5,7 +5,9 @@ use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::expected::{Expected, ExpectedTake, Refusal, TakeKind};
+use crate::files::Node;
 use crate::place::{self, Place, Standing};
+use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use std::sync::Arc;
 
@@ -111,15 +113,43 @@ impl World {
         self.settled(project, TakeKind::Deduped, rule, refusal)
     }
 
+    /// The rule broken by a subject that declines what this asks for, because of the turn or
+    /// because nothing is taken by itself; none where it asks for no checkpoint, or declining it
+    /// is as good as saying why none can be taken.
+    pub fn if_declined(&self, request: &Request) -> Option<RuleRef> {
+        let project = self.canonical(request.dir()?).unwrap_or_default();
+        match request {
+            Request::EnsureCheckpoint { .. } if self.settings.enabled => {
+                (!self.uses_slot(&project)).then(|| self.blame_for_dedup(&project))
+            }
+            Request::Checkpoint { .. } => Some(self.blame_for_declining(&project)),
+            _ => None,
+        }
+    }
+
+    fn uses_slot(&self, project: &ByteString) -> bool {
+        matches!(self.slots.get(project), Some(Slot::Taken | Slot::NothingToSave))
+    }
+
     /// The rule broken by a subject that takes a free slot for a used one.
     fn blame_for_dedup(&self, project: &ByteString) -> RuleRef {
-        let used = |slot: &Slot| matches!(slot, Slot::Taken | Slot::NothingToSave);
         match self.slots.get(project) {
             _ if self.rolled_back.contains(project) => &rules::RESTORE_SAFETY_OUTSIDE_TURN,
             Some(Slot::AttemptFailed) => &rules::TURN_FAILURE_KEEPS_SLOT,
+            // What another project used in this turn says more than what this one did before it.
+            _ if self.slots.keys().any(|other| self.uses_slot(other)) => &rules::TURN_PER_PROJECT,
             Some(Slot::Renewed) => &rules::TURN_RESET,
-            _ if self.slots.values().any(used) => &rules::TURN_PER_PROJECT,
             _ => &rules::CAPTURE_CREATED,
+        }
+    }
+
+    /// The rule broken by a subject that declines what a person asks for: only where an automatic
+    /// checkpoint would have been declined does asking by hand matter.
+    fn blame_for_declining(&self, project: &ByteString) -> RuleRef {
+        if self.uses_slot(project) || !self.settings.enabled {
+            &rules::TURN_MANUAL
+        } else {
+            &rules::CAPTURE_CREATED
         }
     }
 
@@ -137,6 +167,7 @@ impl World {
             kind,
             rule,
             if_declined: rule,
+            if_too_many: &rules::SCOPE_TOO_MANY_FILES,
             may_refuse: refusal.into_iter().collect(),
             may_be_unchanged: false,
             captured: None,
@@ -148,14 +179,8 @@ impl World {
         let place = self.locate(dir);
         let project = self.canonical(dir).unwrap_or_default();
         let refusal = self.out_of_scope(&place);
-        // Only where an automatic checkpoint would have been declined does asking by hand matter.
-        let used = matches!(self.slots.get(&project), Some(Slot::Taken | Slot::NothingToSave));
-        let declined: RuleRef = if used || !self.settings.enabled {
-            &rules::TURN_MANUAL
-        } else {
-            &rules::CAPTURE_CREATED
-        };
-        self.take(project, refusal, reason, declined)
+        let if_declined = self.blame_for_declining(&project);
+        self.take(project, refusal, reason, if_declined)
     }
 
     fn take(
@@ -175,16 +200,18 @@ impl World {
         let first_of_nothing = captured.tree.is_empty() && self.history(&project).is_empty();
         let may_be_unchanged = first_of_nothing && !self.dialect.recognises_unchanged;
         let (kind, rule) = self.record(&project, &captured, Some(reason.to_owned()), false);
-        let crowded = captured.tree.len() + captured.left_out.len() > self.settings.max_files;
-        let rule: RuleRef = match kind {
-            TakeKind::Created if crowded => &rules::SCOPE_COUNTS_CAPTURED,
-            _ => rule,
+        let files = self.files.below(&project).filter(|(_, node)| **node != Node::Directory);
+        let if_too_many: RuleRef = if files.count() > self.settings.max_files {
+            &rules::SCOPE_COUNTS_CAPTURED
+        } else {
+            &rules::SCOPE_TOO_MANY_FILES
         };
         Expected::Take(Box::new(ExpectedTake {
             project,
             kind,
             rule,
             if_declined,
+            if_too_many,
             may_refuse: Vec::new(),
             may_be_unchanged,
             captured: Some(captured),

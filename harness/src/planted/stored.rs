@@ -1,0 +1,154 @@
+//! How a planted bug reads and changes what is stored: with plain git, as another tool would.
+
+use super::host::{Host, target};
+use crate::history::concrete::hash_of;
+use crate::sandbox::git_alone;
+use crate::subject::Subject;
+use herma_model::answer::{Listed, TakeOutcome};
+use herma_model::{Answer, ByteString, Node, Request};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
+
+/// Fewer digits are no id.
+const SHORT_ID_MIN: usize = 4;
+
+impl Host {
+    /// Plain git on the store: what it printed.
+    ///
+    /// # Errors
+    /// Git is not there or fails.
+    pub fn git(&self, arguments: &[&str]) -> io::Result<String> {
+        self.git_given(arguments, b"")
+    }
+
+    /// The same, given these bytes. What it writes is for its owner only, as all of the store is.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn git_given(&self, arguments: &[&str], given: &[u8]) -> io::Result<String> {
+        let printed = self.git_bytes(arguments, given)?;
+        Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
+    }
+
+    /// The same, as the bytes it printed.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn git_bytes(&self, arguments: &[&str], given: &[u8]) -> io::Result<Vec<u8>> {
+        let private = ["-c", "core.sharedRepository=0600"];
+        let mut git = git_alone();
+        git.arg("-C").arg(self.sandbox.store()).args(private).args(arguments);
+        git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut git = git.spawn()?;
+        if let Some(mut input) = git.stdin.take() {
+            input.write_all(given)?;
+        }
+        let output = git.wait_with_output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
+        }
+        Ok(output.stdout)
+    }
+
+    /// The name under which the history is kept whose newest checkpoint is `id`.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn name_of(&self, id: &str) -> io::Result<String> {
+        self.git(&["for-each-ref", "--format=%(refname)", &format!("--points-at={id}")])
+    }
+
+    /// Stores a commit that is one of the store with its text changed, as the newest checkpoint in
+    /// the place of `newest`; answers its id.
+    ///
+    /// # Errors
+    /// As [`Host::git`], and where the text cannot be changed.
+    pub fn commit_instead(
+        &self,
+        newest: &str,
+        change: impl FnOnce(&str) -> io::Result<String>,
+    ) -> io::Result<String> {
+        let text = format!("{}\n", self.git(&["cat-file", "commit", newest])?);
+        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
+        let id = self.git_given(&written, change(&text)?.as_bytes())?;
+        self.git(&["update-ref", &self.name_of(newest)?, &id])?;
+        Ok(id)
+    }
+
+    /// Puts another commit in the place of the checkpoint that an answer says was taken, made of
+    /// that one's text; where none was taken, or it cannot be done, the answer stays as it is.
+    pub fn retell(
+        &self,
+        answer: Answer,
+        change: impl FnOnce(&str) -> io::Result<String>,
+    ) -> Answer {
+        match answer {
+            Answer::Taken { outcome: TakeOutcome::Created { id }, skipped } => {
+                let id = self.commit_instead(&id, change).unwrap_or(id);
+                Answer::Taken { outcome: TakeOutcome::Created { id }, skipped }
+            }
+            answer => answer,
+        }
+    }
+
+    /// The ref that holds the history of the project that a request is about.
+    pub fn history(&self, request: &Request) -> Option<String> {
+        let project = self.project(request).or_else(|| Some(self.path(request.dir()?)))?;
+        Some(format!("refs/hermes/{}", hash_of(project.as_os_str().as_bytes())))
+    }
+
+    /// The checkpoints of the project that a request is about, as a correct list has them.
+    pub fn listed(&self, request: &Request) -> Vec<Listed> {
+        let Some(dir) = request.dir().cloned() else { return Vec::new() };
+        match self.another(&self.settings).ask(&Request::List { dir }) {
+            Answer::Listed(listed) => listed,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The id of the checkpoint that a request names by its number or id.
+    pub fn named(&self, request: &Request) -> Option<String> {
+        let text = String::from_utf8_lossy(target(request)?).to_lowercase();
+        let number = text.parse().unwrap_or(0);
+        let names = |one: &Listed| {
+            one.number == number || text.len() >= SHORT_ID_MIN && one.id.starts_with(&text)
+        };
+        self.listed(request).into_iter().find(names).map(|one| one.id)
+    }
+
+    /// What a stored checkpoint holds.
+    pub fn tree(&self, id: &str) -> BTreeMap<ByteString, Node> {
+        let listed = self.git_bytes(&["ls-tree", "-r", "-z", "--full-tree", id], b"");
+        let node = |record: &[u8]| {
+            let (head, path) = record.split_at(record.iter().position(|byte| *byte == b'\t')?);
+            let head = String::from_utf8_lossy(head);
+            let (mode, blob) = (head.get(..6)?, head.rsplit(' ').next()?);
+            let content = self.git_bytes(&["cat-file", "blob", blob], b"").ok()?.into();
+            let executable = mode == "100755";
+            let node = match mode {
+                "120000" => Node::Link { target: content },
+                _ => Node::File { content, executable, readable: true },
+            };
+            Some((ByteString::from(path.get(1..)?), node))
+        };
+        listed.unwrap_or_default().split(|byte| *byte == 0).filter_map(node).collect()
+    }
+
+    /// Stores a commit of that tree as a checkpoint made now, and makes it the newest of a history.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn commit(&self, history: &str, tree: &str, parent: &str) -> io::Result<String> {
+        let time = format!("{} +0000", self.seconds);
+        let mut git = git_alone();
+        git.env("GIT_AUTHOR_DATE", &time).env("GIT_COMMITTER_DATE", &time);
+        git.args(["-c", "user.name=Hermes", "-c", "user.email=hermes@localhost", "-C"]);
+        git.arg(self.sandbox.store()).args(["commit-tree", "-m", "before rollback"]);
+        let output = git.args(["-p", parent, tree]).output()?;
+        let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        self.git(&["update-ref", history, &id])?;
+        Ok(id)
+    }
+}
