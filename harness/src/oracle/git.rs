@@ -129,14 +129,7 @@ fn judge_history(
         });
         checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
         let tree = tree_of(checkpoint);
-        let stands_for_another =
-            tree != commit.tree && history.iter().any(|other| tree_of(other) == commit.tree);
-        let rule: RuleRef =
-            if checkpoint.safety { &rules::RESTORE_UNDO } else { &rules::CAPTURE_HONEST };
-        checks.check(JUDGE, rule, !stands_for_another, || {
-            let found = format!("tree {} of another time", commit.tree);
-            Told::new("the tree of another time", format!("tree {tree} of {id}"), found)
-        });
+        judge_time(checkpoint, history, &commit.tree, checks);
         if thorough || tree != commit.tree {
             let same_listing = judge_listing(checkpoint, &id, stored.git, checks)?;
             let told = || {
@@ -156,6 +149,25 @@ fn judge_history(
     Ok(())
 }
 
+/// Whether a checkpoint holds what there was when another one of its history was taken.
+fn judge_time(
+    checkpoint: &Checkpoint,
+    history: &[Checkpoint],
+    stored: &String,
+    checks: &mut Checks,
+) {
+    let tree = tree_of(checkpoint);
+    let stands_for_another =
+        tree != *stored && history.iter().any(|other| tree_of(other) == *stored);
+    let rule: RuleRef =
+        if checkpoint.safety { &rules::RESTORE_UNDO } else { &rules::CAPTURE_HONEST };
+    checks.check(JUDGE, rule, !stands_for_another, || {
+        let found = format!("tree {stored} of another time");
+        let id = checkpoint.id.as_deref().unwrap_or_default();
+        Told::new("the tree of another time", format!("tree {tree} of {id}"), found)
+    });
+}
+
 /// The first stored checkpoint that does not hold what the model says was captured, if any: the
 /// cause of whatever is wrong with its preview or restore, or with what was said when it was taken.
 ///
@@ -173,6 +185,9 @@ pub fn wrong_capture(world: &World, sandbox: &Sandbox) -> io::Result<Option<Dive
             let id = checkpoint.id.clone().unwrap_or_default();
             let stored = commits.get(&id).map(|commit| &commit.tree);
             if stored.is_some_and(|tree| *tree != tree_of(checkpoint)) {
+                if let Some(tree) = stored.filter(|_| checkpoint.safety) {
+                    judge_time(checkpoint, world.listed(project), tree, &mut checks);
+                }
                 judge_listing(checkpoint, &id, &git, &mut checks)?;
             }
         }

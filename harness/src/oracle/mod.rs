@@ -12,6 +12,7 @@ pub mod git;
 pub mod git_objects;
 mod loose;
 pub mod plain_git;
+mod mistaken;
 pub mod total;
 pub mod upkeep;
 
