@@ -42,6 +42,22 @@ pub fn one_back(history: &History, at: usize) -> Option<History> {
     (shifted != *history).then_some(shifted)
 }
 
+/// The history with limits that are met one less, if there are any: what they meant before an
+/// operation that counted towards them was deleted.
+pub fn one_less(history: &History) -> Option<History> {
+    let mut less = history.clone();
+    let usual = Settings::default();
+    for (limit, usual) in [
+        (&mut less.settings.max_snapshots, usual.max_snapshots),
+        (&mut less.settings.max_files, usual.max_files),
+    ] {
+        if *limit != usual && *limit > 1 {
+            *limit -= 1;
+        }
+    }
+    (less != *history).then_some(less)
+}
+
 /// Simpler forms of one operation, the simplest first.
 pub fn simpler(operation: &Operation) -> Vec<Operation> {
     let mut proposals = proposals(operation);
