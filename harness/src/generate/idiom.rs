@@ -16,12 +16,13 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 5] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 6] = [
         an_attempt_fails_and_the_turn_goes_on,
         a_project_is_deleted_and_comes_back,
         a_file_becomes_executable,
         a_link_becomes_a_file,
         a_rollback_is_undone,
+        a_directory_becomes_a_link,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -86,5 +87,17 @@ fn a_rollback_is_undone((project, path, content): Place) -> Vec<Operation> {
         write(&path, &content, false),
         restore(&project, 1, true),
         restore(&project, 1, true),
+    ]
+}
+
+fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
+    let (directory, inner) = (names::join(&project, &"b".into()), ByteString::from("b/c"));
+    let target = Target::Number(1);
+    vec![
+        write(&names::join(&project, &inner), &content, false),
+        checkpoint(&project),
+        Operation::Edit(Edit::Link { path: directory, target: "../../outside".into() }),
+        Operation::RestoreFile { dir: project.clone(), target, path: inner },
+        restore(&project, 1, false),
     ]
 }
