@@ -16,13 +16,14 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 6] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 7] = [
         an_attempt_fails_and_the_turn_goes_on,
         a_project_is_deleted_and_comes_back,
         a_file_becomes_executable,
         a_link_becomes_a_file,
         a_rollback_is_undone,
         a_directory_becomes_a_link,
+        an_ignore_file_goes,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -99,5 +100,19 @@ fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
         Operation::Edit(Edit::Link { path: directory, target: "../../outside".into() }),
         Operation::RestoreFile { dir: project.clone(), target, path: inner },
         restore(&project, 1, false),
+    ]
+}
+
+fn an_ignore_file_goes((project, _, content): Place) -> Vec<Operation> {
+    let path = |name: &str| names::join(&project, &name.into());
+    let (ignored, ignores) = (path("a.txt"), path(".gitignore"));
+    vec![
+        write(&path("b"), &content, false),
+        Operation::Edit(Edit::Remove { path: ignored.clone() }),
+        Operation::Edit(Edit::Remove { path: ignores.clone() }),
+        checkpoint(&project),
+        write(&ignores, &"*.txt\n".into(), false),
+        write(&ignored, &content, false),
+        restore(&project, 1, true),
     ]
 }
