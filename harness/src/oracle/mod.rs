@@ -11,8 +11,8 @@ mod divergence;
 pub mod git;
 pub mod git_objects;
 mod loose;
-pub mod plain_git;
 mod mistaken;
+pub mod plain_git;
 pub mod total;
 pub mod upkeep;
 

@@ -116,7 +116,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "one-file-brings-back-all",
         rule: &rules::RESTORE_FILE_ONLY,
         about: "With a single file everything else of the checkpoint comes back.",
-        operations_min: 5,
+        operations_min: 6,
         flaw: Flaw::Asked(|host, request| {
             let named = host.named(request);
             let answer = host.ask(request);
