@@ -16,7 +16,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 12] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 14] = [
         an_ignore_file_takes_back_what_is_left_out,
         an_ignore_file_stands_below_the_root,
         a_repository_stands_in_the_project,
@@ -29,6 +29,8 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         a_marker_stands_in_the_home,
         a_file_is_given_for_a_project,
         a_project_lies_in_a_project,
+        a_directory_becomes_a_link,
+        an_ignore_file_goes,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -147,5 +149,31 @@ fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
     vec![
         write(&inner("sub/package.json"), &content, false),
         Operation::ProjectOf { file: inner("sub/deep/er/x") },
+    ]
+}
+
+fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
+    let (directory, inner) = (names::join(&project, &"b".into()), ByteString::from("b/c"));
+    let target = Target::Number(1);
+    vec![
+        write(&names::join(&project, &inner), &content, false),
+        checkpoint(&project),
+        Operation::Edit(Edit::Link { path: directory, target: "../../outside".into() }),
+        Operation::RestoreFile { dir: project.clone(), target, path: inner },
+        restore(&project, 1, false),
+    ]
+}
+
+fn an_ignore_file_goes((project, _, content): Place) -> Vec<Operation> {
+    let path = |name: &str| names::join(&project, &name.into());
+    let (ignored, ignores) = (path("a.txt"), path(".gitignore"));
+    vec![
+        write(&path("b"), &content, false),
+        Operation::Edit(Edit::Remove { path: ignored.clone() }),
+        Operation::Edit(Edit::Remove { path: ignores.clone() }),
+        checkpoint(&project),
+        write(&ignores, &"*.txt\n".into(), false),
+        write(&ignored, &content, false),
+        restore(&project, 1, true),
     ]
 }

@@ -170,7 +170,7 @@ fn target() -> BoxedStrategy<Target> {
         b"HEAD",
         b"abc",
         b"abcd\n",
-        b"ab\0cd",
+        b"1\0cd",
         b"1\n",
         b" 1",
         b"+1",

@@ -65,7 +65,12 @@ pub fn step(operation: &Operation, world: &World) -> Step {
 
 /// The hash that stands for a project.
 pub fn hash(world: &World, project: &ByteString) -> String {
-    let digest = Sha256::digest(&world.absolute(project)[..]);
+    hash_of(&world.absolute(project))
+}
+
+/// The hash that stands for the project at an absolute path.
+pub fn hash_of(absolute: &[u8]) -> String {
+    let digest = Sha256::digest(absolute);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 

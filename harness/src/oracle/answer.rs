@@ -80,7 +80,7 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
             }
         }
         (expected, answer) => {
-            let rule = main_rule(expected);
+            let rule = main_rule(expected, answer);
             checks.check(JUDGE, rule, false, || {
                 Wrong::new(word(answer), kind(expected), format!("{answer:?}"))
             });
@@ -115,24 +115,28 @@ fn is_taken_for_another(expected: &Expected, answer: &Answer, claims: &Claims) -
             let held = matches!(take.kind, TakeKind::Unchanged | TakeKind::Deduped);
             held && matches!(answer, Answer::Taken { outcome: TakeOutcome::Created { .. }, .. })
         }
-        Expected::Diff(_) | Expected::Restore(_) => unknown,
+        // What is not found there may also have been dropped to make room.
+        Expected::Restore(restore) => unknown && !restore.evicting,
+        Expected::Diff(_) => unknown,
         _ => false,
     }
 }
 
 /// The rule that is broken by an answer of the wrong kind.
-fn main_rule(expected: &Expected) -> RuleRef {
+fn main_rule(expected: &Expected, answer: &Answer) -> RuleRef {
+    let code = match answer {
+        Answer::Refused { code, .. } => Some(*code),
+        _ => None,
+    };
     match expected {
         Expected::Done => &rules::TURN_RESET,
         Expected::Project { rule, .. } => rule,
         Expected::Take(take) => take.rule,
         Expected::List(list) if list.deleted => &rules::RESTORE_DELETED_PROJECT,
         Expected::List(_) => &rules::LIST_COMPLETE,
+        Expected::Diff(_) if is_about_target(code) => &rules::RESTORE_TARGET,
         Expected::Diff(_) => &rules::DIFF_PREVIEW,
-        Expected::Restore(restore) if restore.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
-        Expected::Restore(restore) if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
-        Expected::Restore(restore) if restore.only.is_some() => &rules::RESTORE_FILE_LITERAL,
-        Expected::Restore(_) => &rules::RESTORE_TARGET,
+        Expected::Restore(restore) => not_restored(restore, code),
         Expected::Sweep(sweep) if !sweep.by_hand => &rules::MAINTENANCE_NEVER_RAISES,
         Expected::Sweep(_) | Expected::Status(_) | Expected::Cleared(_) => {
             &rules::MAINTENANCE_COMMANDS
@@ -140,6 +144,24 @@ fn main_rule(expected: &Expected) -> RuleRef {
         Expected::Refused(refusals) => {
             refusals.first().map_or(&rules::RESTORE_BAD_TARGET, |refusal| refusal.rule)
         }
+    }
+}
+
+/// Whether what was refused is how the checkpoint was named.
+fn is_about_target(code: Option<Code>) -> bool {
+    matches!(code, Some(Code::BadTarget | Code::AmbiguousCheckpoint))
+}
+
+/// The rule that is broken where nothing was restored, with this code where that was refused.
+fn not_restored(restore: &ExpectedRestore, code: Option<Code>) -> RuleRef {
+    match code {
+        _ if is_about_target(code) => &rules::RESTORE_TARGET,
+        Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,
+        _ if restore.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
+        _ if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
+        Some(Code::UnknownCheckpoint) => &rules::RESTORE_TARGET,
+        _ if restore.only.is_some() => &rules::RESTORE_FILE_LITERAL,
+        _ => &rules::RESTORE_TARGET,
     }
 }
 
@@ -172,6 +194,16 @@ fn judge_refusal(refusals: &[Refusal], answer: &Answer, claims: &Claims, checks:
     };
     let fitting = refusals.iter().find(fits);
     let rule = fitting.or(refusals.first()).map_or(&rules::RESTORE_BAD_TARGET, |one| one.rule);
+    let names_target = |one: &Refusal| one.codes.contains(&Code::UnknownCheckpoint);
+    let rule = match answer {
+        // That something else is wrong is no reason not to know the checkpoint.
+        Answer::Refused { code, .. }
+            if is_about_target(Some(*code)) && !refusals.iter().any(names_target) =>
+        {
+            &rules::RESTORE_TARGET
+        }
+        _ => rule,
+    };
     checks.check(JUDGE, rule, fitting.is_some(), || {
         let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
         let due = codes.first().map_or_else(String::new, |code| format!(", not {code}"));

@@ -71,7 +71,8 @@ fn is_of_another_time(
         return true;
     }
     let mut others = history[..index].iter().map(|other| &*other.captured).chain([&nothing]);
-    let explained = wrong.blamed().is_some_and(blame::explains);
+    // Before a restore there is no doubt about what was read: that is what the restore changes.
+    let explained = !history[index].safety && wrong.blamed().is_some_and(blame::explains);
     !explained && others.any(|other| tree_of(other) == *stored)
 }
 

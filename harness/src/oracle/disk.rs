@@ -1,14 +1,16 @@
 //! The second judge: are the files what the model says they are, and were they left alone where
 //! nothing was to change?
 
-use super::{Checks, Judge, Kind, Told};
+use super::{Checks, Judge, Kind, Told, mistaken};
 use crate::sandbox::manifest::{Manifest, Outline};
+use herma_model::answer::Changed;
 use herma_model::bytes::{below, file_name, parent};
 use herma_model::capture;
 use herma_model::expected::{Expected, ExpectedRestore, TakeKind};
 use herma_model::rules::{self, RuleRef};
-use herma_model::{ByteString, Entry, Node, Request, World};
+use herma_model::{Answer, ByteString, Entry, Node, Request, World};
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 const JUDGE: Judge = Judge::Disk;
 /// As many differing paths are told.
@@ -20,20 +22,21 @@ pub struct Look<'a> {
     pub request: &'a Request,
     /// What the model expected.
     pub expected: &'a Expected,
+    /// What the subject said.
+    pub answer: &'a Answer,
     /// The disk before.
     pub before: &'a Manifest,
     /// The disk after.
     pub after: &'a Manifest,
     /// The store before and after, where it may not have changed.
     pub store: Option<&'a (Outline, Outline)>,
-    /// Whether the subject said that it changed nothing.
-    pub said_unchanged: bool,
 }
 
 impl Look<'_> {
     /// What a change is where there should be none.
     fn blame(&self) -> Kind {
-        if self.said_unchanged { Kind::Dishonest } else { Kind::Fail }
+        let unchanged = matches!(self.answer, Answer::Refused { changed: Changed::None, .. });
+        if unchanged { Kind::Dishonest } else { Kind::Fail }
     }
 }
 
@@ -58,7 +61,12 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
             let (seen, captured) = (&look.after.files, world.captures_repositories());
             world.files.adopt_empty_directories(&restore.project, seen, captured);
             let exact = matches!(look.request, Request::Restore { exact: true, .. });
-            compare(world, look, |path| restore_rule(restore, exact, world, path), checks);
+            let differing = differing(world, look, |path| gravity(restore, world, look, path));
+            let rule = mistaken::rule(restore, world, look, &differing);
+            let rule_for = |path: &ByteString| {
+                rule.unwrap_or_else(|| restore_rule(restore, exact, look, world, path))
+            };
+            compare(world, look, &differing, rule_for, checks);
             count_restored(restore, look, checks);
         }
         expected => {
@@ -68,7 +76,9 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
                 Expected::Refused(_) if restores => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
                 _ => &rules::CAPTURE_READ_ONLY,
             };
-            compare(world, look, |path| outside_rule(world, path).unwrap_or(rule), checks);
+            let differing = differing(world, look, |_| 0);
+            let rule_for = |path: &ByteString| outside_rule(world, path).unwrap_or(rule);
+            compare(world, look, &differing, rule_for, checks);
             let touched = look.before.modified != look.after.modified;
             checks.check(JUDGE, rule, !touched || checks.failed_here(), || {
                 let same = |(path, time): &(&ByteString, &(i64, i64))| {
@@ -114,24 +124,48 @@ fn outside_rule(world: &World, path: &[u8]) -> Option<RuleRef> {
     below(&home, path).is_some().then_some(&rules::ISOLATION_HOME)
 }
 
+/// Every path that is not as it should be, those first that weigh least.
+fn differing<'a>(
+    world: &'a World,
+    look: &'a Look<'_>,
+    weight: impl Fn(&ByteString) -> usize,
+) -> Vec<&'a ByteString> {
+    let (expected, found) = (&world.files, &look.after.files);
+    if expected == found {
+        return Vec::new();
+    }
+    let paths: BTreeSet<&ByteString> =
+        expected.iter().chain(found.iter()).map(|(path, _)| path).collect();
+    let differs = |path: &&ByteString| expected.get(path) != found.get(path);
+    let mut differing: Vec<_> = paths.into_iter().filter(differs).collect();
+    differing.sort_by_key(|path| weight(path));
+    differing
+}
+
+/// What is wrong outside the project comes first, then what is of the wrong type: where a link was
+/// followed, what it leads to is wrong as well.
+fn gravity(restore: &ExpectedRestore, world: &World, look: &Look<'_>, path: &ByteString) -> usize {
+    if below(&restore.project, path).is_none() {
+        return 0;
+    }
+    let (due, found) = (world.files.get(path), look.after.files.get(path));
+    let same_type = |(due, found)| discriminant::<Node>(due) == discriminant(found);
+    if due.zip(found).is_none_or(same_type) { 2 } else { 1 }
+}
+
 fn compare(
     world: &World,
     look: &Look<'_>,
+    differing: &[&ByteString],
     rule: impl Fn(&ByteString) -> RuleRef,
     checks: &mut Checks,
 ) {
     let (expected, found) = (&world.files, &look.after.files);
-    if expected == found {
-        return;
-    }
-    let paths: BTreeSet<&ByteString> =
-        expected.iter().chain(found.iter()).map(|(path, _)| path).collect();
-    let mut differing = paths.into_iter().filter(|path| expected.get(path) != found.get(path));
-    let Some(first) = differing.next() else { return };
+    let Some(first) = differing.first().copied() else { return };
     checks.check(JUDGE, rule(first), false, || {
         let (due, stands) = (expected.get(first), found.get(first));
         let mut tree = Vec::new();
-        for path in std::iter::once(first).chain(differing).take(TREE_LINES_MAX) {
+        for path in differing.iter().copied().take(TREE_LINES_MAX) {
             for (sign, node) in [('-', expected.get(path)), ('+', found.get(path))] {
                 if node.is_some() {
                     tree.push(format!("{sign} {path}: {}", shown(node)));
@@ -196,28 +230,31 @@ pub fn shown(node: Option<&Node>) -> String {
 fn restore_rule(
     restore: &ExpectedRestore,
     exact: bool,
+    look: &Look<'_>,
     world: &World,
     full: &ByteString,
 ) -> RuleRef {
+    let found = look.after.files.get(full);
     let Some(path) = below(&restore.project, full).map(ByteString::from) else {
-        return outside_rule(world, full).unwrap_or(&rules::RESTORE_CONTAINED);
+        // What was meant for the project went astray, whatever else may not change there.
+        let astray = restore.target.tree.values().any(|entry| found == Some(&entry.node()));
+        let rule = outside_rule(world, full).filter(|_| !astray);
+        return rule.unwrap_or(&rules::RESTORE_CONTAINED);
     };
     if let Some(only) = &restore.only
         && *only != path
     {
-        return &rules::RESTORE_FILE_ONLY;
+        // A path that means more to git may have been taken for that.
+        let is_pattern = only.starts_with(b":") || only.iter().any(|byte| b"*?[".contains(byte));
+        return if is_pattern { &rules::RESTORE_FILE_LITERAL } else { &rules::RESTORE_FILE_ONLY };
     }
     if restore.restored.contains(&path) {
-        let before_was = restore.captured.tree.get(&path);
-        return match (&restore.target.tree[&path], world.files.get(full)) {
-            (Entry::Link { .. }, _) => &rules::RESTORE_TYPE,
-            (Entry::File { content, .. }, _) => match before_was {
-                Some(Entry::Link { .. }) => &rules::RESTORE_TYPE,
-                Some(Entry::File { content: before, .. }) if before == content => {
-                    &rules::RESTORE_EXECUTABLE
-                }
-                _ => &rules::RESTORE_BYTES,
-            },
+        return match (&restore.target.tree[&path], found) {
+            (Entry::File { content, .. }, Some(Node::File { content: other, .. })) => {
+                if content == other { &rules::RESTORE_EXECUTABLE } else { &rules::RESTORE_BYTES }
+            }
+            (Entry::File { .. }, None) => &rules::RESTORE_BYTES,
+            _ => &rules::RESTORE_TYPE,
         };
     }
     if restore.removed.contains(&path) {
@@ -253,7 +290,8 @@ fn count_restored(restore: &ExpectedRestore, look: &Look<'_>, checks: &mut Check
             checks.held(&rules::RESTORE_EXECUTABLE, 1);
         }
         let is_link = |entry: &Entry| matches!(entry, Entry::Link { .. });
-        if is_link(entry) || before.is_some_and(is_link) {
+        let was_directory = restore.removed.iter().any(|gone| below(path, gone).is_some());
+        if is_link(entry) || before.is_some_and(is_link) || was_directory {
             checks.held(&rules::RESTORE_TYPE, 1);
         }
     }

@@ -12,6 +12,7 @@ mod divergence;
 pub mod git;
 pub mod git_objects;
 mod loose;
+mod mistaken;
 pub mod naming;
 pub mod plain_git;
 pub mod total;

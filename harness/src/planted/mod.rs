@@ -5,6 +5,7 @@
 //! what it breaks, what it is and how it is made. This module only opens them; looking for them is
 //! [`hunt`]'s.
 
+mod after_restore;
 mod bent_disk;
 mod capture;
 mod host;
@@ -16,6 +17,10 @@ mod listing;
 mod maintenance;
 pub mod page;
 mod restore;
+mod restore_path;
+mod restore_protects;
+mod restore_safety;
+mod restore_target;
 mod scope;
 mod stored;
 mod turn;
@@ -97,7 +102,11 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         turn::BUGS,
         capture::BUGS,
         listing::BUGS,
+        restore_target::BUGS,
+        restore_path::BUGS,
+        restore_safety::BUGS,
         restore::BUGS,
+        restore_protects::BUGS,
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,

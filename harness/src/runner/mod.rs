@@ -17,7 +17,7 @@ use crate::protocol::fault::Fault;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::{Sandbox, Scratch, edits};
 use crate::subject::{Identity, NewSubject, Subject};
-use herma_model::answer::{Answer, Changed};
+use herma_model::answer::Answer;
 use herma_model::edit::Change;
 use herma_model::expected::{Expected, TakeKind};
 use herma_model::rules::{self, RuleRef};
@@ -305,7 +305,6 @@ impl Runner<'_> {
         if let Some(why) = crash(&answer) {
             return self.crashed(step, main_rule(request), &why);
         }
-        let said = matches!(&answer, Answer::Refused { changed: Changed::None, .. });
         let alias = self.is_alias(request);
         let told = answer::Told { expected: &expected, answer: &answer, alias, if_declined };
         // What was restored is looked at before what was said of it: a report is only dishonest
@@ -326,10 +325,10 @@ impl Runner<'_> {
         let look = disk::Look {
             request,
             expected: &expected,
+            answer: &answer,
             before: &before,
             after: &after,
             store: store.as_ref(),
-            said_unchanged: said,
         };
         disk::judge(&mut self.world, &look, &mut self.checks);
         if files_first {

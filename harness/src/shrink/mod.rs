@@ -95,7 +95,7 @@ fn search(
     let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
         search.delete_operations();
-        if !search.simplify_values() {
+        if !search.simplify_values() && !search.exchange_edits() {
             break;
         }
     }
@@ -126,11 +126,14 @@ impl Search<'_> {
                 let start = end.saturating_sub(size);
                 let mut candidate = self.best.clone();
                 candidate.operations.drain(start..end);
-                let renumbered = (size == 1).then(|| values::one_back(&candidate, start));
-                let lowered = (size == 1).then(|| values::one_fewer(&self.best, start, &candidate));
-                deleted |= self.accept(candidate)
-                    || renumbered.flatten().is_some_and(|renumbered| self.accept(renumbered))
-                    || lowered.flatten().is_some_and(|lowered| self.accept(lowered));
+                // Without it fewer checkpoints are there, or fewer files, and what counted them
+                // counts one less.
+                let one_back = |history: &History| values::one_back(history, start);
+                let fewer = (size == 1).then(|| values::one_less(&candidate)).flatten();
+                let back = (size == 1).then(|| one_back(&candidate)).flatten();
+                let both = fewer.as_ref().and_then(one_back);
+                let mut candidates = [Some(candidate), back, fewer, both].into_iter().flatten();
+                deleted |= candidates.any(|candidate| self.accept(candidate));
                 end = start.min(self.best.operations.len());
             }
             if !(deleted && size == 1) {
@@ -166,6 +169,27 @@ impl Search<'_> {
             at += 1;
         }
         simplified
+    }
+
+    /// Tries edits in each other's place, where that fails sooner: what a second restore shows of a
+    /// file that only the first one brought there, one restore shows as well. Answers whether any
+    /// did.
+    fn exchange_edits(&mut self) -> bool {
+        let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
+        let edits = self.best.operations.iter().enumerate().filter(|(_, one)| is_edit(one));
+        let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
+        for (nth, later) in edits.iter().enumerate() {
+            for earlier in &edits[..nth] {
+                let mut candidate = self.best.clone();
+                candidate.operations.swap(*earlier, *later);
+                // One that fails no sooner is not accepted, or there would be no end.
+                candidate.operations.pop();
+                if self.accept(candidate) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn simpler_operations(&self, at: usize) -> Vec<Operation> {

@@ -49,19 +49,20 @@ pub fn one_back(history: &History, at: usize) -> Option<History> {
     (shifted != *history).then_some(shifted)
 }
 
-/// The history `without` the operation at `at`, and with room for one file less, if that operation
-/// may have made one and the limit is one that a history meets: so that as many are too many.
-pub fn one_fewer(history: &History, at: usize, without: &History) -> Option<History> {
-    let makes = matches!(
-        history.operations.get(at),
-        Some(Operation::Edit(Edit::Write { .. } | Edit::Link { .. } | Edit::Rename { .. }))
-    );
-    let limit = without.settings.max_files;
-    (makes && limit > 1 && limit != Settings::default().max_files).then(|| {
-        let mut fewer = without.clone();
-        fewer.settings.max_files -= 1;
-        fewer
-    })
+/// The history with limits that are met one less, if there are any: what they meant before an
+/// operation that counted towards them was deleted.
+pub fn one_less(history: &History) -> Option<History> {
+    let mut less = history.clone();
+    let usual = Settings::default();
+    for (limit, usual) in [
+        (&mut less.settings.max_snapshots, usual.max_snapshots),
+        (&mut less.settings.max_files, usual.max_files),
+    ] {
+        if *limit != usual && *limit > 1 {
+            *limit -= 1;
+        }
+    }
+    (less != *history).then_some(less)
 }
 
 /// Simpler forms of one operation, the simplest first.
