@@ -58,6 +58,15 @@ pub fn judge(
         return Ok(());
     }
     let commits = git.commits()?;
+    let listed = world.histories().flat_map(|(project, _)| world.listed(project));
+    let mut ids = listed.filter_map(|one| one.id.as_ref());
+    if ids.any(|id| !commits.contains_key(id)) {
+        checks.new_part();
+        judge_cuts(world, &git, checks)?;
+        if checks.failed_here() {
+            return Ok(());
+        }
+    }
     for (project, _) in world.histories() {
         // What limits dropped need not be there any more.
         let listed = world.listed(project);
@@ -178,6 +187,45 @@ pub fn wrong_capture(world: &World, sandbox: &Sandbox) -> io::Result<Option<Dive
         }
     }
     Ok(checks.into_parts().1.into_iter().next())
+}
+
+/// The first history that was cut too short, or written anew where it was cut, if any: the cause of
+/// whatever is wrong with its list, and of checkpoints that are not found. Where a history ends
+/// without saying what came before, nobody cut it.
+///
+/// # Errors
+/// Git is not there.
+pub fn wrong_cut(world: &World, sandbox: &Sandbox) -> io::Result<Option<Divergence>> {
+    if !sandbox.has_store() {
+        return Ok(None);
+    }
+    let mut checks = Checks::default();
+    judge_cuts(world, &Git { store: sandbox.store() }, &mut checks)?;
+    Ok(checks.into_parts().1.into_iter().next())
+}
+
+fn judge_cuts(world: &World, git: &Git, checks: &mut Checks) -> io::Result<()> {
+    let visible = git.visible()?;
+    for (project, _) in world.histories() {
+        // One that should have been taken just now may not be what the others made room for.
+        let taken = world.history(project).iter().rev().filter_map(|one| one.id.as_ref());
+        let due: Vec<&String> = taken.take(world.settings.max_snapshots).collect();
+        let ids = visible.get(&hash(world, project)).map_or(&[][..], Vec::as_slice);
+        let same_length = ids.len() == due.len() && ids.first() == due.first().copied();
+        let renamed = same_length && due.iter().zip(ids).any(|(one, other)| *one != other);
+        checks.check(JUDGE, &rules::LIST_STABLE, !renamed, || {
+            Told::new("renamed", format!("{due:?} of {project}"), format!("{ids:?}"))
+        });
+        let Some(oldest) = ids.last().filter(|_| ids.len() < due.len()) else { continue };
+        let goes_on = git.text(&["cat-file", "commit", oldest])?.contains("\nparent ");
+        let was_cut = goes_on && due.iter().zip(ids).all(|(one, other)| *one == other);
+        checks.check(JUDGE, &rules::LIMIT_NEWEST_REMAIN, !was_cut, || {
+            let (due, found) = (due.len(), ids.len());
+            let due = format!("the newest {due} checkpoints of {project}");
+            Told::new("dropped too early", due, format!("the newest {found}"))
+        });
+    }
+    Ok(())
 }
 
 /// What limits dropped is out of sight, and most of it out of the store.

@@ -338,7 +338,8 @@ impl Runner<'_> {
     }
 
     /// Where more than `failures` are known now, and they are about what a checkpoint holds, the
-    /// checkpoint may be what is wrong.
+    /// checkpoint may be what is wrong; where they are about what there is to list, a history that
+    /// was cut.
     fn look_for_cause(&mut self, failures: usize) -> Result<(), RunError> {
         let shows_content = |one: &Divergence| {
             let area = one.rule.id.split('/').next().unwrap_or_default();
@@ -346,10 +347,19 @@ impl Runner<'_> {
                 || [&rules::LIST_STATS, &rules::CAPTURE_HONEST].contains(&one.rule)
         };
         let shown = self.checks.failures().get(failures..).unwrap_or_default();
-        if shown.iter().any(shows_content)
-            && self.claims.has("layout")
-            && let Some(cause) = git::wrong_capture(&self.world, &self.sandbox)?
-        {
+        let shows_history =
+            |one: &Divergence| shows_content(one) || *one.rule == rules::LIST_COMPLETE;
+        if !self.claims.has("layout") {
+            return Ok(());
+        }
+        let mut cause = None;
+        if shown.iter().any(shows_content) {
+            cause = git::wrong_capture(&self.world, &self.sandbox)?;
+        }
+        if cause.is_none() && shown.iter().any(shows_history) {
+            cause = git::wrong_cut(&self.world, &self.sandbox)?;
+        }
+        if let Some(cause) = cause {
             self.checks.blame_on(failures, cause);
         }
         Ok(())
