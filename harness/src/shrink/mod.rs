@@ -145,6 +145,13 @@ impl Search<'_> {
             to_default(&mut candidate.settings, &Settings::default());
             simplified |= candidate != self.best && self.accept(candidate);
         }
+        for settings in values::smaller_bounds(&self.best.settings) {
+            let candidate = History { settings, ..self.best.clone() };
+            if self.accept(candidate) {
+                simplified = true;
+                break;
+            }
+        }
         let mut at = 0;
         while at < self.best.operations.len() {
             let mut again = true;
