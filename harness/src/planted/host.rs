@@ -5,6 +5,8 @@ use crate::sandbox::{Sandbox, git_alone, manifest};
 use crate::subject::{CoreSubject, Subject};
 use herma_model::answer::TakeOutcome;
 use herma_model::{Answer, ByteString, Files, Request, Settings};
+use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -12,6 +14,7 @@ use tempfile::TempDir;
 /// A core, and what a bug can know of it.
 pub struct Host {
     core: CoreSubject,
+    second: Option<CoreSubject>,
     /// Where it works.
     pub sandbox: Sandbox,
     /// What it is configured with.
@@ -28,7 +31,8 @@ impl Host {
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let core = CoreSubject::new(sandbox, settings, seconds);
         let (sandbox, settings) = (Sandbox::adopt(sandbox.root().to_owned()), settings.clone());
-        Host { core, sandbox, settings, seconds, log: Vec::new(), aside: None }
+        let (log, second, aside) = (Vec::new(), None, None);
+        Host { core, second, sandbox, settings, seconds, log, aside }
     }
 
     /// Asks the core, which does it right.
@@ -36,9 +40,49 @@ impl Host {
         if let Request::SetClock { seconds } = request {
             self.seconds = *seconds;
         }
+        if let (Some(second), true) = (&mut self.second, is_for_all(request)) {
+            second.ask(request);
+        }
         let answer = self.core.ask(request);
         self.log.push((request.clone(), answer.clone()));
         answer
+    }
+
+    /// Asks a second core on the same store instead, which was configured otherwise when it was
+    /// first asked. It lives as long as the first and keeps turns of its own.
+    pub fn ask_second(&mut self, request: &Request, configure: fn(&mut Settings)) -> Answer {
+        let mut second = self.second.take().unwrap_or_else(|| {
+            let mut settings = self.settings.clone();
+            configure(&mut settings);
+            self.another(&settings)
+        });
+        let answer = second.ask(request);
+        self.second = Some(second);
+        self.log.push((request.clone(), answer.clone()));
+        answer
+    }
+
+    /// Asks the core while everything in the base of such a name is out of its way.
+    pub fn ask_without(&mut self, request: &Request, is_hidden: fn(&Path) -> bool) -> Answer {
+        // What cannot be moved stays in the way, and the bug just does not show.
+        let hidden = self.hide(is_hidden).unwrap_or_default();
+        let answer = self.ask(request);
+        let base = self.sandbox.base();
+        for (place, name) in hidden {
+            let _ = fs::create_dir_all(&base).and_then(|()| fs::rename(place, base.join(name)));
+        }
+        answer
+    }
+
+    fn hide(&mut self, is_hidden: fn(&Path) -> bool) -> io::Result<Vec<(PathBuf, OsString)>> {
+        let (base, aside) = (self.sandbox.base(), self.aside()?.to_owned());
+        let mut hidden = Vec::new();
+        for name in names(&base)?.into_iter().filter(|name| is_hidden(&base.join(name))) {
+            let place = aside.join(&name);
+            fs::rename(base.join(&name), &place)?;
+            hidden.push((place, name));
+        }
+        Ok(hidden)
     }
 
     /// Another process with these settings, on the same store and at the same time.
@@ -80,12 +124,17 @@ impl Host {
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 
-    /// Plain git on the store: what it printed.
+    /// Plain git on the store: what it printed. What it writes is for the owner only, as it must be.
     ///
     /// # Errors
     /// Git is not there or fails.
     pub fn git(&self, arguments: &[&str]) -> io::Result<String> {
-        let output = git_alone().arg("-C").arg(self.sandbox.store()).args(arguments).output()?;
+        let output = git_alone()
+            .arg("-C")
+            .arg(self.sandbox.store())
+            .args(["-c", "core.sharedRepository=0600"])
+            .args(arguments)
+            .output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
         }
@@ -106,6 +155,26 @@ impl Host {
         };
         Ok(self.aside.insert(aside).path())
     }
+}
+
+/// Whether every process is told this.
+fn is_for_all(request: &Request) -> bool {
+    matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. })
+}
+
+/// The names in a folder, sorted; none where there is no folder.
+///
+/// # Errors
+/// It cannot be read.
+pub fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names =
+        entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()?;
+    names.sort();
+    Ok(names)
 }
 
 /// The id of the checkpoint that an answer says was taken.

@@ -14,9 +14,11 @@ mod layout;
 mod limits;
 mod listing;
 mod maintenance;
+mod migration;
 pub mod page;
 mod restore;
 mod scope;
+mod sweep;
 mod turn;
 
 use crate::sandbox::Sandbox;
@@ -100,7 +102,9 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,
+        sweep::BUGS,
         maintenance::BUGS,
+        migration::BUGS,
     ]
     .into_iter()
     .flatten()
