@@ -125,16 +125,15 @@ fn store_event() -> BoxedStrategy<Operation> {
 fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
     let place = content::content(&path(), cap).prop_map(move |content| (path(), content));
-    let first_layout = (directory(), 0..12u16, names::project(), any::<bool>()).prop_map(|drawn| {
-        let (dir, days, project, collides) = drawn;
-        // Its archive may find its name taken.
-        let archive = Operation::Store(StoreEvent::Archive { days: 0 });
-        let move_of_one = vec![
-            Operation::Store(StoreEvent::Repository { dir, days }),
-            Operation::Checkpoint { dir: project, reason: "before patch".into() },
-        ];
-        let archive = collides.then_some(archive);
-        archive.into_iter().chain(move_of_one).collect()
+    let repositories = vec((directory(), 0..12u16), 1..3);
+    let first_layout = (repositories, names::project(), any::<bool>()).prop_map(|drawn| {
+        let (repositories, project, collides) = drawn;
+        // Their archive may find its name taken.
+        let archive = collides.then_some(StoreEvent::Archive { days: 0 });
+        let stands =
+            repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
+        let first = Operation::Checkpoint { dir: project, reason: "before patch".into() };
+        archive.into_iter().chain(stands).map(Operation::Store).chain([first]).collect()
     });
     let prunes = |delete_orphans| {
         vec![

@@ -47,7 +47,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 6,
         flaw: Flaw::Asked(|host, request| match request {
             Request::Sweep | Request::Prune { .. } | Request::Clear => host.ask(request),
-            _ => keeping_objects(host, request),
+            _ => keeping_objects(host, request, |_| true),
         }),
     },
     PlantedBug {
@@ -141,8 +141,8 @@ fn takes_with(host: &mut Host, request: &Request, configure: fn(&mut Settings)) 
     if takes(request) { host.ask_second(request, configure) } else { host.ask(request) }
 }
 
-/// Asks the core, and brings back what it removed of the objects.
-pub fn keeping_objects(host: &mut Host, request: &Request) -> Answer {
+/// Asks the core, and brings back what it removed of the objects where its answer is such a one.
+pub fn keeping_objects(host: &mut Host, request: &Request, when: fn(&Answer) -> bool) -> Answer {
     let objects = host.sandbox.store().join("objects");
     // A bug that cannot be played is no bug; the suite then just does not find it.
     let kept = host.aside().map(|aside| aside.join("objects")).and_then(|kept| {
@@ -163,7 +163,8 @@ pub fn keeping_objects(host: &mut Host, request: &Request) -> Answer {
         }
         Ok(())
     };
-    if let Some(mut folders) = kept.ok().and_then(|kept| fs::read_dir(kept).ok()) {
+    let kept = kept.ok().filter(|_| when(&answer));
+    if let Some(mut folders) = kept.and_then(|kept| fs::read_dir(kept).ok()) {
         let _ = folders.try_for_each(bring_back);
     }
     answer

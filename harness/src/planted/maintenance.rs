@@ -67,7 +67,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "clear-leaves-the-archives",
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "Everything is cleared but what the first layout left.",
-        operations_min: 2,
+        operations_min: 3,
         flaw: Flaw::Asked(|host, request| match request {
             Request::Clear => host.ask_without(request, is_archive),
             _ => host.ask(request),
@@ -97,7 +97,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "damaged-metadata-never-heals",
         rule: &rules::MAINTENANCE_HEALS,
         about: "What cannot be read of a project is not written again.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Flaw::Asked(|host, request| {
             let damaged = unreadable(host).unwrap_or_default();
             let before: Vec<_> =

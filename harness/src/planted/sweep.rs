@@ -35,7 +35,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "orphans-are-kept",
         rule: &rules::SWEEP_ORPHANS,
         about: "No sweep looks whether the directory of a project is still there.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Flaw::Asked(|host, request| pruning_orphans(host, request, false)),
     },
     PlantedBug {
@@ -144,7 +144,11 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A sweep drops what projects had and leaves the objects.",
         operations_min: 4,
         flaw: Flaw::Asked(|host, request| match request {
-            Request::Sweep | Request::Prune { .. } => keeping_objects(host, request),
+            Request::Sweep | Request::Prune { .. } => keeping_objects(
+                host,
+                request,
+                |answer| matches!(answer, Answer::Swept { counts, .. } if counts.orphans > 0),
+            ),
             _ => host.ask(request),
         }),
     },
