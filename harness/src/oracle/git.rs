@@ -200,7 +200,7 @@ pub fn wrong_cut(world: &World, sandbox: &Sandbox) -> io::Result<Option<Divergen
         return Ok(None);
     }
     let mut checks = Checks::default();
-    judge_cuts(world, &Git::new(sandbox.store()), &mut checks)?;
+    judge_cuts(world, &Git::on(sandbox.store()), &mut checks)?;
     Ok(checks.into_parts().1.into_iter().next())
 }
 
