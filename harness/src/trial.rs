@@ -1,15 +1,18 @@
-//! A verdict on one history: a run, and where that fails a second one that tells why.
+//! A verdict on one history: a run, and where that fails another one that tells why.
+//!
+//! What fails where the bookkeeping of a store is damaged and holds where it is not is the doing of
+//! that damage, which must stop nothing.
 //!
 //! What fails with a hostile git configuration in the home and holds without one is the doing of
 //! that configuration, whatever rule shows it first; it is reported as that. So a leak does not
 //! pass for many other failures, and does not hide them.
 
-use crate::history::History;
+use crate::history::{History, Operation, StoreEvent};
 use crate::oracle::{Divergence, Told};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use herma_model::rules;
+use herma_model::rules::{self, RuleRef};
 
 /// What a history showed.
 #[derive(Debug)]
@@ -21,11 +24,22 @@ pub struct Trial {
     pub plain: Vec<Divergence>,
 }
 
-/// Runs `history` in a fresh sandbox, twice where it fails.
+/// Runs `history` in a fresh sandbox, and again where it fails.
 ///
 /// # Errors
 /// As [`run`].
 pub fn trial(
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Trial, RunError> {
+    let mut trial = trial_of_configuration(history, new_subject, scratch)?;
+    blame_on_damage(history, &mut trial.run, new_subject, scratch)?;
+    Ok(trial)
+}
+
+/// Runs `history`, and once more in a plain home where it fails in a hostile one.
+fn trial_of_configuration(
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
@@ -44,13 +58,7 @@ pub fn trial(
             one.step == divergence.step && one.fingerprint() == divergence.fingerprint()
         });
         if needs_cause(divergence) && !same {
-            let told = divergence.told.clone();
-            let area = divergence.rule.id.split('/').next().unwrap_or_default();
-            let sign = format!("decides about {area}");
-            let (rule, expected) = (divergence.rule.id, told.expected);
-            let expected = format!("{expected} ({rule}, as with no git configuration)");
-            divergence.rule = &rules::ISOLATION_USER_CONFIG;
-            divergence.told = Told { sign, expected, ..told };
+            blame(divergence, &rules::ISOLATION_USER_CONFIG, "with no git configuration");
         }
     }
     let shown = |one: &Divergence| {
@@ -58,4 +66,55 @@ pub fn trial(
     };
     plain.retain(|one| !shown(one));
     Ok(Trial { run: hostile, plain })
+}
+
+/// Looks whether differences show where no metadata and no index is damaged either. What a sweep
+/// makes of damage has rules of its own.
+fn blame_on_damage(
+    history: &History,
+    damaged: &mut Run,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<(), RunError> {
+    let whole = without_damage(history);
+    let needs_cause = |one: &Divergence| {
+        let area = one.rule.id.split('/').next().unwrap_or_default();
+        !matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration")
+    };
+    if whole == *history || !damaged.divergences.iter().any(needs_cause) {
+        return Ok(());
+    }
+    let whole = run(&whole, new_subject, scratch)?.divergences;
+    for divergence in damaged.divergences.iter_mut().filter(|one| needs_cause(one)) {
+        let fingerprint = divergence.fingerprint();
+        if !whole.iter().any(|one| one.fingerprint() == fingerprint) {
+            blame(divergence, &rules::MAINTENANCE_HEALS, "with no damage");
+        }
+    }
+    Ok(())
+}
+
+/// The history with nothing in the place of each damage.
+fn without_damage(history: &History) -> History {
+    let mut whole = history.clone();
+    for operation in &mut whole.operations {
+        let damages = |event: &StoreEvent| {
+            matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
+        };
+        if matches!(operation, Operation::Store(event) if damages(event)) {
+            *operation = Operation::Advance { seconds: 0 };
+        }
+    }
+    whole
+}
+
+/// Blames a difference on what decides about it.
+fn blame(divergence: &mut Divergence, cause: RuleRef, otherwise: &str) {
+    let told = divergence.told.clone();
+    let area = divergence.rule.id.split('/').next().unwrap_or_default();
+    let sign = format!("decides about {area}");
+    let (rule, expected) = (divergence.rule.id, told.expected);
+    let expected = format!("{expected} ({rule}, as {otherwise})");
+    divergence.rule = cause;
+    divergence.told = Told { sign, expected, ..told };
 }

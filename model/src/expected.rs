@@ -201,6 +201,8 @@ pub struct ExpectedStatus {
     pub projects: BTreeMap<ByteString, (usize, Vec<crate::answer::ProjectState>)>,
     /// Projects of which nothing but the checkpoints may be known any more.
     pub nameless: BTreeSet<ByteString>,
+    /// Projects of which less was known for a time and everything must be known again.
+    pub healed: BTreeSet<ByteString>,
     /// Archives of the first layout, by name.
     pub archives: BTreeSet<String>,
 }

@@ -8,6 +8,7 @@ use crate::planted::{self, PlantedBug};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::CoreSubject;
+use crate::trial::trial;
 use herma_model::Settings;
 use herma_model::rules::{self, RuleRef, State};
 
@@ -83,10 +84,11 @@ pub fn kills(
     Ok(kills)
 }
 
+/// As a history is run that may fail: the cause is told from what follows from it.
 fn run_bug(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Run, RunError> {
     let open =
         |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
-    run(&case.history(), &open, scratch)
+    Ok(trial(&case.history(), &open, scratch)?.run)
 }
 
 fn survives(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {

@@ -6,6 +6,7 @@ use super::{content, names};
 use crate::history::{Operation, StoreEvent};
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Settings};
+use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
@@ -68,7 +69,7 @@ pub fn among(
         of(2, Just(Operation::Status).boxed()),
         of(3, days_pass()),
         of(2, store_event()),
-        (1, idiom(cap)),
+        (2, idiom(cap)),
     ];
     let rare = kinds
         .has(17)
@@ -124,16 +125,20 @@ fn store_event() -> BoxedStrategy<Operation> {
 fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
     let place = content::content(&path(), cap).prop_map(move |content| (path(), content));
-    let first_layout =
-        (directory(), 0..12u16, names::project()).prop_map(|(dir, days, project)| {
-            vec![
-                Operation::Store(StoreEvent::Repository { dir, days }),
-                Operation::Checkpoint { dir: project, reason: "before patch".into() },
-            ]
-        });
-    let prunes = || {
+    let repositories = vec((directory(), 0..12u16), 1..3);
+    let first_layout = (repositories, names::project(), any::<bool>()).prop_map(|drawn| {
+        let (repositories, project, collides) = drawn;
+        // Their archive may find its name taken.
+        let archive = collides.then_some(StoreEvent::Archive { days: 0 });
+        let stands =
+            repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
+        let first = Operation::Checkpoint { dir: project, reason: "before patch".into() };
+        archive.into_iter().chain(stands).map(Operation::Store).chain([first]).collect()
+    });
+    let prunes = |delete_orphans| {
         vec![
-            Operation::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true },
+            Operation::Status,
+            Operation::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans },
             Operation::List { dir: ON_A_DISK.into() },
         ]
     };
@@ -145,11 +150,11 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     };
     let unmounted = place.clone().prop_map(move |place| {
         let gone = Operation::Edit(Edit::Remove { path: "work/disk".into() });
-        [taken(place), vec![gone], prunes()].concat()
+        [taken(place), vec![gone], prunes(true)].concat()
     });
-    let deleted = place.prop_map(move |place| {
+    let deleted = (place, any::<bool>()).prop_map(move |(place, delete_orphans)| {
         let gone = Operation::Edit(Edit::Remove { path: ON_A_DISK.into() });
-        [taken(place), vec![gone], prunes()].concat()
+        [taken(place), vec![gone], prunes(delete_orphans)].concat()
     });
     let forgotten = names::project().prop_map(|dir| {
         vec![
@@ -159,5 +164,27 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
             Operation::List { dir },
         ]
     });
-    prop_oneof![first_layout, unmounted, deleted, forgotten].boxed()
+    let deleted_long_ago = names::project().prop_map(|dir| {
+        vec![
+            Operation::Checkpoint { dir: dir.clone(), reason: "before patch".into() },
+            Operation::Edit(Edit::Remove { path: dir }),
+            Operation::Advance { seconds: 9 * 24 * 60 * 60 },
+            Operation::Prune { retention_days: 7, max_total_bytes: 0, delete_orphans: true },
+        ]
+    });
+    let hours = prop_oneof![Just(None), (-30..60i32).prop_map(Some)];
+    let marked = hours
+        .prop_map(|hours| vec![Operation::Store(StoreEvent::Marker { hours }), Operation::Sweep]);
+    let cleared = select(vec![Operation::ClearLegacy, Operation::Clear])
+        .prop_map(|clear| vec![Operation::Store(StoreEvent::Archive { days: 3 }), clear]);
+    prop_oneof![
+        2 => first_layout,
+        2 => unmounted,
+        2 => deleted,
+        2 => forgotten,
+        2 => deleted_long_ago,
+        2 => marked,
+        1 => cleared,
+    ]
+    .boxed()
 }

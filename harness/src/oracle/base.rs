@@ -4,6 +4,7 @@
 use super::{Checks, Judge, Told};
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::digest;
+use crate::sandbox::store_edits::ARCHIVED;
 use herma_model::bytes::join;
 use herma_model::rules;
 use herma_model::{ByteString, World};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 const JUDGE: Judge = Judge::Disk;
 
-/// What the repositories held when they were put there, by name.
+/// What the repositories held when they were put there, by where that is in the base.
 pub type Planted = BTreeMap<String, u64>;
 
 /// One number for everything below a folder: every path with its bytes.
@@ -58,11 +59,15 @@ fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<Stri
 /// The base cannot be read.
 pub fn judge(
     world: &mut World,
-    planted: &Planted,
+    planted: &mut Planted,
     sandbox: &Sandbox,
     checks: &mut Checks,
 ) -> io::Result<()> {
     let base = sandbox.base();
+    // What was in an archive that is rightly gone may be gone, and the name be used again.
+    planted.retain(|place, _| {
+        place.split_once('/').is_none_or(|(archive, _)| world.archives().contains_key(archive))
+    });
     let in_use = sandbox.has_store();
     let mut archived = Vec::new();
     for (name, repository) in world.repositories() {
@@ -80,9 +85,23 @@ pub fn judge(
             let due = format!("the repository {name} in an archive once the store is used");
             Told::new("left where it was", due, "in the base")
         });
+        let again = repository.archive.is_some() && repository.archive != *archive;
+        checks.check(JUDGE, &rules::MIGRATION_ARCHIVES, !again, || {
+            let due = format!("the repository {name} where it was archived");
+            Told::new("archived again", due, format!("in {archive:?}"))
+        });
         if let (Some(archive), None) = (archive, &repository.archive) {
             archived.push((name.clone(), archive.clone()));
         }
+    }
+    for archive in world.archives().keys() {
+        let held = format!("{archive}/{ARCHIVED}");
+        let now = content(&base.join(&held)).ok();
+        let stands = planted.get(&held).is_none_or(|planted| now == Some(*planted));
+        checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, stands, || {
+            let due = format!("what is in the archive {archive}, as it was");
+            Told::new("an archive lost something", due, "something else")
+        });
     }
     for name in world.strays() {
         let stands = fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());

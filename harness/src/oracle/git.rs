@@ -1,7 +1,7 @@
 //! The third judge: plain git, reading the store as any other tool would.
 
 use super::plain_git::{Commit, Git, HISTORIES};
-use super::{Checks, Judge, Told, content, naming};
+use super::{Checks, Judge, Told, content, cut, naming};
 use crate::history::concrete::hash;
 use crate::protocol::claims::Claims;
 use crate::sandbox::Sandbox;
@@ -59,6 +59,15 @@ pub fn judge(
         return Ok(());
     }
     let commits = git.commits()?;
+    let listed = world.histories().flat_map(|(project, _)| world.listed(project));
+    let mut ids = listed.filter_map(|one| one.id.as_ref());
+    if ids.any(|id| !commits.contains_key(id)) {
+        checks.new_part();
+        cut::judge(world, &git, checks)?;
+        if checks.failed_here() {
+            return Ok(());
+        }
+    }
     for (project, _) in world.histories() {
         // What limits dropped need not be there any more.
         let listed = world.listed(project);

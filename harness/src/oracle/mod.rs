@@ -6,7 +6,9 @@
 
 pub mod answer;
 pub mod base;
+pub mod cause;
 pub mod content;
+mod cut;
 pub mod disk;
 mod divergence;
 pub mod git;

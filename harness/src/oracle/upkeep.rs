@@ -70,7 +70,7 @@ pub fn judge_sweep(
     let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
     let judged = sweep.projects.len() + sweep.repositories.len() - hidden;
     let mut removed = Removed::default();
-    judge_projects(world, sweep, &held.visible, sandbox, &mut removed, checks);
+    judge_projects(world, sweep, (&held.visible, counts), sandbox, &mut removed, checks);
     judge_first_layout(world, sweep, sandbox, &mut removed, checks)?;
     judge_counts(judged, &removed, counts, checks);
     if !there || checks.failed_here() {
@@ -102,14 +102,18 @@ fn judge_fate(what: &str, fate: &Fate, stands: bool, checks: &mut Checks) -> boo
 fn judge_projects(
     world: &mut World,
     sweep: &ExpectedSweep,
-    visible: &BTreeMap<String, Vec<String>>,
+    (visible, counts): (&BTreeMap<String, Vec<String>>, &Counts),
     sandbox: &Sandbox,
     removed: &mut Removed,
     checks: &mut Checks,
 ) {
     for (project, fate) in &sweep.projects {
         let name = hash(world, project);
-        if !judge_fate(&project.to_string(), fate, visible.contains_key(&name), checks) {
+        let stands = visible.contains_key(&name);
+        // Where nothing was counted as an orphan, its age is why it went.
+        let for_its_age = !stands && counts.orphans == 0 && counts.stale > 0;
+        let rule: RuleRef = if for_its_age { &rules::SWEEP_STALE } else { fate.rule };
+        if !judge_fate(&project.to_string(), &Fate { rule, ..*fate }, stands, checks) {
             continue;
         }
         let traces = base::traces(sandbox, &name);
@@ -158,8 +162,11 @@ fn judge_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mut 
     // Archives may count among what is stale, or by themselves.
     let together = (removed.all..=removed.all + removed.archives).contains(&both);
     let freed = removed.all == 0 || counts.bytes_freed > 0;
-    let holds = counts.scanned >= judged && orphans && together && freed;
-    checks.check(Judge::Answer, &rules::SWEEP_COUNTS, holds, || {
+    let holds = counts.scanned >= judged && together && freed;
+    // Where all were counted, and not as what they are, they were judged as something else.
+    let rule: RuleRef = if holds { &rules::SWEEP_ORPHANS } else { &rules::SWEEP_COUNTS };
+    checks.held(&rules::SWEEP_COUNTS, u64::from(holds));
+    checks.check(Judge::Answer, rule, holds && orphans, || {
         let due = format!(
             "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
             removed.all, removed.orphans_min, removed.orphans_max, removed.archives
@@ -185,6 +192,8 @@ pub fn judge_status(
             projects.iter().filter(|one| one.workdir.as_ref() == Some(workdir)).collect();
         let holds = matches!(named[..], [one]
             if one.checkpoints == Some(*count) && states.contains(&one.state));
+        let unnamed = named.is_empty() && due.healed.contains(workdir);
+        let rule: RuleRef = if unnamed { &rules::MAINTENANCE_HEALS } else { rule };
         checks.check(Judge::Answer, rule, holds, || {
             let due = format!("{workdir} once, with {count} checkpoints, {states:?}");
             Told::new("another status", due, found())
@@ -225,6 +234,10 @@ pub fn judge_cleared(
     }
     checks.check(Judge::Disk, &rules::MAINTENANCE_COMMANDS, left.is_empty(), || {
         Told::new("not all was cleared", format!("{cleared:?} gone"), format!("{left:?}"))
+    });
+    let lost = world.histories().next().is_some() && !sandbox.store().exists();
+    checks.check(Judge::Disk, &rules::MAINTENANCE_COMMANDS, !lost, || {
+        Told::new("more was cleared", format!("{cleared:?} gone and nothing else"), "no store")
     });
     Ok(())
 }

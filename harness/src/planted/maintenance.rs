@@ -1,156 +1,188 @@
-//! Bugs of keeping the store: each does something to the base before or after the core is asked, as
-//! an implementation would that gets one step of it wrong.
+//! Bugs of keeping the store by hand and of getting over damage: what is said of the store, what
+//! is cleared, and what becomes of bookkeeping that cannot be read.
 
-use super::host::{Host, takes};
+use super::host::{Host, names, takes};
+use super::sweep::{MARKER, is_archive, last_sweep, not_due};
 use super::{Flaw, PlantedBug};
-use herma_model::{Answer, Request, rules};
+use herma_model::answer::{Changed, ProjectState, ProjectStatus};
+use herma_model::{Answer, Code, Request, rules};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
-    PlantedBug {
-        name: "sweep-forgets-the-last",
-        rule: &rules::SWEEP_INTERVAL,
-        about: "A sweep is made whenever a process starts, however long ago the last one was.",
-        operations_min: 2,
-        flaw: Flaw::Asked(|host, request| around(host, request, forget_the_last_sweep, as_it_was)),
-    },
-    PlantedBug {
-        name: "unmounted-is-deleted",
-        rule: &rules::SWEEP_EVIDENCE,
-        about: "A project on a disk that is not mounted is taken for deleted.",
-        operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
-            around(host, request, make_what_is_missing, remove_what_was_made)
-        }),
-    },
-    PlantedBug {
-        name: "first-layout-is-lost",
-        rule: &rules::MIGRATION_LOSES_NOTHING,
-        about: "What the first layout left is removed where it should be archived.",
-        operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
-            around(host, request, remove_the_first_layout, as_it_was)
-        }),
-    },
-    PlantedBug {
-        name: "orphan-frees-nothing",
-        rule: &rules::SWEEP_RECLAIMS,
-        about: "A sweep drops what projects had and leaves the objects.",
-        operations_min: 4,
-        flaw: Flaw::Asked(|host, request| around(host, request, keep_objects, bring_objects_back)),
-    },
     PlantedBug {
         name: "status-counts-one-more",
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "The status counts one checkpoint more than there is.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| around(host, request, |_, _| Ok(()), count_one_more)),
+        flaw: Flaw::Asked(|host, request| {
+            saying(host, request, |project| {
+                let checkpoints = project.checkpoints.map(|count| count + 1);
+                Some(ProjectStatus { checkpoints, ..project })
+            })
+        }),
+    },
+    PlantedBug {
+        name: "status-leaves-out-what-is-gone",
+        rule: &rules::MAINTENANCE_COMMANDS,
+        about: "The status names no project whose directory is gone.",
+        operations_min: 4,
+        flaw: Flaw::Asked(|host, request| {
+            saying(host, request, |project| {
+                Some(project).filter(|project| project.state != ProjectState::Orphan)
+            })
+        }),
+    },
+    PlantedBug {
+        name: "status-says-that-all-are-there",
+        rule: &rules::MAINTENANCE_COMMANDS,
+        about: "The status says of every project that its directory is there.",
+        operations_min: 4,
+        flaw: Flaw::Asked(|host, request| {
+            saying(host, request, |project| {
+                Some(ProjectStatus { state: ProjectState::Live, ..project })
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-prune-waits-for-the-next-sweep",
+        rule: &rules::MAINTENANCE_COMMANDS,
+        about: "What is asked for by hand is not done while the last sweep was not long ago.",
+        operations_min: 2,
+        flaw: Flaw::Asked(|host, request| {
+            let interval = (host.settings.min_interval_hours * 60 * 60) as f64;
+            let since = last_sweep(host).map(|last| host.seconds as f64 - last);
+            match (request, since) {
+                (Request::Prune { .. }, Some(since)) if (0.0..interval).contains(&since) => {
+                    not_due()
+                }
+                _ => host.ask(request),
+            }
+        }),
+    },
+    PlantedBug {
+        name: "clear-leaves-the-archives",
+        rule: &rules::MAINTENANCE_COMMANDS,
+        about: "Everything is cleared but what the first layout left.",
+        operations_min: 3,
+        flaw: Flaw::Asked(|host, request| match request {
+            Request::Clear => host.ask_without(request, is_archive),
+            _ => host.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "clear-clears-nothing",
+        rule: &rules::MAINTENANCE_COMMANDS,
+        about: "It is said that everything was cleared, and all of it is there.",
+        operations_min: 2,
+        flaw: Flaw::Asked(|host, request| match request {
+            Request::Clear => Answer::Done,
+            _ => host.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "clear-legacy-clears-everything",
+        rule: &rules::MAINTENANCE_COMMANDS,
+        about: "Who clears what the first layout left loses the store as well.",
+        operations_min: 3,
+        flaw: Flaw::Asked(|host, request| match request {
+            Request::ClearLegacy => host.ask(&Request::Clear),
+            _ => host.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "damaged-metadata-never-heals",
+        rule: &rules::MAINTENANCE_HEALS,
+        about: "What cannot be read of a project is not written again.",
+        operations_min: 5,
+        flaw: Flaw::Asked(|host, request| {
+            let damaged = unreadable(host).unwrap_or_default();
+            let before: Vec<_> =
+                damaged.into_iter().map(|name| (content(host, &name), name)).collect();
+            let answer = host.ask(request);
+            for (content, name) in before.iter().filter(|_| takes(request)) {
+                let _ = fs::write(projects(host).join(name), content);
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "damaged-metadata-stops-every-take",
+        rule: &rules::MAINTENANCE_HEALS,
+        about: "While one project's metadata cannot be read, no checkpoint is taken of any.",
+        operations_min: 4,
+        flaw: Flaw::Asked(|host, request| {
+            if takes(request) && unreadable(host).is_ok_and(|names| !names.is_empty()) {
+                return cannot("the metadata of a project cannot be read");
+            }
+            host.ask(request)
+        }),
+    },
+    PlantedBug {
+        name: "a-sweep-fails-over-a-marker",
+        rule: &rules::MAINTENANCE_NEVER_RAISES,
+        about: "A sweep fails where the time of the last one cannot be read.",
+        operations_min: 2,
+        flaw: Flaw::Asked(|host, request| {
+            let marker = fs::read_to_string(host.sandbox.base().join(MARKER));
+            let is_time = |text: String| text.trim().parse::<f64>().is_ok();
+            if *request == Request::Sweep && !marker.map_or(true, is_time) {
+                return cannot("could not convert string to float");
+            }
+            host.ask(request)
+        }),
+    },
+    PlantedBug {
+        name: "a-sweep-fails-over-metadata",
+        rule: &rules::MAINTENANCE_NEVER_RAISES,
+        about: "A sweep fails where the metadata of a project cannot be read.",
+        operations_min: 4,
+        flaw: Flaw::Asked(|host, request| {
+            let is_damaged = unreadable(host).is_ok_and(|names| !names.is_empty());
+            if *request == Request::Sweep && host.settings.auto_prune && is_damaged {
+                return cannot("the metadata of a project cannot be read");
+            }
+            host.ask(request)
+        }),
     },
 ];
 
-type Before = fn(&Request, &Path) -> io::Result<()>;
-type After = fn(&Request, &Path, Answer) -> io::Result<Answer>;
-
-/// Asks the core between two deeds at the base of its store.
-fn around(host: &mut Host, request: &Request, before: Before, after: After) -> Answer {
-    let base = host.sandbox.base();
-    // A bug that cannot be played is no bug; the suite then just does not find it.
-    let _ = before(request, &base);
-    let answer = host.ask(request);
-    after(request, &base, answer.clone()).unwrap_or(answer)
-}
-
-fn as_it_was(_: &Request, _: &Path, answer: Answer) -> io::Result<Answer> {
-    Ok(answer)
-}
-
-fn forget_the_last_sweep(request: &Request, base: &Path) -> io::Result<()> {
-    if *request == Request::Sweep { fs::remove_file(base.join(".last_prune")) } else { Ok(()) }
-}
-
-/// The list of directories that were made for a sweep.
-const MADE: &str = ".made";
-
-/// A sweep that finds the directory of a project gone does not look whether its parent is there.
-fn make_what_is_missing(request: &Request, base: &Path) -> io::Result<()> {
-    if !matches!(request, Request::Sweep | Request::Prune { .. }) {
-        return Ok(());
-    }
-    let mut made = Vec::new();
-    for entry in fs::read_dir(base.join("store/projects"))? {
-        let text = fs::read(entry?.path())?;
-        let Ok(known) = serde_json::from_slice::<serde_json::Value>(&text) else { continue };
-        let parent = known["workdir"].as_str().and_then(|workdir| Path::new(workdir).parent());
-        let above = parent.and_then(Path::parent);
-        if let (Some(parent), Some(true)) = (parent, above.map(Path::is_dir))
-            && !parent.exists()
-        {
-            fs::create_dir(parent)?;
-            made.push(parent.display().to_string());
-        }
-    }
-    fs::write(base.join(MADE), made.join("\n"))
-}
-
-fn remove_what_was_made(_: &Request, base: &Path, answer: Answer) -> io::Result<Answer> {
-    if let Ok(made) = fs::read_to_string(base.join(MADE)) {
-        fs::remove_file(base.join(MADE))?;
-        made.lines().try_for_each(fs::remove_dir)?;
-    }
-    Ok(answer)
-}
-
-fn remove_the_first_layout(request: &Request, base: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(base).into_iter().flatten().filter(|_| takes(request)) {
-        let path = entry?.path();
-        if path.join("HERMES_WORKDIR").exists() {
-            fs::remove_dir_all(path)?;
-        }
-    }
-    Ok(())
-}
-
-/// Where objects are kept that a sweep should free.
-const KEPT: &str = ".kept";
-
-fn keep_objects(request: &Request, base: &Path) -> io::Result<()> {
-    if matches!(request, Request::Sweep | Request::Prune { .. }) {
-        let _ = fs::remove_dir_all(base.join(KEPT));
-        crate::sandbox::edits::copy(&base.join("store/objects"), &base.join(KEPT))?;
-    }
-    Ok(())
-}
-
-fn bring_objects_back(_: &Request, base: &Path, answer: Answer) -> io::Result<Answer> {
-    let (kept, objects) = (base.join(KEPT), base.join("store/objects"));
-    let orphans = matches!(&answer, Answer::Swept { counts, .. } if counts.orphans > 0);
-    for folder in fs::read_dir(&kept).into_iter().flatten().filter(|_| orphans) {
-        let folder = folder?;
-        for object in fs::read_dir(folder.path())? {
-            let object = object?;
-            let place = objects.join(folder.file_name()).join(object.file_name());
-            if !place.exists() {
-                fs::rename(object.path(), place)?;
-            }
-        }
-    }
-    if kept.exists() {
-        fs::remove_dir_all(kept)?;
-    }
-    Ok(answer)
-}
-
-fn count_one_more(_: &Request, _: &Path, answer: Answer) -> io::Result<Answer> {
-    Ok(match answer {
-        Answer::Status { mut projects, archives } => {
-            for project in &mut projects {
-                project.checkpoints = project.checkpoints.map(|count| count + 1);
-            }
-            Answer::Status { projects, archives }
+/// The status with each project said otherwise, or not at all.
+fn saying(
+    host: &mut Host,
+    request: &Request,
+    say: fn(ProjectStatus) -> Option<ProjectStatus>,
+) -> Answer {
+    match host.ask(request) {
+        Answer::Status { projects, archives } => {
+            Answer::Status { projects: projects.into_iter().filter_map(say).collect(), archives }
         }
         answer => answer,
-    })
+    }
+}
+
+fn cannot(message: &str) -> Answer {
+    let (code, message) = (Code::Internal, message.to_owned());
+    Answer::Refused { code, message, changed: Changed::None }
+}
+
+fn projects(host: &Host) -> PathBuf {
+    host.sandbox.store().join("projects")
+}
+
+fn content(host: &Host, name: &OsString) -> Vec<u8> {
+    fs::read(projects(host).join(name)).unwrap_or_default()
+}
+
+/// The files of metadata that are there and say nothing.
+fn unreadable(host: &Host) -> io::Result<Vec<OsString>> {
+    let says_nothing = |path: &Path| {
+        fs::read(path).is_ok_and(|text| serde_json::from_slice::<serde_json::Value>(&text).is_err())
+    };
+    let mut names = names(&projects(host))?;
+    names.retain(|name| says_nothing(&projects(host).join(name)));
+    Ok(names)
 }

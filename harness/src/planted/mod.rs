@@ -15,6 +15,7 @@ mod layout;
 mod limits;
 mod listing;
 mod maintenance;
+mod migration;
 pub mod page;
 mod restore;
 mod restore_path;
@@ -23,6 +24,7 @@ mod restore_safety;
 mod restore_target;
 mod scope;
 mod stored;
+mod sweep;
 mod turn;
 
 use crate::sandbox::Sandbox;
@@ -110,7 +112,9 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,
+        sweep::BUGS,
         maintenance::BUGS,
+        migration::BUGS,
     ]
     .into_iter()
     .flatten()

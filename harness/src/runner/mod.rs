@@ -8,9 +8,7 @@ use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::plain_git::Git;
 use crate::oracle::total::Sizes;
-use crate::oracle::{
-    Checks, Divergence, Judge, Kind, Told, answer, base, content, disk, git, naming,
-};
+use crate::oracle::{Checks, Divergence, Judge, Kind, Told, answer, base, cause, disk, git};
 use crate::protocol::asked::asked_for;
 use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
@@ -339,8 +337,7 @@ impl Runner<'_> {
         self.look_for_cause(failures, request, (&expected, &answer))
     }
 
-    /// Where more than `failures` are known now, their cause may be what the store calls a project,
-    /// or, where they are about what a checkpoint holds, the checkpoint itself.
+    /// Where more than `failures` are known now, what showed may have its cause in the store.
     fn look_for_cause(
         &mut self,
         failures: usize,
@@ -351,15 +348,7 @@ impl Runner<'_> {
         if shown.is_empty() || !self.claims.has("layout") {
             return Ok(());
         }
-        let about_content = shown.iter().any(shows_content);
-        let mut cause = naming::find(&self.world, &self.sandbox)?;
-        if cause.is_none() && about_content {
-            cause = content::wrong_capture(&self.world, &self.sandbox)?;
-        }
-        if cause.is_none() && about_content {
-            cause = content::wrong_take(&self.world, request, told, &self.sandbox)?;
-        }
-        if let Some(cause) = cause {
+        if let Some(cause) = cause::find(shown, &self.world, request, told, &self.sandbox)? {
             self.checks.blame_on(failures, cause);
         }
         Ok(())
@@ -402,21 +391,6 @@ impl Runner<'_> {
         let subject = self.subject.identity();
         Ok(Run { checks, operations, met: self.met, divergences, claims: self.claims, subject })
     }
-}
-
-/// Whether a difference may follow from what a checkpoint holds.
-fn shows_content(one: &Divergence) -> bool {
-    let area = one.rule.id.split('/').next().unwrap_or_default();
-    let about_content: &[RuleRef] = &[
-        &rules::LIST_STATS,
-        &rules::CAPTURE_HONEST,
-        &rules::CAPTURE_CREATED,
-        &rules::CAPTURE_UNCHANGED,
-        &rules::CAPTURE_EMPTY_FIRST,
-        &rules::SCOPE_COUNTS_CAPTURED,
-        &rules::SCOPE_TOO_MANY_FILES,
-    ];
-    matches!(area, "restore" | "diff" | "limit") || about_content.contains(&one.rule)
 }
 
 /// Why there is no answer, where there is none.

@@ -20,9 +20,16 @@ impl Runner<'_> {
         let in_use = self.sandbox.has_store();
         if store_edits::apply(&self.sandbox, &self.world, edit)? {
             self.world.edit_store(edit, in_use);
-            if let StoreEdit::Repository { name, .. } = edit {
-                let path = self.sandbox.base().join(name);
-                self.planted.insert(name.clone(), base::content(&path)?);
+            let held = match edit {
+                StoreEdit::Repository { name, .. } => Some(name.clone()),
+                StoreEdit::Archive { name, .. } => {
+                    Some(format!("{name}/{}", store_edits::ARCHIVED))
+                }
+                _ => None,
+            };
+            if let Some(held) = held {
+                let content = base::content(&self.sandbox.base().join(&held))?;
+                self.planted.insert(held, content);
             }
             // The base may have been made for it.
             self.seen = None;
@@ -90,7 +97,7 @@ impl Runner<'_> {
         self.sizes = followed.then_some(sizes);
         if !self.planted.is_empty() || !self.world.strays().is_empty() {
             self.checks.new_part();
-            base::judge(&mut self.world, &self.planted, &self.sandbox, &mut self.checks)?;
+            base::judge(&mut self.world, &mut self.planted, &self.sandbox, &mut self.checks)?;
         }
         Ok(())
     }

@@ -13,6 +13,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+/// The one repository in an archive that is put there.
+pub const ARCHIVED: &str = "0123456789abcdef";
+
 /// Carries out one change of the base; answers whether there was anything to change.
 pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<bool> {
     let base = sandbox.base();
@@ -36,8 +39,8 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
             if path.exists() {
                 return Ok(false);
             }
-            fs::create_dir_all(path.join("0123456789abcdef"))?;
-            fs::write(path.join("0123456789abcdef/HEAD"), "ref: refs/heads/main\n")?;
+            fs::create_dir_all(path.join(ARCHIVED))?;
+            fs::write(path.join(ARCHIVED).join("HEAD"), "ref: refs/heads/main\n")?;
             set_times(&path, *made)?;
         }
         StoreEdit::Stray { name } => {

@@ -145,11 +145,17 @@ impl Search<'_> {
     /// Makes one pass over all values; answers whether any became simpler.
     fn simplify_values(&mut self) -> bool {
         let mut simplified = false;
-        let to_least = values::SETTINGS_TO_LEAST;
-        for simpler in values::SETTINGS_TO_DEFAULT.into_iter().chain(to_least) {
+        for simpler in values::SETTINGS_TO_DEFAULT {
             let mut candidate = self.best.clone();
             simpler(&mut candidate.settings, &Settings::default());
             simplified |= candidate != self.best && self.accept(candidate);
+        }
+        for settings in values::smaller_bounds(&self.best.settings) {
+            let candidate = History { settings, ..self.best.clone() };
+            if self.accept(candidate) {
+                simplified = true;
+                break;
+            }
         }
         let mut at = 0;
         while at < self.best.operations.len() {

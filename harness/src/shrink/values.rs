@@ -20,12 +20,27 @@ pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.min_interval_hours = default.min_interval_hours,
 ];
 
-/// Each puts one bound that a history must meet where the fewest operations meet it.
-pub const SETTINGS_TO_LEAST: [fn(&mut Settings, &Settings); 1] = [|settings, default| {
-    if settings.max_files != default.max_files {
-        settings.max_files = 1;
+/// The settings with one bound that is no default made smaller: the smallest there is, or some less.
+/// With less to reach there is more to delete, so that searches end at the same.
+pub fn smaller_bounds(settings: &Settings) -> Vec<Settings> {
+    let default = Settings::default();
+    let mut all = Vec::new();
+    for most in [1, 2] {
+        if settings.max_snapshots != default.max_snapshots && most < settings.max_snapshots {
+            all.push(Settings { max_snapshots: most, ..settings.clone() });
+        }
     }
-}];
+    if settings.max_files != default.max_files && settings.max_files > 1 {
+        all.push(Settings { max_files: 1, ..settings.clone() });
+    }
+    let bytes = settings.max_total_bytes;
+    for less in [bytes / 2, bytes - bytes / 4, bytes - bytes / 8] {
+        if bytes != default.max_total_bytes && less > 0 && less < bytes {
+            all.push(Settings { max_total_bytes: less, ..settings.clone() });
+        }
+    }
+    all
+}
 
 /// The history with every target after `at` counted one less, if there is any to count less: what
 /// a target meant before an operation that took a checkpoint was deleted.
@@ -170,6 +185,8 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
                 prune(retention_days, 0, delete_orphans),
                 prune(retention_days, max_total_bytes, false),
                 prune(1, max_total_bytes, delete_orphans),
+                prune(retention_days, max_total_bytes / 2, delete_orphans),
+                prune(retention_days, max_total_bytes - max_total_bytes / 4, delete_orphans),
             ]
         }
         // What matters of a sweep may be no more than when it was.

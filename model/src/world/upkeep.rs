@@ -266,10 +266,11 @@ impl World {
             let count = self.listed(project).len();
             projects.insert(self.absolute(project), (count, states));
         }
-        let damaged = self.upkeep.damaged.iter();
+        let (damaged, healed) = (self.upkeep.damaged.iter(), self.upkeep.healed.iter());
         ExpectedStatus {
             projects,
             nameless: damaged.map(|project| self.absolute(project)).collect(),
+            healed: healed.map(|project| self.absolute(project)).collect(),
             archives: self.upkeep.archives.keys().cloned().collect(),
         }
     }
@@ -340,6 +341,9 @@ impl Judge<'_> {
     fn fate(&self, evidence: Evidence, (may_be_stale, is_stale): (bool, bool)) -> Fate {
         let is_orphan = self.orphans && evidence == Evidence::Gone;
         let rule: RuleRef = match evidence {
+            _ if is_orphan => &rules::SWEEP_ORPHANS,
+            // However little is known of its directory, it goes because of its age.
+            _ if is_stale => &rules::SWEEP_STALE,
             Evidence::Gone => &rules::SWEEP_ORPHANS,
             Evidence::None => &rules::SWEEP_EVIDENCE,
             Evidence::There | Evidence::Doubtful => &rules::SWEEP_STALE,
