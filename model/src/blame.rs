@@ -172,4 +172,54 @@ mod tests {
         assert_eq!(reason("a\r\n", "b\r\n"), "capture/bytes");
         assert_eq!(reason("$Id: x", "$Id: y"), "capture/bytes");
     }
+
+    #[test]
+    fn one_wrong_path_is_blamed_on_what_is_wrong_with_it() {
+        let link = |target: &str| Entry::Link { target: target.as_bytes().into() };
+        let program =
+            |content: &str| Entry::File { content: content.as_bytes().into(), executable: true };
+        for (path, entry, found, rule) in [
+            ("a", link("b"), None, "capture/symlink"),
+            ("a b", link("b"), None, "capture/symlink"),
+            ("a", link("b"), Some(file("x")), "capture/symlink"),
+            ("a b", file("x"), None, "capture/any-name"),
+            ("-a", file("x"), None, "capture/any-name"),
+            ("a/B-1_2.c", file("x"), None, "capture/independent"),
+            ("a", file("a\r\n"), None, "capture/independent"),
+            ("a b", file("x"), Some(program("x")), "capture/executable"),
+            ("a", file("x"), Some(program("y")), "capture/bytes"),
+            ("a", file("x"), Some(link("y")), "capture/bytes"),
+        ] {
+            let mut captured = Captured::default();
+            captured.tree.insert(path.into(), entry);
+            let wrong = ByteString::from(path);
+            assert_eq!(rule_for(&captured, &[(&wrong, found)]).id, rule, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_left_out_is_blamed_on_what_leaves_it_or_its_directory_out() {
+        let mut captured = Captured::default();
+        captured.left_out.insert("a".into(), &rules::CAPTURE_SIZE_CAP);
+        captured.closed.insert("d".into(), &rules::CAPTURE_DEFAULT_EXCLUDES);
+        for (path, rule) in [
+            ("a", "capture/size-cap"),
+            ("d/x/y", "capture/default-excludes"),
+            ("other", "capture/gitignore"),
+        ] {
+            let wrong = ByteString::from(path);
+            assert_eq!(rule_for(&captured, &[(&wrong, Some(file("x")))]).id, rule, "{path}");
+        }
+        // What is missing goes before what should be: the one may follow from the other.
+        captured.tree.insert("b".into(), file("x"));
+        let (extra, missing) = (ByteString::from("a"), ByteString::from("b"));
+        let wrong = [(&extra, Some(file("x"))), (&missing, None)];
+        assert_eq!(rule_for(&captured, &wrong).id, "capture/independent");
+    }
+
+    #[test]
+    fn rules_about_any_file_explain_nothing() {
+        assert!(!explains(&rules::CAPTURE_BYTES) && !explains(&rules::CAPTURE_INDEPENDENT));
+        assert!(explains(&rules::CAPTURE_SIZE_CAP));
+    }
 }

@@ -104,6 +104,7 @@ impl Capturer {
         let mut directories: BTreeMap<&[u8], Within> = BTreeMap::new();
         if let Some(path) = bytes::below(project, bounds.base) {
             captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
+            captured.closed.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
         }
         let root = self.enter(files, project, project, None);
         directories.insert(b"", root);

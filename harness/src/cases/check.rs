@@ -123,7 +123,10 @@ pub fn gaps(cases: &[Case]) -> Vec<String> {
         if before.iter().any(|one| one.id == case.id) {
             gaps.push(format!("two cases are called {}", case.id));
         }
-        if let Some(same) = before.iter().find(|one| one.history() == case.history()) {
+        let shares_a_rule =
+            |one: &Case| one.rules().any(|rule| case.rules().any(|own| own == rule));
+        let same = |one: &&Case| shares_a_rule(one) && one.history() == case.history();
+        if let Some(same) = before.iter().find(same) {
             gaps.push(format!("{} and {} are the same history", same.id, case.id));
         }
     }

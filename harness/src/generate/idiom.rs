@@ -16,7 +16,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 14] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 16] = [
         an_ignore_file_takes_back_what_is_left_out,
         an_ignore_file_stands_below_the_root,
         a_repository_stands_in_the_project,
@@ -30,6 +30,8 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         a_file_is_given_for_a_project,
         a_project_lies_in_a_project,
         a_directory_becomes_a_link,
+        a_file_becomes_a_link_to_another,
+        a_file_becomes_a_link_out_of_the_project,
         an_ignore_file_goes,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
@@ -162,6 +164,25 @@ fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
         Operation::RestoreFile { dir: project.clone(), target, path: inner },
         restore(&project, 1, false),
     ]
+}
+
+fn a_file_becomes_a_link(place: &Place, target: &str) -> Vec<Operation> {
+    let path = names::join(&place.0, &"a.txt".into());
+    vec![
+        beside(place, "b"),
+        write(&path, &"as it was\n".into(), false),
+        checkpoint(&place.0),
+        Operation::Edit(Edit::Link { path, target: target.into() }),
+        restore(&place.0, 1, false),
+    ]
+}
+
+fn a_file_becomes_a_link_to_another(place: Place) -> Vec<Operation> {
+    a_file_becomes_a_link(&place, "b")
+}
+
+fn a_file_becomes_a_link_out_of_the_project(place: Place) -> Vec<Operation> {
+    a_file_becomes_a_link(&place, "../../outside/secret.txt")
 }
 
 fn an_ignore_file_goes((project, _, content): Place) -> Vec<Operation> {

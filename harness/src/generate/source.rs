@@ -65,7 +65,7 @@ impl Source for Guided {
     fn next(&mut self) -> Option<History> {
         let fresh = self.drawn.next()?;
         let parent = self.novel.get(self.choose(0, self.novel.len()));
-        let Some(parent) = parent.filter(|_| self.drawn.number % 2 == 0) else {
+        let Some(parent) = parent.filter(|_| self.drawn.number.is_multiple_of(2)) else {
             return Some(fresh);
         };
         let cut = self.choose(1, parent.operations.len() + 1);

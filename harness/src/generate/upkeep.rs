@@ -121,6 +121,31 @@ fn store_event() -> BoxedStrategy<Operation> {
     .boxed()
 }
 
+/// Several projects have more than one checkpoint each when there must be less.
+fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
+    let takes = |project: &str, content: &str| {
+        let path = names::join(&project.into(), &"a.txt".into());
+        [
+            Operation::Edit(Edit::Write { path, content: content.into(), executable: false }),
+            Operation::Checkpoint { dir: project.into(), reason: "before patch".into() },
+        ]
+    };
+    (500..1_500u64)
+        .prop_map(move |max_total_bytes| {
+            let projects = ["work/alpha", "work/beta"];
+            let all =
+                ["one\n", "two\n", "three\n"].map(|text| projects.map(|one| takes(one, text)));
+            let mut operations: Vec<Operation> = all.into_iter().flatten().flatten().collect();
+            operations.push(Operation::Prune {
+                retention_days: 0,
+                max_total_bytes,
+                delete_orphans: true,
+            });
+            operations
+        })
+        .boxed()
+}
+
 /// Runs that single operations drawn at random meet too seldom.
 fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
@@ -184,6 +209,7 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         2 => forgotten,
         2 => deleted_long_ago,
         2 => marked,
+        2 => projects_make_room(),
         1 => cleared,
     ]
     .boxed()

@@ -202,6 +202,10 @@ fn judge_refusal(refusals: &[Refusal], answer: &Answer, claims: &Claims, checks:
         {
             &rules::RESTORE_TARGET
         }
+        // A checkpoint that is not this project's is still well named.
+        Answer::Refused { code: Code::BadTarget, .. } if fitting.is_none() => {
+            &rules::RESTORE_TARGET
+        }
         _ => rule,
     };
     checks.check(JUDGE, rule, fitting.is_some(), || {

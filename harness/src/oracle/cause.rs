@@ -3,7 +3,7 @@
 
 use super::{Divergence, content, cut, naming};
 use crate::sandbox::Sandbox;
-use herma_model::answer::Answer;
+use herma_model::answer::{Answer, Code};
 use herma_model::expected::Expected;
 use herma_model::rules::{self, RuleRef};
 use herma_model::{Request, World};
@@ -21,6 +21,9 @@ pub fn find(
     told: (&Expected, &Answer),
     sandbox: &Sandbox,
 ) -> io::Result<Option<Divergence>> {
+    if let (Some(rule), Some(first)) = (stopped_by(world, request, told), shown.first()) {
+        return Ok(Some(Divergence { rule, ..first.clone() }));
+    }
     if let Some(cause) = naming::find(world, sandbox)? {
         return Ok(Some(cause));
     }
@@ -33,8 +36,31 @@ pub fn find(
             return Ok(Some(cause));
         }
     }
-    let about_history = shown.iter().any(|one| *one.rule == rules::LIST_COMPLETE);
-    if about_content || about_history { cut::find(world, sandbox) } else { Ok(None) }
+    if shown.iter().any(misses_checkpoints) { cut::find(world, sandbox) } else { Ok(None) }
+}
+
+/// The rule by which a file should only have been left out that stopped a preview or a restore.
+fn stopped_by(world: &World, request: &Request, told: (&Expected, &Answer)) -> Option<RuleRef> {
+    let Answer::Refused { code, .. } = told.1 else { return None };
+    if ![Code::NoSafetyCheckpoint, Code::Io, Code::Permission, Code::Internal].contains(code) {
+        return None;
+    }
+    let left_out = match told.0 {
+        // Where it cannot be taken in any case, that is said for a reason of its own.
+        Expected::Restore(restore) if *restore.safety.1 != rules::RESTORE_SAFETY_REQUIRED => {
+            restore.captured.left_out.clone()
+        }
+        Expected::Diff(_) => world.capture(&world.canonical(request.dir()?)?).left_out,
+        _ => return None,
+    };
+    let stops =
+        |rule: &RuleRef| [&rules::CAPTURE_UNREADABLE, &rules::CAPTURE_SPECIAL].contains(rule);
+    left_out.into_values().find(stops)
+}
+
+/// Whether a difference is that checkpoints are not there which should be.
+fn misses_checkpoints(one: &Divergence) -> bool {
+    *one.rule == rules::LIST_COMPLETE || one.told.sign.starts_with("refused unknown_checkpoint")
 }
 
 /// Whether a difference may follow from what a checkpoint holds.

@@ -8,6 +8,7 @@ use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the text of an ignore file is read as, where there is one.
 type Ignores = fn(&Sandbox, &Path, Option<Vec<u8>>) -> Option<Vec<u8>>;
@@ -64,22 +65,38 @@ pub struct BentDisk {
     disk: HookedDisk,
     sandbox: Sandbox,
     bends: Bends,
+    /// Whether it does anything wrong now.
+    bent: AtomicBool,
 }
 
 impl BentDisk {
     /// The disk of that sandbox.
     pub fn new(sandbox: &Sandbox, bends: Bends) -> Self {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
-        BentDisk { disk: HookedDisk::of_an_ordinary_user(), sandbox, bends }
+        BentDisk {
+            disk: HookedDisk::of_an_ordinary_user(),
+            sandbox,
+            bends,
+            bent: AtomicBool::new(true),
+        }
     }
 }
 
 impl BentDisk {
+    /// Whether it does anything wrong from now on.
+    pub fn bend(&self, bent: bool) {
+        self.bent.store(bent, Ordering::Relaxed);
+    }
+
+    fn bends(&self) -> &Bends {
+        if self.bent.load(Ordering::Relaxed) { &self.bends } else { &Bends::NONE }
+    }
+
     fn look(&self, path: &Path) -> io::Result<PathBuf> {
-        if let Some(kind) = (self.bends.fails)(&self.sandbox, path) {
+        if let Some(kind) = (self.bends().fails)(&self.sandbox, path) {
             return Err(kind.into());
         }
-        Ok((self.bends.place)(&self.sandbox, path).unwrap_or_else(|| path.to_owned()))
+        Ok((self.bends().place)(&self.sandbox, path).unwrap_or_else(|| path.to_owned()))
     }
 
     /// An ignore file that is read to learn what is captured.
@@ -89,7 +106,7 @@ impl BentDisk {
         read: io::Result<(Vec<u8>, Stat)>,
     ) -> io::Result<(Vec<u8>, Stat)> {
         let text = read.as_ref().ok().map(|(text, _)| text.clone());
-        match (self.bends.ignores)(&self.sandbox, path, text) {
+        match (self.bends().ignores)(&self.sandbox, path, text) {
             Some(text) => {
                 let beside = path.parent().unwrap_or(path);
                 let stat = read.map_or_else(|_| self.disk.stat(beside), |(_, stat)| Ok(stat))?;
@@ -103,11 +120,11 @@ impl BentDisk {
 impl Disk for BentDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let place = self.look(path)?;
-        Ok((self.bends.stat)(&self.sandbox, path, self.disk.stat(&place)?))
+        Ok((self.bends().stat)(&self.sandbox, path, self.disk.stat(&place)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        Ok((self.bends.list)(&self.sandbox, path, self.disk.list(path)?))
+        Ok((self.bends().list)(&self.sandbox, path, self.disk.list(path)?))
     }
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
@@ -117,58 +134,58 @@ impl Disk for BentDisk {
             return self.ignores(path, read);
         }
         let (content, stat) = read?;
-        let stat = (self.bends.stat)(&self.sandbox, path, stat);
-        Ok(((self.bends.read)(&self.sandbox, path, content), stat))
+        let stat = (self.bends().stat)(&self.sandbox, path, stat);
+        Ok(((self.bends().read)(&self.sandbox, path, content), stat))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
-        Ok((self.bends.read_link)(&self.sandbox, path, self.disk.read_link(path)?))
+        Ok((self.bends().read_link)(&self.sandbox, path, self.disk.read_link(path)?))
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        (self.bends.before_change)(&self.sandbox, path);
-        let content = (self.bends.write_new)(&self.sandbox, path, content.to_vec());
-        self.disk.write_new(path, &content, (self.bends.mode)(&self.sandbox, path, mode))
+        (self.bends().before_change)(&self.sandbox, path);
+        let content = (self.bends().write_new)(&self.sandbox, path, content.to_vec());
+        self.disk.write_new(path, &content, (self.bends().mode)(&self.sandbox, path, mode))
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        (self.bends.before_change)(&self.sandbox, path);
+        (self.bends().before_change)(&self.sandbox, path);
         self.disk.append(path, content)
     }
 
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
-        (self.bends.before_change)(&self.sandbox, path);
-        self.disk.make_link(&(self.bends.make_link)(&self.sandbox, path, target.to_vec()), path)
+        (self.bends().before_change)(&self.sandbox, path);
+        self.disk.make_link(&(self.bends().make_link)(&self.sandbox, path, target.to_vec()), path)
     }
 
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
-        (self.bends.before_change)(&self.sandbox, path);
-        self.disk.make_directory(path, (self.bends.mode)(&self.sandbox, path, mode))
+        (self.bends().before_change)(&self.sandbox, path);
+        self.disk.make_directory(path, (self.bends().mode)(&self.sandbox, path, mode))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        (self.bends.before_change)(&self.sandbox, to);
+        (self.bends().before_change)(&self.sandbox, to);
         self.disk.rename(from, to)
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
-        (self.bends.before_change)(&self.sandbox, path);
-        self.disk.set_mode(path, (self.bends.mode)(&self.sandbox, path, mode))
+        (self.bends().before_change)(&self.sandbox, path);
+        self.disk.set_mode(path, (self.bends().mode)(&self.sandbox, path, mode))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        if (self.bends.keeps)(&self.sandbox, path) {
+        if (self.bends().keeps)(&self.sandbox, path) {
             return Ok(());
         }
-        (self.bends.before_change)(&self.sandbox, path);
+        (self.bends().before_change)(&self.sandbox, path);
         self.disk.remove_file(path)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        if (self.bends.keeps)(&self.sandbox, path) {
+        if (self.bends().keeps)(&self.sandbox, path) {
             return Ok(());
         }
-        (self.bends.before_change)(&self.sandbox, path);
+        (self.bends().before_change)(&self.sandbox, path);
         self.disk.remove_directory(path)
     }
 

@@ -52,14 +52,14 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::CAPTURE_SYMLINK,
         about: "A link that points at nothing is taken for nothing.",
         operations_min: 2,
-        flaw: Flaw::Disk(Bends { list: seen::only_what_exists, ..Bends::NONE }),
+        flaw: Flaw::DiskOfTakes(Bends { list: seen::only_what_exists, ..Bends::NONE }),
     },
     PlantedBug {
         name: "names-that-are-no-text-are-left-out",
         rule: &rules::CAPTURE_ANY_NAME,
         about: "Names are read as UTF-8, and nothing is found under one that is none.",
         operations_min: 2,
-        flaw: Flaw::Disk(Bends { list: seen::only_text_names, ..Bends::NONE }),
+        flaw: Flaw::DiskOfTakes(Bends { list: seen::only_text_names, ..Bends::NONE }),
     },
     PlantedBug {
         name: "names-that-git-quotes-are-left-out",
@@ -99,13 +99,9 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "default-excludes-are-not-applied",
         rule: &rules::CAPTURE_DEFAULT_EXCLUDES,
-        about: "Only the project's own ignore files leave anything out.",
-        operations_min: 2,
-        flaw: Flaw::Disk(Bends {
-            list: seen::always_an_ignore_file,
-            ignores: seen::without_default_excludes,
-            ..Bends::NONE
-        }),
+        about: "Logs are captured like any other file.",
+        operations_min: 3,
+        flaw: Flaw::Asked(asked::logs_are_captured),
     },
     PlantedBug {
         name: "default-excludes-speak-last",
@@ -139,7 +135,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-fifo-stops-the-capture",
         rule: &rules::CAPTURE_SPECIAL,
         about: "A fifo, socket or device is an error, and nothing is captured.",
-        operations_min: 3,
+        operations_min: 4,
         flaw: Flaw::Disk(Bends { fails: seen::special_fails, ..Bends::NONE }),
     },
     PlantedBug {
@@ -172,7 +168,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::CAPTURE_INDEPENDENT,
         about: "A file whose name reads as a pattern keeps out the others that it matches.",
         operations_min: 3,
-        flaw: Flaw::Disk(Bends { list: seen::without_matched_siblings, ..Bends::NONE }),
+        flaw: Flaw::DiskOfTakes(Bends { list: seen::without_matched_siblings, ..Bends::NONE }),
     },
     PlantedBug {
         name: "names-that-differ-in-case-are-one",

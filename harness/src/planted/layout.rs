@@ -1,7 +1,7 @@
 //! Bugs of the layout: what other tools find in the store. Each changes the store for as long as
 //! nobody asks the core, which so finds what it left.
 
-use super::host::{Host, created, rewrite, write_private};
+use super::host::{Host, created, rewrite, takes, write_private};
 use super::{Flaw, PlantedBug};
 use herma_model::{Answer, Request, rules};
 use std::fs;
@@ -28,8 +28,9 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Flaw::Asked(|host, request| {
             let lagged = host.sandbox.store().join(LAGS).exists();
-            // Who keeps the store brings it up to date, and who looks leaves it as it is.
-            let lags = if request.only_looks() { lagged } else { !request.is_upkeep() };
+            // Who keeps the store brings it up to date, and only who takes lets it lag.
+            let keeps = request.is_upkeep() && !request.only_looks();
+            let lags = takes(request) || lagged && !keeps;
             let wrong = |host: &Host| if lags { each_ref(host, back) } else { Ok(()) };
             between(host, request, |host| each_ref(host, forward), wrong)
         }),

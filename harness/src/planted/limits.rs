@@ -202,12 +202,9 @@ fn written_anew(host: &mut Host, newest: &str) -> io::Result<Answer> {
 
 /// The visible checkpoints of every project, the newest first.
 fn histories(host: &Host) -> io::Result<Vec<Vec<String>>> {
-    let history = |(hash, _): (String, _)| {
-        // A project may be noted that has no history.
-        let ids = host.git(&["rev-list", &format!("refs/hermes/{hash}")]).unwrap_or_default();
-        Ok(ids.lines().map(str::to_owned).collect())
-    };
-    workdirs(host)?.into_iter().map(history).collect()
+    let refs = host.git(&["for-each-ref", "--format=%(refname)"])?;
+    let history = |name| Ok(host.git(&["rev-list", name])?.lines().map(str::to_owned).collect());
+    refs.lines().map(history).collect()
 }
 
 /// Bytes that what the checkpoints need takes.

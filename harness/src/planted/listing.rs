@@ -125,13 +125,6 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(listed::with_stats_for_the_oldest),
     },
     PlantedBug {
-        name: "dropping-the-oldest-renames-the-rest",
-        rule: &rules::LIST_STABLE,
-        about: "A history is cut by writing what stays anew, which gives it other ids.",
-        operations_min: 6,
-        flaw: Flaw::Asked(listed::renamed_by_cutting),
-    },
-    PlantedBug {
         name: "a-diff-reads-backwards",
         rule: &rules::DIFF_PREVIEW,
         about: "A diff tells what was added as deleted, and the other way round.",

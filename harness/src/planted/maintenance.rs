@@ -89,7 +89,11 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Who clears what the first layout left loses the store as well.",
         operations_min: 3,
         flaw: Flaw::Asked(|host, request| match request {
-            Request::ClearLegacy => host.ask(&Request::Clear),
+            Request::ClearLegacy => {
+                let answer = host.ask(request);
+                let _ = fs::remove_dir_all(host.sandbox.store());
+                answer
+            }
             _ => host.ask(request),
         }),
     },

@@ -56,6 +56,8 @@ enum Flaw {
     Asked(fn(&mut Host, &Request) -> Answer),
     /// Its disk does something wrong.
     Disk(Bends),
+    /// Its disk does something wrong while a checkpoint is asked for, and else nothing.
+    DiskOfTakes(Bends),
     /// It is configured otherwise than it was told.
     Configured(fn(&mut Settings)),
 }
@@ -69,12 +71,12 @@ impl PlantedBug {
             }
             Flaw::Disk(bends) => {
                 let disk = Arc::new(BentDisk::new(sandbox, bends));
-                let environment = Environment {
-                    home: sandbox.home(),
-                    current_directory: sandbox.current_directory(),
-                    base: sandbox.base(),
-                };
-                Box::new(CoreSubject::in_environment(disk, environment, settings, seconds))
+                Box::new(on_disk(disk, sandbox, settings, seconds))
+            }
+            Flaw::DiskOfTakes(bends) => {
+                let disk = Arc::new(BentDisk::new(sandbox, bends));
+                let core = on_disk(disk.clone(), sandbox, settings, seconds);
+                Box::new(BentInTakes { disk, core })
             }
             Flaw::Configured(configure) => {
                 let mut settings = settings.clone();
@@ -82,6 +84,34 @@ impl PlantedBug {
                 CoreSubject::boxed(sandbox, &settings, seconds)
             }
         }
+    }
+}
+
+/// A core on a disk of the sandbox.
+fn on_disk(
+    disk: Arc<BentDisk>,
+    sandbox: &Sandbox,
+    settings: &Settings,
+    seconds: i64,
+) -> CoreSubject {
+    let environment = Environment {
+        home: sandbox.home(),
+        current_directory: sandbox.current_directory(),
+        base: sandbox.base(),
+    };
+    CoreSubject::in_environment(disk, environment, settings, seconds)
+}
+
+/// A core whose disk is only bent while it takes a checkpoint.
+struct BentInTakes {
+    disk: Arc<BentDisk>,
+    core: CoreSubject,
+}
+
+impl Subject for BentInTakes {
+    fn ask(&mut self, request: &Request) -> Answer {
+        self.disk.bend(host::takes(request));
+        self.core.ask(request)
     }
 }
 

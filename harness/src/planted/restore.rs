@@ -91,7 +91,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-file-is-written-through-a-link",
         rule: &rules::RESTORE_TYPE,
         about: "A file is written into what a link in its place points at, inside the project.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Flaw::Asked(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| came.follow(path, true))

@@ -5,7 +5,8 @@ use super::{Flaw, PlantedBug};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
 use herma_model::answer::{Change, Changed, Restored};
-use herma_model::{Answer, ByteString, Code, Node, Request, rules};
+use herma_model::bytes::join;
+use herma_model::{Answer, ByteString, Code, Files, Node, Request, rules};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
@@ -102,28 +103,40 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_FILE_LITERAL,
         about: "That there are too many files is said before whether the checkpoint has this one.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
-            let answer = host.ask(request);
-            let missing = matches!(answer, Answer::Refused { code: Code::NotInCheckpoint, .. });
-            if missing && files_now(host, request) > Some(host.settings.max_files) {
-                let (code, message) = (Code::NoSafetyCheckpoint, "too many files".into());
-                return Answer::Refused { code, message, changed: Changed::None };
-            }
-            answer
-        }),
+        flaw: Flaw::Asked(|host, request| counted_first(host, request, Code::NotInCheckpoint)),
+    },
+    PlantedBug {
+        name: "too-many-files-hide-what-is-in-the-way",
+        rule: &rules::RESTORE_FILE_ONLY,
+        about: "That there are too many files is said before what stands in the way of this one.",
+        operations_min: 6,
+        flaw: Flaw::Asked(|host, request| counted_first(host, request, Code::WouldOverwrite)),
     },
     PlantedBug {
         name: "one-file-brings-back-all",
         rule: &rules::RESTORE_FILE_ONLY,
         about: "With a single file everything else of the checkpoint comes back.",
-        operations_min: 6,
+        operations_min: 5,
         flaw: Flaw::Asked(|host, request| {
             let named = host.named(request);
             let answer = host.ask(request);
-            if let (Request::RestoreFile { .. }, Answer::Restored(_), Some(id)) =
-                (request, &answer, named)
-            {
-                host.ask(&with_target(&in_full(request), &id[..]));
+            let (
+                Request::RestoreFile { path: one, .. },
+                Answer::Restored(_),
+                Some(id),
+                Some(project),
+            ) = (request, &answer, named, host.project(request))
+            else {
+                return answer;
+            };
+            let root = host.sandbox.root();
+            let below = project.strip_prefix(root).unwrap_or(&project).as_os_str().as_bytes();
+            let all = host.tree(&id).into_iter().filter(|(path, _)| path != one);
+            let all = all.map(|(path, node)| (ByteString(join(below, &path)), node));
+            let all: Files = all.collect();
+            for (path, _) in all.iter() {
+                // A bug that cannot be played is no bug; the suite then just does not find it.
+                let _ = host.put_back(&all, path);
             }
             answer
         }),
@@ -159,6 +172,17 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
+
+/// Says that there are too many files where there are, and something else was to be said.
+fn counted_first(host: &mut Host, request: &Request, due: Code) -> Answer {
+    let answer = host.ask(request);
+    let hidden = matches!(answer, Answer::Refused { code, .. } if code == due);
+    if hidden && files_now(host, request) > Some(host.settings.max_files) {
+        let (code, message) = (Code::NoSafetyCheckpoint, "too many files".into());
+        return Answer::Refused { code, message, changed: Changed::None };
+    }
+    answer
+}
 
 /// How many files a checkpoint of the project would hold now.
 fn files_now(host: &Host, request: &Request) -> Option<usize> {

@@ -27,7 +27,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-directory-with-ignored-files-is-replaced",
         rule: &rules::RESTORE_PROTECTS,
         about: "A directory with ignored files in it gives way to the file that it once was.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Flaw::Asked(|host, request| {
             overwriting_kept(host, request, |node| *node == Node::Directory)
         }),
@@ -36,7 +36,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "what-is-kept-is-not-said",
         rule: &rules::RESTORE_PROTECTS,
         about: "A restore says nothing of the paths that it could not bring back.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Flaw::Asked(|host, request| saying(host, request, |said| said.kept.clear())),
     },
     PlantedBug {

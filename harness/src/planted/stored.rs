@@ -141,13 +141,13 @@ impl Host {
     /// # Errors
     /// As [`Host::git`].
     pub fn commit(&self, history: &str, tree: &str, parent: &str) -> io::Result<String> {
-        let time = format!("{} +0000", self.seconds);
-        let mut git = git_alone();
-        git.env("GIT_AUTHOR_DATE", &time).env("GIT_COMMITTER_DATE", &time);
-        git.args(["-c", "user.name=Hermes", "-c", "user.email=hermes@localhost", "-C"]);
-        git.arg(self.sandbox.store()).args(["commit-tree", "-m", "before rollback"]);
-        let output = git.args(["-p", parent, tree]).output()?;
-        let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let who = format!("Hermes <hermes@localhost> {} +0000", self.seconds);
+        let parent = self.git(&["rev-parse", parent])?;
+        let text = format!(
+            "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nbefore rollback\n"
+        );
+        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
+        let id = self.git_given(&written, text.as_bytes())?;
         self.git(&["update-ref", history, &id])?;
         Ok(id)
     }

@@ -95,7 +95,7 @@ fn search(
     let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
         search.delete_operations();
-        if !search.simplify_values() && !search.exchange_edits() {
+        if !search.simplify_values() && !search.exchange_edits() && !search.put_edits_earlier() {
             break;
         }
     }
@@ -192,6 +192,26 @@ impl Search<'_> {
                 candidate.operations.pop();
                 if self.accept(candidate) {
                     return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Puts an edit in the place of an earlier one, for one operation less: what is there later may
+    /// as well have been there from the start.
+    fn put_edits_earlier(&mut self) -> bool {
+        let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
+        for later in (1..self.best.operations.len()).rev() {
+            for earlier in 0..later {
+                let operations = &self.best.operations;
+                if is_edit(&operations[later]) && is_edit(&operations[earlier]) {
+                    let mut candidate = self.best.clone();
+                    let edit = candidate.operations.remove(later);
+                    candidate.operations[earlier] = edit;
+                    if self.accept(candidate) {
+                        return true;
+                    }
                 }
             }
         }

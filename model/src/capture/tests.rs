@@ -227,23 +227,3 @@ fn a_name_and_a_content_tell_which_rules_they_test() {
         assert_eq!(also_tested(name, &file("", false)), [bytes, "capture/any-name"], "{name:?}");
     }
 }
-
-#[test]
-fn what_is_missing_or_wrong_tells_which_rule_to_blame() {
-    let plain = file("x", false);
-    for (path, entry, found, rule) in [
-        ("a", link("b"), None, "capture/symlink"),
-        ("a b", link("b"), None, "capture/symlink"),
-        ("a", link("b"), Some(plain.clone()), "capture/symlink"),
-        ("a b", plain.clone(), None, "capture/any-name"),
-        ("a/B-1_2.c", plain.clone(), None, "capture/independent"),
-        ("a", file("a\r\n", false), None, "capture/independent"),
-        ("a b", plain.clone(), Some(file("x", true)), "capture/executable"),
-        ("a", plain.clone(), Some(file("y", true)), "capture/bytes"),
-        ("a", plain.clone(), Some(link("x")), "capture/bytes"),
-        ("a", file("a\r\n", false), Some(file("a\n", false)), "capture/no-conversion"),
-        ("a", file("a\n", false), Some(file("a\r\n", false)), "capture/bytes"),
-    ] {
-        assert_eq!(rule_for(path.as_bytes(), &entry, found.as_ref()).id, rule, "{path} {entry:?}");
-    }
-}

@@ -1,7 +1,7 @@
 //! What is done around a core that is asked for a checkpoint, and what is said instead of what it
 //! said. A bug that cannot be played is no bug; the suite then just does not find it.
 
-use super::super::host::{Host, created, takes};
+use super::super::host::{Host, created, restores, takes};
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::{Remark, TakeOutcome};
 use herma_model::{Answer, ByteString, Node, Request, bytes};
@@ -39,7 +39,7 @@ fn taken(id: String) -> Answer {
 fn once_created(
     host: &mut Host,
     request: &Request,
-    change: fn(&mut Host, &Request, &str) -> io::Result<String>,
+    change: impl FnOnce(&mut Host, &Request, &str) -> io::Result<String>,
 ) -> Answer {
     let answer = host.ask(request);
     let (true, Some(id)) = (takes(request), created(&answer)) else { return answer };
@@ -53,12 +53,17 @@ fn once_created(
 
 pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
     if !takes(request) {
+        // A restore may take one too, of which this would know nothing.
+        let name = name_of_history(host, request);
+        if let (true, Ok(aside)) = (restores(request), host.aside()) {
+            let _ = fs::remove_file(aside.join(name));
+        }
         return host.ask(request);
     }
     let sizes: Vec<_> = files(host, request)
         .into_iter()
         .map(|(place, _, node)| match node {
-            Node::File { content, .. } => (place, Some(content.len())),
+            Node::File { content, executable, .. } => (place, Some((content.len(), executable))),
             _ => (place, None),
         })
         .collect();
@@ -84,18 +89,32 @@ fn name_of_history(host: &Host, request: &Request) -> String {
 }
 
 pub fn secrets_are_re_included(host: &mut Host, request: &Request) -> Answer {
+    let files = files(host, request);
+    let re_includes = files.iter().any(|(_, path, node)| {
+        let text = match node {
+            Node::File { content, readable: true, .. } => String::from_utf8_lossy(content),
+            _ => return false,
+        };
+        **path == b".gitignore"[..] && text.lines().any(|line| line == "!.env")
+    });
+    let also: fn(&ByteString) -> bool =
+        if re_includes { |path| **path == b".env"[..] } else { |_| false };
+    captures_also(host, request, also)
+}
+
+pub fn logs_are_captured(host: &mut Host, request: &Request) -> Answer {
+    captures_also(host, request, |path| !path.contains(&b'/') && path.ends_with(b".log"))
+}
+
+/// Takes a checkpoint that holds other files of the project's own directory as well.
+fn captures_also(host: &mut Host, request: &Request, also: fn(&ByteString) -> bool) -> Answer {
     once_created(host, request, |host, request, id| {
-        let files = files(host, request);
-        let re_includes = files.iter().any(|(_, path, node)| {
-            let text = match node {
-                Node::File { content, readable: true, .. } => String::from_utf8_lossy(content),
-                _ => return false,
-            };
-            **path == b".gitignore"[..] && text.lines().any(|line| line == "!.env")
-        });
         let mut tree = host.git_bytes(&["ls-tree", "-z", id], b"")?;
-        for (place, path, node) in files {
-            if re_includes && *path == b".env"[..] && matches!(node, Node::File { .. }) {
+        for (place, path, node) in files(host, request) {
+            let is_there = tree
+                .split(|byte| *byte == 0)
+                .any(|line| line.strip_suffix(&path[..]).is_some_and(|rest| rest.ends_with(b"\t")));
+            if also(&path) && !is_there && matches!(node, Node::File { readable: true, .. }) {
                 let content = fs::read(place)?;
                 let written = ["hash-object", "-w", "--stdin"];
                 let blob = host.git_given(&written, &content)?;

@@ -129,27 +129,6 @@ pub fn as_the_attributes_say(sandbox: &Sandbox, path: &Path, content: Vec<u8>) -
     content
 }
 
-/// So that there is a place for patterns that hold everywhere; nothing else is found there.
-pub fn always_an_ignore_file(
-    sandbox: &Sandbox,
-    path: &Path,
-    mut names: Vec<OsString>,
-) -> Vec<OsString> {
-    let name = OsString::from(".gitignore");
-    if is_of_a_project(sandbox, path) && !names.contains(&name) {
-        names.push(name);
-    }
-    names
-}
-
-pub fn without_default_excludes(_: &Sandbox, _: &Path, text: Option<Vec<u8>>) -> Option<Vec<u8>> {
-    let mut lines = String::new();
-    for pattern in DEFAULT_EXCLUDES {
-        lines.push_str(&format!("!{pattern}\n"));
-    }
-    Some([lines.into_bytes(), text.unwrap_or_default()].concat())
-}
-
 pub fn default_excludes_last(_: &Sandbox, _: &Path, text: Option<Vec<u8>>) -> Option<Vec<u8>> {
     text.map(|text| [text, b"\n".to_vec(), DEFAULT_EXCLUDES.join("\n").into_bytes()].concat())
 }

@@ -4,7 +4,6 @@
 use super::super::host::{Host, created};
 use herma_model::answer::{Listed, Stats};
 use herma_model::{Answer, ByteString, Request};
-use std::io;
 
 /// The core's list, changed by somebody who knows what time it is.
 pub fn changed(host: &mut Host, request: &Request, change: fn(&mut Vec<Listed>, i64)) -> Answer {
@@ -78,44 +77,6 @@ pub fn with_stats_for_the_oldest(host: &mut Host, request: &Request) -> Answer {
         oldest.stats = Some(Stats { files, added: files, removed: 0 });
     }
     Answer::Listed(listed)
-}
-
-pub fn renamed_by_cutting(host: &mut Host, request: &Request) -> Answer {
-    let answer = host.ask(request);
-    let Some(newest) = created(&answer) else { return answer };
-    let kept = host.git(&["rev-list", "--count", newest]).unwrap_or_default();
-    let most = host.settings.max_snapshots;
-    // One that stays alone has no other id to tell apart from the one that is told.
-    if most < 2 || kept != most.to_string() {
-        return answer;
-    }
-    match (write_anew(host, newest), &answer) {
-        (Ok(id), Answer::Taken { skipped, .. }) => Answer::Taken {
-            outcome: herma_model::answer::TakeOutcome::Created { id },
-            skipped: skipped.clone(),
-        },
-        _ => answer,
-    }
-}
-
-/// Writes a history that was cut anew, each checkpoint upon the one before it, and the oldest upon
-/// none; answers the id of the newest.
-fn write_anew(host: &Host, newest: &str) -> io::Result<String> {
-    let history = host.git(&["rev-list", "--reverse", newest])?;
-    let mut before = String::new();
-    for id in history.lines() {
-        let text = host.git(&["cat-file", "commit", id])?;
-        let lines = text.split('\n').filter(|line| !line.starts_with("parent "));
-        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
-        if !before.is_empty() {
-            lines.insert(1, format!("parent {before}"));
-        }
-        let text = format!("{}\n", lines.join("\n"));
-        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
-        before = host.git_given(&written, text.as_bytes())?;
-    }
-    host.git(&["update-ref", &host.name_of(newest)?, &before])?;
-    Ok(before)
 }
 
 pub fn packing_the_store(host: &mut Host, request: &Request) -> Answer {
