@@ -171,13 +171,6 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::DiskOfTakes(Bends { list: seen::without_matched_siblings, ..Bends::NONE }),
     },
     PlantedBug {
-        name: "names-that-differ-in-case-are-one",
-        rule: &rules::CAPTURE_INDEPENDENT,
-        about: "Of two names that differ in case only the first is captured.",
-        operations_min: 3,
-        flaw: Flaw::Disk(Bends { list: seen::without_case, ..Bends::NONE }),
-    },
-    PlantedBug {
         name: "a-nested-repository-is-lost",
         rule: &rules::CAPTURE_NESTED_REPOSITORY,
         about: "Of a repository within a project's own nothing is captured but that it is there.",

@@ -76,7 +76,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "one-project-pays-for-all",
         rule: &rules::LIMIT_TOTAL_SIZE,
         about: "The size cap takes everything it can of one project before it goes to another.",
-        operations_min: 15,
+        operations_min: 18,
         flaw: Flaw::Asked(|host, request| {
             capped(host, request, |host, bytes| {
                 drop_while(host, bytes, reachable_bytes, |histories| {
@@ -200,11 +200,18 @@ fn written_anew(host: &mut Host, newest: &str) -> io::Result<Answer> {
     Ok(Answer::Taken { outcome: TakeOutcome::Created { id }, skipped: Vec::new() })
 }
 
-/// The visible checkpoints of every project, the newest first.
+/// The visible checkpoints of every project, the newest first; the projects by what they hold.
 fn histories(host: &Host) -> io::Result<Vec<Vec<String>>> {
     let refs = host.git(&["for-each-ref", "--format=%(refname)"])?;
-    let history = |name| Ok(host.git(&["rev-list", name])?.lines().map(str::to_owned).collect());
-    refs.lines().map(history).collect()
+    let history = |name| {
+        let ids = host.git(&["rev-list", name])?.lines().map(str::to_owned).collect();
+        Ok((host.git(&["rev-parse", &format!("{name}^{{tree}}")])?, ids))
+    };
+    // The names depend on where the sandbox is, and what is stored does not.
+    let mut all: Vec<(String, Vec<String>)> =
+        refs.lines().map(history).collect::<io::Result<_>>()?;
+    all.sort();
+    Ok(all.into_iter().map(|(_, ids)| ids).collect())
 }
 
 /// Bytes that what the checkpoints need takes.

@@ -5,7 +5,6 @@ use crate::sandbox::Sandbox;
 use herma_core::disk::{Disk, Kind, Stat, SystemDisk};
 use herma_core::ignore::DEFAULT_EXCLUDES;
 use herma_model::ignore::Excludes;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -176,15 +175,6 @@ pub fn without_matched_siblings(
             name != pattern.as_str() && matches.excludes(&[], name.as_bytes(), false)
         })
     })
-}
-
-pub fn without_case(sandbox: &Sandbox, path: &Path, names: Vec<OsString>) -> Vec<OsString> {
-    let mut seen = BTreeSet::new();
-    let mut names = names;
-    if is_of_a_project(sandbox, path) {
-        names.retain(|name| seen.insert(name.to_ascii_lowercase()));
-    }
-    names
 }
 
 /// A repository is nested where a directory above it holds one too.
