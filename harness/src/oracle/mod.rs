@@ -13,6 +13,7 @@ pub mod disk;
 mod divergence;
 pub mod git;
 pub mod git_objects;
+mod listing;
 mod loose;
 mod mistaken;
 pub mod naming;
