@@ -53,12 +53,16 @@ impl Machine {
     }
 
     fn on(&self, disk: impl Disk + 'static) -> Manager {
+        self.with(disk, Config::default())
+    }
+
+    fn with(&self, disk: impl Disk + 'static, config: Config) -> Manager {
         let environment = Environment {
             home: self.root().join("home"),
             current_directory: self.root(),
             base: self.base(),
         };
-        let config = Config { enabled: true, ..Config::default() };
+        let config = Config { enabled: true, ..config };
         Manager::new(Arc::new(disk), Arc::new(Noon), environment, config)
     }
 
@@ -279,6 +283,51 @@ fn an_unreadable_directory_is_left_out_and_named() {
     assert!(matches!(taken.outcome, Outcome::Created { .. }));
     assert_eq!(taken.skipped[0].path, b"src");
     fs::set_permissions(machine.project().join("src"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_read_do_not_count_towards_the_limit() {
+    let machine = Machine::new();
+    symlink("nowhere", machine.project().join("link")).unwrap();
+    for closed in ["closed.txt", "other.txt"] {
+        machine.write(closed, "mine\n");
+        let closed = machine.project().join(closed);
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let limited = |max_files| {
+        let config = Config { max_files, ..Config::default() };
+        machine.with(HookedDisk::of_an_ordinary_user(), config)
+    };
+    assert_eq!(code(limited(2).checkpoint(&machine.project(), "r")), "too_many_files");
+    let taken = limited(3).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
+    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    assert_eq!(skipped, [&b"closed.txt"[..], b"other.txt"]);
+}
+
+#[test]
+fn a_folder_that_another_process_makes_at_the_same_moment_is_as_good() {
+    let machine = Machine::new();
+    let disk = HookedDisk::new(|call, path| match call {
+        Call::MakeDirectory => fs::create_dir(path),
+        _ => Ok(()),
+    });
+    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
+    assert!(machine.git_finds_nothing_broken());
+}
+
+#[test]
+fn a_file_that_vanishes_before_it_is_looked_at_is_simply_not_there() {
+    let machine = Machine::new();
+    let vanishing = machine.project().join("a.txt");
+    let disk = HookedDisk::new(move |call, path| match call {
+        Call::Stat if path == vanishing && path.exists() => fs::remove_file(path),
+        _ => Ok(()),
+    });
+    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
+    assert!(taken.skipped.is_empty(), "{taken:?}");
 }
 
 #[test]

@@ -215,6 +215,7 @@ const CASES: &[Case] = &[
     Case("an inverted bracket", "[!a]", "a", NO),
     Case("a closing bracket comes first", "[]a]", "]", YES),
     Case("an escape in a bracket", "[\\]]", "]", YES),
+    Case("a dash that ends a bracket", "[a-]", "-", YES),
     Case("an escaped start of a range", "[\\a-[:alpha:]]", "a", NO),
     Case("a bracket takes no slash", "/a[!b]b", "a/b", NO),
     Case("a class", "[[:digit:]]", "7", YES),
@@ -266,6 +267,24 @@ fn model_core_and_git_agree_on_written_cases() {
     for Layered(name, defaults, [root, deeper], path, expected) in LAYERED {
         let project = Project::of(defaults, root, deeper, &[path]);
         check(&repository, name, &project, path, *expected);
+    }
+}
+
+#[test]
+fn every_class_means_the_bytes_it_means_to_git() {
+    let repository = Repository::new();
+    let names: Vec<String> =
+        (1..=127u8).map(char::from).filter(|one| !"./".contains(*one)).map(String::from).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for class in [
+        "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+        "upper", "xdigit",
+    ] {
+        let project = Project::of("", &format!("[[:{class}:]]"), "", &names);
+        let git = repository.excluded(&project);
+        assert!(!git.is_empty(), "{class}");
+        assert_eq!(excluded_by_model(&project), git, "the model on {class}");
+        assert_eq!(excluded_by_core(&project), git, "the core on {class}");
     }
 }
 

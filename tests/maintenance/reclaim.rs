@@ -100,7 +100,8 @@ fn a_pack_with_garbage_is_written_anew() {
     let world = World::new();
     let dir = world.project("project");
     fs::create_dir_all(&dir).unwrap();
-    for number in 0..100 {
+    // As many as there are, the index is longer than a page.
+    for number in 0..200 {
         fs::write(dir.join(format!("{number}.txt")), format!("{number}")).unwrap();
     }
     let first = take(&world, 1, "project", &large(3));
@@ -116,7 +117,7 @@ fn a_pack_with_garbage_is_written_anew() {
     fs::create_dir(&dir).unwrap();
     let manager = world.manager();
     manager.restore(&dir, b"1", RestoreOptions::default()).unwrap();
-    for number in 0..100 {
+    for number in 0..200 {
         let text = fs::read_to_string(dir.join(format!("{number}.txt"))).unwrap();
         assert_eq!(text, format!("{number}"));
     }

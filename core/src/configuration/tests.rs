@@ -344,4 +344,5 @@ fn a_file_that_would_grow_without_end_is_refused_and_one_that_is_too_large_too()
     refused("a: &a [*a]\n");
     let (line, column, why) = refused("#".repeat(4 * 1024 * 1024 + 1));
     assert_eq!((line, column, why.as_str()), (1, 1, "the file is larger than 4 MB"));
+    assert_eq!(config("#".repeat(4 * 1024 * 1024)), Config::default());
 }
