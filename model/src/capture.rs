@@ -103,7 +103,6 @@ impl Capturer {
         let mut captured = Captured::default();
         let mut directories: BTreeMap<&[u8], Within> = BTreeMap::new();
         if let Some(path) = bytes::below(project, bounds.base) {
-            captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
             captured.closed.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
         }
         let root = self.enter(files, project, project, None);
@@ -116,6 +115,7 @@ impl Capturer {
                 continue;
             };
             if **full == *bounds.base {
+                captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
                 continue;
             }
             let ignored = self.ignored(&within.ignores, path, *node == Node::Directory);

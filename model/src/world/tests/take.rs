@@ -171,16 +171,17 @@ fn only_captured_files_count_against_the_limit() {
     scene.write("work/alpha/.gitignore", "c");
     scene.world.settings.max_files = 3;
     let taken = scene.take("alpha");
-    assert_eq!((taken.kind, taken.rule.id), (TakeKind::Created, "scope/counts-captured"));
+    assert_eq!((taken.kind, taken.rule.id), (TakeKind::Created, "capture/created"));
+    assert_eq!(taken.if_too_many.id, "scope/counts-captured");
     scene.world.settings.max_files = 4;
     scene.write("work/alpha/a", "new");
-    assert_eq!(scene.take("alpha").rule.id, "capture/created");
+    assert_eq!(scene.take("alpha").if_too_many.id, "scope/too-many-files");
     // As many left out as there may be files, and one more than that with what is captured.
     scene.remove("work/alpha");
     scene.write("work/alpha/.env", "");
     scene.write("work/alpha/a", "");
     scene.world.settings.max_files = 1;
-    assert_eq!(scene.take("alpha").rule.id, "scope/counts-captured");
+    assert_eq!(scene.take("alpha").if_too_many.id, "scope/counts-captured");
 }
 
 #[test]

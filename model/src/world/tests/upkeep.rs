@@ -180,7 +180,7 @@ fn a_project_is_an_orphan_where_its_directory_is_gone_from_one_that_is_there() {
     assert_eq!(said(prune(&mut scene, 7, true).projects[&"top".into()]), orphan);
     scene.wait(8 * DAY);
     assert_eq!(fate(&mut scene, true), orphan, "it goes for one reason only");
-    assert_eq!(fate(&mut scene, false), (false, false, true, "sweep/orphans"));
+    assert_eq!(fate(&mut scene, false), (false, false, true, "sweep/stale"));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn without_evidence_that_a_directory_is_gone_only_time_counts() {
     scene.remove("work");
     assert_eq!(fate(&mut scene, true), (true, false, false, "sweep/evidence"));
     scene.wait(8 * DAY);
-    assert_eq!(fate(&mut scene, true), (false, false, true, "sweep/evidence"));
+    assert_eq!(fate(&mut scene, true), (false, false, true, "sweep/stale"));
     // Something else stands there, or where it was in: nobody says what that means.
     for path in ["work/alpha", "work"] {
         let mut scene = self::scene(&["work/alpha"]);
