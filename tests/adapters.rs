@@ -12,7 +12,7 @@ use herma_harness::protocol::process::{Adapter, Limits};
 use herma_harness::sandbox::{Sandbox, Scratch, manifest};
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
-use herma_harness::suite::{Findings, Plan, Verdict, run_suite};
+use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, run};
 use herma_model::{Dialect, Settings, World, rules};
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,7 +166,8 @@ fn every_template_gets_the_same_verdicts() {
         let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
             start.boxed(sandbox, settings, seconds)
         };
-        let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
+        let (_, claims) = introduce(&open, &scratch).unwrap();
+        let findings = run_suite(&plan.within(&claims), &open, &scratch, &|_| {}).unwrap();
         let all: Vec<_> =
             rules::catalogue().map(|rule| (rule.id, findings.verdict(rule))).collect();
         (findings.operations, all)

@@ -48,6 +48,15 @@ fn every_written_case_holds() {
 }
 
 #[test]
+fn a_project_that_became_a_link_is_still_the_project_it_was() {
+    let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\
+                - checkpoint: {dir: work/alpha/b, reason: r}\n- link: {path: work/alpha/b, target: x}\n";
+    let history = file::from_yaml(text, Path::new("memory")).unwrap();
+    let outcome = run(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+    assert!(outcome.divergences.is_empty(), "{:?}", outcome.divergences);
+}
+
+#[test]
 fn one_seed_gives_one_set_of_histories_and_verdicts() {
     let run = |jobs| {
         let plan = Plan {

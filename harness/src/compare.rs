@@ -248,6 +248,10 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
                             *typed = format!("{} digits of checkpoint {number}", typed.len());
                         }
                     }
+                    // A status names its projects in any order.
+                    Value::Array(all) if name == "projects" => {
+                        all.sort_by_key(Value::to_string);
+                    }
                     other => without_choices(other, ids),
                 }
             }

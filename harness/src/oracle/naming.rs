@@ -38,6 +38,10 @@ fn divergence(rule: RuleRef, told: Told) -> Divergence {
 fn aliased(world: &World, store: &Path, refs: &[(&str, &str)]) -> Option<Divergence> {
     refs.iter().find_map(|(name, _)| {
         let other = name.strip_prefix(HISTORIES)?;
+        // What was a project of its own may have become a link to another one since.
+        if world.histories().any(|(project, _)| hash(world, project) == other) {
+            return None;
+        }
         let text = std::fs::read(store.join("projects").join(format!("{other}.json"))).ok()?;
         let known: serde_json::Value = serde_json::from_slice(&text).ok()?;
         let path = known["workdir"].as_str()?;
