@@ -47,10 +47,15 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn seconds(&self) -> i64 {
-        match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(since) => since.as_secs() as i64,
-            Err(before) => -(before.duration().as_secs() as i64),
-        }
+        since_epoch(SystemTime::now())
+    }
+}
+
+/// Seconds since the epoch, less than none where a clock stands before it.
+fn since_epoch(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_secs() as i64,
+        Err(before) => -(before.duration().as_secs() as i64),
     }
 }
 
@@ -97,5 +102,17 @@ impl Default for Config {
             delete_orphans: true,
             min_interval_seconds: 24 * HOUR_SECONDS,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_clock_before_the_epoch_counts_downwards() {
+        assert_eq!(since_epoch(UNIX_EPOCH + Duration::from_secs(5)), 5);
+        assert_eq!(since_epoch(UNIX_EPOCH - Duration::from_secs(5)), -5);
     }
 }

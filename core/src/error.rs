@@ -185,3 +185,19 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error::Io { action, path: path.to_owned(), source })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_missing_right_have_words_of_their_own() {
+        use io::ErrorKind::{
+            Other, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        };
+        let word = |kind: io::ErrorKind| io_code(&kind.into());
+        assert_eq!([StorageFull, QuotaExceeded].map(word), ["no_space"; 2]);
+        assert_eq!([PermissionDenied, ReadOnlyFilesystem].map(word), ["permission"; 2]);
+        assert_eq!(word(Other), "io");
+    }
+}

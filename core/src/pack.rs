@@ -98,3 +98,22 @@ fn index(placed: &[Placed], pack_checksum: &[u8]) -> Vec<u8> {
     index.extend_from_slice(&checksum);
     index
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack_index;
+
+    #[test]
+    fn offsets_that_are_too_large_for_the_index_have_a_table_of_their_own() {
+        let offsets = [12, LARGE_OFFSET - 1, LARGE_OFFSET, 5 << 32, u64::from(u32::MAX)];
+        let placed = offsets.iter().zip(1u8..).map(|(offset, first)| {
+            let id = Oid::from_bytes(&[first; 20]).unwrap();
+            Placed { id, crc: 0, offset: *offset }
+        });
+        let placed: Vec<Placed> = placed.collect();
+        let found = pack_index::parse(&index(&placed, &[0; 20])).unwrap();
+        assert!(found.iter().map(|(_, offset)| offset).eq(&offsets));
+        assert!(found.iter().map(|(id, _)| id).eq(placed.iter().map(|object| &object.id)));
+    }
+}

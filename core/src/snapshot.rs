@@ -255,3 +255,52 @@ pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+
+    const COMMIT: Oid = Oid::ZERO_SHA1;
+
+    fn with_objects(check: impl FnOnce(&mut Objects<'_>)) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("pack")).unwrap();
+        check(&mut Objects::open(&SystemDisk, folder.path().to_owned()).unwrap());
+    }
+
+    fn entry(bits: u32, name: &str, id: Oid) -> RawEntry {
+        RawEntry { bits, name: name.as_bytes().to_vec(), id }
+    }
+
+    #[test]
+    fn trees_may_lie_in_each_other_as_deep_as_is_allowed_and_no_deeper() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            let mut outer = write_tree(objects, vec![entry(0o100_644, "file", blob)]).unwrap();
+            for _ in 0..DEPTH_MAX {
+                outer = write_tree(objects, vec![entry(TREE_BITS, "d", outer)]).unwrap();
+            }
+            let too_deep = write_tree(objects, vec![entry(TREE_BITS, "d", outer)]).unwrap();
+            objects.flush().unwrap();
+            assert_eq!(read(objects, COMMIT, outer).unwrap().len(), 1);
+            let refused = read(objects, COMMIT, too_deep).unwrap_err();
+            assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
+        });
+    }
+
+    #[test]
+    fn the_commit_of_a_nested_repository_is_no_object_of_the_store_and_no_file() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            let entries = [entry(0o100_755, "file", blob), entry(GITLINK_BITS, "nested", COMMIT)];
+            let tree = write_tree(objects, entries.into()).unwrap();
+            objects.flush().unwrap();
+            let snapshot = read(objects, COMMIT, tree).unwrap();
+            assert_eq!(snapshot.into_keys().collect::<Vec<_>>(), [b"file"]);
+            let linked = links(tree, &objects.read(Kind::Tree, tree).unwrap()).unwrap();
+            assert_eq!(linked.iter().map(|link| link.id).collect::<Vec<_>>(), [blob]);
+        });
+    }
+}

@@ -148,6 +148,32 @@ fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
 }
 
 #[test]
+fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
+    let world = World::new();
+    for project in ["one", "other"] {
+        take(&world, 20, project, project);
+        asked(&world, &["repack", "--quiet", "-d"]);
+    }
+    let whole = packs(&world);
+    for pack in &whole {
+        // Another tool's, of which only half came: its objects are stored elsewhere too.
+        let stray = |stem: &str| pack.with_file_name(format!("pack-{stem}.pack"));
+        fs::copy(pack, stray(&"0".repeat(40))).unwrap();
+        fs::copy(pack, stray(&"1".repeat(40))).unwrap();
+        fs::write(stray(&"1".repeat(40)).with_extension("keep"), "").unwrap();
+    }
+    assert_eq!(packs(&world).len(), 4);
+    fs::remove_dir_all(world.project("other")).unwrap();
+    assert_eq!(world.prune().errors, 0);
+    let left: Vec<String> =
+        packs(&world).iter().map(|pack| pack.file_stem().unwrap().display().to_string()).collect();
+    assert!(!left.contains(&format!("pack-{}", "0".repeat(40))), "{left:?}");
+    assert!(left.contains(&format!("pack-{}", "1".repeat(40))), "{left:?}");
+    world.git_finds_nothing_broken();
+    world.restores_first("one", "one");
+}
+
+#[test]
 fn what_other_refs_point_at_stays() {
     let world = World::new();
     let ids = ["branch", "tagged", "packed", "detached", "gone"].map(|name| {

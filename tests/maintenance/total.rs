@@ -1,6 +1,6 @@
 //! How the total size is kept: who loses a checkpoint, in which order, and when no more.
 
-use crate::maintenance::world::World;
+use crate::maintenance::world::{NOON, World};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions};
 
@@ -38,6 +38,14 @@ fn pruned(world: &World, cap: usize) -> usize {
     pruned.dropped
 }
 
+/// Lowers what the store may take, in KiB, until one is dropped for it.
+#[track_caller]
+fn drop_one(world: &World, cap: &mut usize) {
+    while pruned(world, *cap) == 0 {
+        *cap -= 40;
+    }
+}
+
 fn counts<const N: usize>(world: &World, projects: [&str; N]) -> [usize; N] {
     projects.map(|project| world.list(project).len())
 }
@@ -60,6 +68,52 @@ fn the_oldest_go_in_turns_and_no_more_than_needed() {
     assert_eq!(world.list("a"), ["3"]);
     assert_eq!(pruned(&world, 1), 0, "the newest of each stays");
     assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
+}
+
+#[test]
+fn whoever_has_the_oldest_checkpoint_is_the_first_to_lose_one() {
+    // Whatever their hashes are, by which projects are found: each of them is the oldest once.
+    let names = ["a", "b", "c", "d"];
+    for first in 0..names.len() {
+        let world = World::new();
+        for step in 0..2 {
+            for (place, name) in names.iter().enumerate() {
+                let age = if place == first { 100 } else { 10 };
+                world.set_clock(NOON - age + step as i64);
+                take(&world, name, step, 100, 0);
+            }
+        }
+        drop_one(&world, &mut 700);
+        let mut expected = [2; 4];
+        expected[first] = 1;
+        assert_eq!(counts(&world, names), expected);
+    }
+}
+
+#[test]
+fn among_those_of_one_age_the_directory_decides() {
+    let world = World::new();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    for step in 0..2 {
+        names.iter().rev().for_each(|name| take(&world, name, step, 100, 0));
+    }
+    let mut cap = 1_000;
+    for dropped in 1..names.len() {
+        drop_one(&world, &mut cap);
+        let expected: [usize; 6] = std::array::from_fn(|place| 1 + usize::from(place >= dropped));
+        assert_eq!(counts(&world, names), expected);
+    }
+}
+
+#[test]
+fn only_a_history_that_was_cut_gets_a_boundary() {
+    let world = World::new();
+    for step in 0..2 {
+        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
+    }
+    drop_one(&world, &mut 400);
+    let boundaries = std::fs::read_to_string(world.store().join("shallow")).unwrap();
+    assert_eq!(boundaries.lines().count(), 1, "{boundaries}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use herma_core::Environment;
 use herma_core::configuration::Warning;
 use programs::{Reason, Refusal};
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use text::Style;
@@ -52,7 +52,8 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     let environment =
         Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
             .ok_or_else(Failure::no_home)?;
-    let (session, warnings) = Session::new(environment, asked.json, Style::of_output(variable))?;
+    let style = Style::of_output(std::io::stdout().is_terminal(), variable);
+    let (session, warnings) = Session::new(environment, asked.json, style)?;
     warnings.iter().for_each(warn);
     let Answer { bytes, ending } = session.run(asked)?;
     match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {

@@ -9,7 +9,7 @@ use crate::programs::Clearing;
 use crate::text;
 use herma_core::{Cleared, ClearedLegacy, PruneOptions, PruneStep};
 use serde::Serialize;
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{BufRead, IsTerminal, Read, Stderr, Write};
 use std::time::{Duration, Instant};
 
 /// Work that takes no longer than this needs no word about where it is.
@@ -98,20 +98,24 @@ fn is_confirmed(question: &str) -> bool {
 }
 
 /// Says on a terminal where work is that takes long, on one line that it writes over.
-struct Progress {
+struct Progress<W> {
+    output: W,
     started: Instant,
     is_shown: bool,
     is_wanted: bool,
     terminal: bool,
 }
 
-impl Progress {
+impl Progress<Stderr> {
     /// A program that asked finds in the answer what it needs.
     fn start(json: bool) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        Progress { started: Instant::now(), is_shown: false, is_wanted: !json, terminal }
+        let output = std::io::stderr();
+        let terminal = output.is_terminal();
+        Progress { output, started: Instant::now(), is_shown: false, is_wanted: !json, terminal }
     }
+}
 
+impl<W: Write> Progress<W> {
     fn show(&mut self, step: &PruneStep<'_>) {
         if !self.is_wanted {
             return;
@@ -119,18 +123,47 @@ impl Progress {
         // Nobody is left to be told where these cannot be written.
         if let PruneStep::Failed(..) = step {
             self.wipe();
-            let _ = writeln!(std::io::stderr(), "{}", pages::step(step));
-        } else if self.terminal && self.started.elapsed() > QUIET {
+            let _ = writeln!(self.output, "{}", pages::step(step));
+        } else if self.terminal && is_long(self.started.elapsed()) {
             self.wipe();
-            let _ = write!(std::io::stderr(), "{}", pages::step(step));
+            let _ = write!(self.output, "{}", pages::step(step));
             self.is_shown = true;
         }
     }
 
     fn wipe(&mut self) {
         if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            let _ = write!(self.output, "\r\x1b[K");
             self.is_shown = false;
         }
+    }
+}
+
+fn is_long(elapsed: Duration) -> bool {
+    elapsed > QUIET
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_written_over_the_one_before_and_wiped_in_the_end() {
+        let mut output = Vec::new();
+        let started = Instant::now().checked_sub(2 * QUIET).unwrap();
+        let (is_shown, is_wanted, terminal) = (false, true, true);
+        let mut progress = Progress { output: &mut output, started, is_shown, is_wanted, terminal };
+        progress.show(&PruneStep::Project(1, 2));
+        progress.show(&PruneStep::Reclaiming);
+        progress.wipe();
+        progress.wipe();
+        let text = String::from_utf8(output).unwrap();
+        assert_eq!(text, "Looking at project 1 of 2\r\x1b[KFreeing space\r\x1b[K");
+    }
+
+    #[test]
+    fn nothing_is_said_in_the_first_second() {
+        assert!(!is_long(QUIET));
+        assert!(is_long(QUIET + Duration::from_nanos(1)));
     }
 }

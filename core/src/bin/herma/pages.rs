@@ -339,3 +339,29 @@ fn projects(style: Style, status: &Status, now: i64, page: &mut Page) {
         page.line(format_args!("  {workdir:<width$}  {checkpoints:>7}  {touched:<13}  {state}"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_leaves_out_what_is_nothing_unless_both_are() {
+        let told = |added, removed| summary(&Stats { files: 1, added, removed });
+        assert_eq!(told(2, 0), " 1 file changed, 2 insertions(+)");
+        assert_eq!(told(0, 1), " 1 file changed, 1 deletion(-)");
+        assert_eq!(told(1, 2), " 1 file changed, 1 insertion(+), 2 deletions(-)");
+        assert_eq!(told(0, 0), " 1 file changed, 0 insertions(+), 0 deletions(-)");
+    }
+
+    #[test]
+    fn a_patch_on_a_terminal_has_its_parts_in_their_colours() {
+        let style = Style::of_output(true, |name| (name == "TERM").then(|| "xterm".into()));
+        let patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\tb\n+c\x1b\n d\n\
+            diff --git a/y b/y\n--- a/y\n@@ -1 +0,0 @@\n--- e\n";
+        let expected = "\x1b[1mdiff --git a/x b/x\x1b[m\n\x1b[1m--- a/x\x1b[m\n\x1b[1m+++ b/x\x1b[m\n\
+            \x1b[36m@@ -1 +1 @@\x1b[m\n\x1b[31m-a\tb\x1b[m\n\x1b[32m+c\\x1b\x1b[m\n d\n\
+            \x1b[1mdiff --git a/y b/y\x1b[m\n\x1b[1m--- a/y\x1b[m\n\x1b[36m@@ -1 +0,0 @@\x1b[m\n\
+            \x1b[31m--- e\x1b[m\n";
+        assert_eq!(patch_on_terminal(style, patch), expected);
+    }
+}

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::io::IsTerminal;
+use std::ffi::OsString;
 
 /// How text is dressed for where it goes.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +31,8 @@ pub enum Tone {
 }
 
 impl Style {
-    /// The style for standard output; `variable` looks up the environment.
-    pub fn of_output(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
-        let terminal = std::io::stdout().is_terminal();
+    /// The style of an output that is a terminal, or is not; `variable` looks up the environment.
+    pub fn of_output(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let refused = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
         let able = variable("TERM").is_some_and(|term| term != "dumb");
         Style { terminal, colour: terminal && able && !refused }
@@ -168,5 +167,37 @@ pub fn ago(seconds: i64, now: i64) -> String {
         60..3_600 => format!("{}m ago", passed / 60),
         3_600..86_400 => format!("{}h ago", passed / 3_600),
         _ => format!("{}d ago", passed / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_terminal_that_can_and_may_gets_colours() {
+        let style = |terminal, set: &[(&str, &str)]| {
+            let found = |name: &str| set.iter().find(|(given, _)| *given == name);
+            Style::of_output(terminal, |name| found(name).map(|(_, value)| value.into()))
+        };
+        let able = ("TERM", "xterm");
+        let coloured = |terminal, set: &[(&str, &str)]| style(terminal, set).colour;
+        assert!(coloured(true, &[able]));
+        assert!(coloured(true, &[able, ("NO_COLOR", "")]), "an empty one refuses nothing");
+        assert!(!coloured(true, &[able, ("NO_COLOR", "1")]));
+        assert!(!coloured(true, &[("TERM", "dumb")]));
+        assert!(!coloured(true, &[]));
+        assert!(!coloured(false, &[able]));
+        assert!(style(true, &[]).terminal);
+    }
+
+    #[test]
+    fn a_moment_is_told_in_the_largest_whole_unit() {
+        let told = |passed: i64| ago(1_000_000, 1_000_000 + passed);
+        assert_eq!(told(-1), "in the future");
+        assert_eq!([told(0), told(59)], ["just now", "just now"]);
+        assert_eq!([told(60), told(3_599)], ["1m ago", "59m ago"]);
+        assert_eq!([told(3_600), told(86_399)], ["1h ago", "23h ago"]);
+        assert_eq!([told(86_400), told(200_000)], ["1d ago", "2d ago"]);
     }
 }
