@@ -163,6 +163,10 @@ pub trait Disk: Send + Sync {
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>>;
 }
 
+/// Opens nothing but what stands at the path, and does not wait for anyone: a file may have become
+/// a link or a fifo since it was looked at.
+const STRICT: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+
 /// The file system of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemDisk;
@@ -182,9 +186,7 @@ impl Disk for SystemDisk {
     }
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
-        // Without blocking, since the file may have become a fifo since it was looked at.
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let mut file = OpenOptions::new().read(true).custom_flags(STRICT).open(path)?;
         let stat = Stat::from(&file.metadata()?);
         if stat.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -205,9 +207,8 @@ impl Disk for SystemDisk {
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
         let mut options = OpenOptions::new();
-        let options = options.append(true).create(true).mode(0o600).custom_flags(flags);
+        let options = options.append(true).create(true).mode(0o600).custom_flags(STRICT);
         options.open(path)?.write_all(content)
     }
 
@@ -277,6 +278,22 @@ mod tests {
             user: 0,
             group: 0,
         }
+    }
+
+    #[test]
+    fn nothing_is_read_or_appended_through_a_link_or_a_fifo() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, fifo] = ["file", "link", "fifo"].map(|name| folder.path().join(name));
+        fs::write(&file, "one").unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for path in [&link, &fifo] {
+            let read = SystemDisk.read(path, 10).unwrap_err();
+            assert!(is_unreadable(&read), "{path:?}: {read}");
+            SystemDisk.append(path, b"two").unwrap_err();
+        }
+        SystemDisk.append(&file, b"two").unwrap();
+        assert_eq!(SystemDisk.read(&file, 4).unwrap().0, b"onet");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use sha1::{Digest, Sha1};
 use std::io::{self, Write};
 
 use crate::object::Kind;
+use crate::pack_index::IS_LARGE;
 
 /// The two files of a pack, and the name that both share.
 pub struct Pack {
@@ -88,7 +89,7 @@ fn index(placed: &[Placed], pack_checksum: &[u8]) -> Vec<u8> {
         } else {
             let place = (large.len() / 8) as u32;
             large.extend_from_slice(&object.offset.to_be_bytes());
-            place | 0x8000_0000
+            place + IS_LARGE
         };
         index.extend_from_slice(&small.to_be_bytes());
     }

@@ -7,7 +7,7 @@ const MAGIC: &[u8] = b"\xfftOc\x00\x00\x00\x02";
 const IDS: usize = 8 + 256 * 4;
 const ID_BYTES: usize = 20;
 /// Says that an offset is one of the large ones, at the place that the other bits say.
-const IS_LARGE: u32 = 1 << 31;
+pub const IS_LARGE: u32 = 1 << 31;
 
 /// The ids in the pack, each with its offset in bytes; none where that is no such index.
 pub fn parse(index: &[u8]) -> Option<Vec<(Oid, u64)>> {

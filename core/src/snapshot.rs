@@ -219,15 +219,22 @@ fn parse_tree(bytes: &[u8]) -> impl Iterator<Item = std::result::Result<RawEntry
 
 fn parse_entry(rest: &mut &[u8]) -> std::result::Result<RawEntry, &'static str> {
     let broken = "a tree of it is cut short";
-    let space = rest.iter().position(|byte| *byte == b' ').ok_or(broken)?;
-    let end = rest.iter().position(|byte| *byte == 0).filter(|end| *end > space).ok_or(broken)?;
-    let digits = std::str::from_utf8(&rest[..space]).map_err(|_| "a tree of it has no mode")?;
-    let bits = u32::from_str_radix(digits, 8).map_err(|_| "a tree of it has no mode")?;
-    let name = rest[space + 1..end].to_vec();
-    let id = rest.get(end + 1..end + 21).ok_or(broken)?;
-    let id = Oid::from_bytes(id).map_err(|_| broken)?;
-    *rest = &rest[end + 21..];
-    Ok(RawEntry { bits, name, id })
+    let no_mode = "a tree of it has no mode";
+    let digits = take_until(rest, b' ').ok_or(broken)?;
+    let digits = std::str::from_utf8(digits).map_err(|_| no_mode)?;
+    let bits = u32::from_str_radix(digits, 8).map_err(|_| no_mode)?;
+    let name = take_until(rest, 0).ok_or(broken)?.to_vec();
+    let (id, after) = rest.split_at_checked(20).ok_or(broken)?;
+    *rest = after;
+    Ok(RawEntry { bits, name, id: Oid::from_bytes(id).map_err(|_| broken)? })
+}
+
+/// Takes the bytes before the next `end`, and that with them.
+fn take_until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
+    let mut parts = rest.splitn(2, |byte| *byte == end);
+    let (taken, after) = (parts.next()?, parts.next()?);
+    *rest = after;
+    Some(taken)
 }
 
 /// How one path differs between two snapshots.

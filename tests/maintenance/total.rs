@@ -1,6 +1,6 @@
 //! How the total size is kept: who loses a checkpoint, in which order, and when no more.
 
-use crate::maintenance::world::{NOON, World};
+use crate::maintenance::world::{NOON, World, git, succeeds};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions};
 
@@ -30,12 +30,25 @@ fn take(world: &World, project: &str, step: u64, kibibytes: usize, cap: usize) {
 /// How many were dropped by a prune to so many KiB.
 #[track_caller]
 fn pruned(world: &World, cap: usize) -> usize {
-    let max_total_bytes = (cap * KIBIBYTE) as u64;
+    pruned_to(world, (cap * KIBIBYTE) as u64)
+}
+
+/// How many were dropped by a prune to so many bytes.
+#[track_caller]
+fn pruned_to(world: &World, max_total_bytes: u64) -> usize {
     let options = PruneOptions { retention_seconds: 0, max_total_bytes, delete_orphans: false };
     let pruned = world.prune_with(&options);
     assert_eq!(pruned.errors, 0);
     world.git_finds_nothing_broken();
     pruned.dropped
+}
+
+/// Bytes that all that git reaches in that way takes on the disk.
+#[track_caller]
+fn bytes_of(world: &World, way: &[&str]) -> u64 {
+    let mut git = git(&world.store());
+    git.args(["rev-list", "--objects", "--disk-usage"]).args(way);
+    String::from_utf8(succeeds(git).stdout).unwrap().trim_end().parse().unwrap()
 }
 
 /// Lowers what the store may take, in KiB, until one is dropped for it.
@@ -67,6 +80,20 @@ fn the_oldest_go_in_turns_and_no_more_than_needed() {
     assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
     assert_eq!(world.list("a"), ["3"]);
     assert_eq!(pruned(&world, 1), 0, "the newest of each stays");
+    assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
+}
+
+#[test]
+fn a_total_that_is_just_met_is_kept() {
+    let world = World::new();
+    for step in 0..3 {
+        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
+    }
+    let all = bytes_of(&world, &["--all"]);
+    assert_eq!(pruned_to(&world, all), 0);
+    assert_eq!(pruned_to(&world, all - 1), 1);
+    let newest = bytes_of(&world, &["--no-walk", "--all"]);
+    assert_eq!(pruned_to(&world, newest), 3, "the older ones of both");
     assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
 }
 
