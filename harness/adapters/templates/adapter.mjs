@@ -32,9 +32,18 @@ function look(path) {
   }
 }
 
+/** The names in a folder as the system has them. readdirSync sorts, and who is copied last shows. */
+function namesIn(folder) {
+  const entries = fs.opendirSync(folder, { encoding: "buffer" });
+  const names = [];
+  for (let entry; (entry = entries.readSync()); ) names.push(entry.name);
+  entries.closeSync();
+  return names;
+}
+
 /** Copies a tree over what is there. What cannot be copied does not keep the rest from it. */
 function copyTree(from, to) {
-  const names = fs.readdirSync(from, "buffer");
+  const names = namesIn(from);
   fs.mkdirSync(to, { recursive: true });
   let failure;
   for (const name of names) {
@@ -74,7 +83,8 @@ class Toy {
 
   checkpoint(project, reason) {
     if (!look(project)?.isDirectory()) throw new Refused("missing_directory", project);
-    const id = (this.ids().length + 1).toString(16).padStart(8, "0");
+    // Digits alone would be a number of the list to whoever types them.
+    const id = "c" + (this.ids().length + 1).toString(16).padStart(7, "0");
     const folder = join(this.store, id);
     copyTree(project, join(folder, "tree"));
     fs.writeFileSync(join(folder, "reason"), reason);

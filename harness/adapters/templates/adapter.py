@@ -40,7 +40,8 @@ class Toy:
     def checkpoint(self, project, reason):
         if not os.path.isdir(project):
             raise Refused("missing_directory", project)
-        checkpoint = f"{len(self.ids()) + 1:08x}"
+        # Digits alone would be a number of the list to whoever types them.
+        checkpoint = f"c{len(self.ids()) + 1:07x}"
         folder = os.path.join(self.store, checkpoint)
         shutil.copytree(project, os.path.join(folder, "tree"), symlinks=True)
         with open(os.path.join(folder, "reason"), "w", encoding="utf-8", newline="") as file:

@@ -115,7 +115,8 @@ impl Toy {
         if !project.is_dir() {
             return Err(Refused::new("missing_directory", project.display()));
         }
-        let id = format!("{:08x}", self.ids()?.len() + 1);
+        // Digits alone would be a number of the list to whoever types them.
+        let id = format!("c{:07x}", self.ids()?.len() + 1);
         let folder = self.store.join(&id);
         copy_tree(project, &folder.join("tree"))?;
         fs::write(folder.join("reason"), reason)?;
