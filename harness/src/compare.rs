@@ -8,6 +8,7 @@
 use crate::generate::{self, Options};
 use crate::history::History;
 use crate::oracle::word;
+use crate::parallel;
 use crate::protocol::claims::Claims;
 use crate::runner::{Asked, Event, RunError, run_watched};
 use crate::sandbox::Scratch;
@@ -18,9 +19,6 @@ use herma_model::{ByteString, Files, Node};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 /// The same request answered in two ways.
 #[derive(Clone, Debug)]
@@ -93,44 +91,17 @@ impl Comparison<'_> {
         jobs: usize,
         progress: &(dyn Fn() + Sync),
     ) -> Result<Vec<Differing>, RunError> {
-        let next = AtomicU64::new(0);
-        let found: Mutex<Vec<(u64, History, Difference)>> = Mutex::default();
-        let failed: Mutex<Option<RunError>> = Mutex::default();
-        thread::scope(|scope| {
-            for _ in 0..jobs.max(1) {
-                scope.spawn(|| {
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= histories {
-                            break;
-                        }
-                        let history = generate::draw(options, seed, number);
-                        match self.difference(&history) {
-                            Ok(None) => {}
-                            Ok(Some(difference)) => {
-                                let mut found = found.lock().expect("no thread panics here");
-                                found.push((number, history, difference));
-                            }
-                            Err(error) => {
-                                next.store(histories, Ordering::Relaxed);
-                                let mut failed = failed.lock().expect("no thread panics here");
-                                failed.get_or_insert(error);
-                            }
-                        }
-                        progress();
-                    }
-                });
-            }
-        });
-        if let Some(error) = failed.into_inner().expect("no thread panics here") {
-            return Err(error);
-        }
-        let mut found = found.into_inner().expect("no thread panics here");
-        found.sort_by_key(|(number, ..)| *number);
-        Ok(self.grouped(found))
+        let differing = |number| -> Result<_, RunError> {
+            let history = generate::draw(options, seed, number);
+            let difference = self.difference(&history);
+            progress();
+            Ok(difference?.map(|difference| (number, history, difference)))
+        };
+        let found = parallel::try_map(0..histories, jobs, differing)?;
+        Ok(self.grouped(found.into_iter().flatten()))
     }
 
-    fn grouped(&self, found: Vec<(u64, History, Difference)>) -> Vec<Differing> {
+    fn grouped(&self, found: impl Iterator<Item = (u64, History, Difference)>) -> Vec<Differing> {
         let mut groups: Vec<Differing> = Vec::new();
         for (number, history, difference) in found {
             match groups.iter_mut().find(|group| group.difference.is_same(&difference)) {

@@ -21,6 +21,7 @@ pub mod history;
 pub mod hostile;
 pub mod null;
 pub mod oracle;
+pub mod parallel;
 pub mod planted;
 pub mod protocol;
 pub mod report;

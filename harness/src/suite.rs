@@ -8,6 +8,7 @@ use crate::coverage::Met;
 use crate::generate::{self, Options};
 use crate::history::History;
 use crate::oracle::{Divergence, Fingerprint};
+use crate::parallel;
 use crate::protocol::claims::Claims;
 use crate::runner::RunError;
 use crate::sandbox::Scratch;
@@ -18,8 +19,6 @@ use herma_model::rules::{self, RuleRef, State};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What to run.
@@ -158,13 +157,12 @@ struct Raw {
 struct Shared {
     findings: Findings,
     raw: BTreeMap<Fingerprint, Raw>,
-    error: Option<RunError>,
 }
 
 /// Runs the plan; `progress` is told how each history ended, in the order in which they do.
 ///
 /// # Errors
-/// The first run that could not be made; then no verdict is given.
+/// A run that could not be made; then no verdict is given.
 pub fn run_suite(
     plan: &Plan,
     new_subject: &NewSubject<'_>,
@@ -173,55 +171,24 @@ pub fn run_suite(
 ) -> Result<Findings, RunError> {
     let started = Instant::now();
     let shared = Mutex::new(Shared::default());
-    let next = AtomicU64::new(0);
-    let stopped = AtomicBool::new(false);
-    let written = plan.written();
-    thread::scope(|scope| {
-        for _ in 0..plan.jobs.max(1) {
-            scope.spawn(|| {
-                while !stopped.load(Ordering::Relaxed) {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= written + plan.histories {
-                        break;
-                    }
-                    let (origin, history) = one(plan, number);
-                    let outcome = trial(&history, new_subject, scratch);
-                    let mut shared = shared.lock().expect("no thread panics while it holds this");
-                    if outcome.is_err() {
-                        stopped.store(true, Ordering::Relaxed);
-                    }
-                    if let Ok(outcome) = &outcome {
-                        progress(&outcome.ended(&origin));
-                    }
-                    shared.add(number, origin, history, outcome);
-                }
-            });
-        }
-    });
-    let mut shared = shared.into_inner().expect("no thread panics while it holds this");
-    if let Some(error) = shared.error {
-        return Err(error);
-    }
-    shared.findings.elapsed = started.elapsed();
-    shared.findings.jobs = plan.jobs.max(1);
-    let raw: Vec<Mutex<Option<(Fingerprint, Raw)>>> =
-        shared.raw.into_iter().map(|one| Mutex::new(Some(one))).collect();
-    let (next, failures) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    thread::scope(|scope| {
-        for _ in 0..plan.jobs.max(1) {
-            scope.spawn(|| {
-                while let Some(one) = raw.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let taken = one.lock().expect("no thread panics while it holds this").take();
-                    let Some((fingerprint, raw)) = taken else { continue };
-                    let failure = examine(raw, &fingerprint, plan, new_subject, scratch);
-                    let mut failures = failures.lock().expect("no thread panics while it holds it");
-                    failures.insert(fingerprint, failure);
-                }
-            });
-        }
-    });
+    let run = |number| -> Result<(), RunError> {
+        let (origin, history) = one(plan, number);
+        let outcome = trial(&history, new_subject, scratch)?;
+        let mut shared = shared.lock().expect("no thread panics while it holds this");
+        progress(&outcome.ended(&origin));
+        shared.add(number, &origin, history, outcome);
+        Ok(())
+    };
+    parallel::try_map(0..plan.written() + plan.histories, plan.jobs, run)?;
+    let shared = shared.into_inner().expect("no thread panics while it holds this");
     let mut findings = shared.findings;
-    findings.failures = failures.into_inner().expect("no thread panics while it holds this");
+    findings.elapsed = started.elapsed();
+    findings.jobs = plan.jobs.max(1);
+    let failures = parallel::map(shared.raw.into_iter(), plan.jobs, |(fingerprint, raw)| {
+        let failure = examine(raw, &fingerprint, plan, new_subject, scratch);
+        (fingerprint, failure)
+    });
+    findings.failures = failures.into_iter().collect();
     Ok(findings)
 }
 
@@ -296,20 +263,8 @@ pub fn introduce(
 }
 
 impl Shared {
-    fn add(
-        &mut self,
-        number: u64,
-        origin: String,
-        history: History,
-        outcome: Result<Trial, RunError>,
-    ) {
-        let Trial { run, plain } = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.error.get_or_insert(error);
-                return;
-            }
-        };
+    fn add(&mut self, number: u64, origin: &str, history: History, outcome: Trial) {
+        let Trial { run, plain } = outcome;
         self.findings.claims = run.claims;
         self.findings.subject = run.subject;
         self.findings.histories += 1;
@@ -319,11 +274,11 @@ impl Shared {
         }
         self.findings.met.join(run.met);
         for divergence in run.divergences {
-            self.add_failure(number, &origin, &history, divergence);
+            self.add_failure(number, origin, &history, divergence);
         }
         let in_plain_home = History { plain_home: true, ..history };
         for divergence in plain {
-            self.add_failure(number, &origin, &in_plain_home, divergence);
+            self.add_failure(number, origin, &in_plain_home, divergence);
         }
     }
 

@@ -7,11 +7,7 @@ use crate::running::{self, NoVerdict};
 use herma_harness::planted::hunt::{self, Score};
 use herma_harness::planted::{self, PlantedBug, page};
 use herma_harness::report;
-use herma_harness::runner::RunError;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
 
 /// The most executions that the middle one of all searches for a shortest history may take.
@@ -25,7 +21,9 @@ pub fn bugs(arguments: &BugsArguments) -> ExitCode {
 fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     let bugs = chosen(&arguments.names)?;
     let started = Instant::now();
-    let scores = hunt_all(&bugs, arguments)
+    let (scratch, jobs) = (scratch(None), arguments.jobs.unwrap_or_else(cores));
+    let hunt = |bug: &&PlantedBug| hunt::hunt(bug, arguments.seed, &scratch);
+    let scores = progress::try_map(&bugs, "planted bugs", jobs, hunt)
         .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
     let found: Vec<_> = bugs.into_iter().zip(scores).collect();
     if let Some(file) = &arguments.page {
@@ -70,36 +68,6 @@ fn chosen(names: &[String]) -> Result<Vec<&'static PlantedBug>, NoVerdict> {
         planted::find(name).ok_or_else(missing)
     };
     names.iter().map(named).collect()
-}
-
-fn hunt_all(
-    bugs: &[&'static PlantedBug],
-    arguments: &BugsArguments,
-) -> Result<Vec<Score>, RunError> {
-    let scratch = scratch(None);
-    let bar = progress::bar(bugs.len() as u64, "planted bugs");
-    let next = AtomicUsize::new(0);
-    let scores: Vec<Mutex<Option<Result<Score, RunError>>>> =
-        bugs.iter().map(|_| Mutex::new(None)).collect();
-    thread::scope(|scope| {
-        for _ in 0..arguments.jobs.unwrap_or_else(cores).max(1) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(bug) = bugs.get(at) else { break };
-                    let score = hunt::hunt(bug, arguments.seed, &scratch);
-                    *scores[at].lock().expect("no thread panics while it holds this") = Some(score);
-                    bar.inc(1);
-                }
-            });
-        }
-    });
-    bar.finish_and_clear();
-    let taken = |score: Mutex<Option<_>>| {
-        let score = score.into_inner().expect("no thread panics while it holds this");
-        score.expect("every bug was looked for")
-    };
-    scores.into_iter().map(taken).collect()
 }
 
 /// The middle one of these; 0 where there are none.

@@ -9,9 +9,6 @@ use herma_harness::runner::RunError;
 use herma_model::rules;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// `herma-conform case`.
 pub fn case(command: &CaseCommand) -> ExitCode {
@@ -92,28 +89,11 @@ fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerd
 /// What is wrong with each case by itself, in their order.
 fn faults_of(cases: &[Case]) -> Result<Vec<String>, NoVerdict> {
     let scratch = scratch(None);
-    let bar = progress::bar(cases.len() as u64, "cases");
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        for _ in 0..cores() {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = cases.get(at) else { break };
-                    let faults = check::faults(case, &scratch);
-                    found.lock().expect("no thread panics while it holds this").push((at, faults));
-                    bar.inc(1);
-                }
-            });
-        }
-    });
-    bar.finish_and_clear();
-    let mut found = found.into_inner().expect("no thread panics while it holds this");
-    found.sort_by_key(|(at, _)| *at);
-    let mut all = Vec::new();
-    for (at, faults) in found {
-        let faults = faults.map_err(|error| no_run(&error))?;
-        all.extend(faults.into_iter().map(|fault| format!("{}: {fault}", cases[at].id)));
-    }
-    Ok(all)
+    let faults = |case: &Case| check::faults(case, &scratch);
+    let found =
+        progress::try_map(cases, "cases", cores(), faults).map_err(|error| no_run(&error))?;
+    let named = |(case, faults): (&Case, Vec<String>)| {
+        faults.into_iter().map(|fault| format!("{}: {fault}", case.id)).collect::<Vec<_>>()
+    };
+    Ok(cases.iter().zip(found).flat_map(named).collect())
 }

@@ -1,5 +1,6 @@
 //! A bar for a person who waits; nothing where no terminal is.
 
+use herma_harness::parallel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
@@ -16,4 +17,21 @@ pub fn bar(length: u64, what: &str) -> ProgressBar {
     bar.set_style(style.progress_chars("=> "));
     bar.set_message(what.to_owned());
     bar
+}
+
+/// As [`parallel::try_map`], with a bar that says how many of them are done.
+pub fn try_map<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    what: &str,
+    jobs: usize,
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let bar = bar(items.len() as u64, what);
+    let results = parallel::try_map(items.iter(), jobs, |item| {
+        let result = work(item);
+        bar.inc(1);
+        result
+    });
+    bar.finish_and_clear();
+    results
 }

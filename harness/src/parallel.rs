@@ -1,0 +1,92 @@
+//! The same work for many items, on several threads at the same time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// What `work` makes of each item, in the order of the items: as many at the same time as there are
+/// `jobs`, and at least one.
+///
+/// # Panics
+/// Where `work` does.
+pub fn map<T: Send, R: Send>(
+    items: impl Iterator<Item = T> + Send,
+    jobs: usize,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let (items, results) = (Mutex::new(items.enumerate()), Mutex::new(Vec::new()));
+    // The lock must not be held for the work as well.
+    let next = || items.lock().expect("no thread panics while it holds this").next();
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some((at, item)) = next() {
+                    let result = work(item);
+                    let mut results = results.lock().expect("no thread panics while it holds this");
+                    results.push((at, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no thread panics while it holds this");
+    results.sort_unstable_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The same for work that may fail: once some has, no other is begun.
+///
+/// # Errors
+/// The first in the order of the items of those that failed.
+///
+/// # Panics
+/// Where `work` does.
+pub fn try_map<T: Send, R: Send, E: Send>(
+    items: impl Iterator<Item = T> + Send,
+    jobs: usize,
+    work: impl Fn(T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let failed = AtomicBool::new(false);
+    let items = items.take_while(|_| !failed.load(Ordering::Relaxed));
+    let results = map(items, jobs, |item| {
+        let result = work(item);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        result
+    });
+    results.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        for jobs in [0, 1, 2, 100] {
+            let squares: Vec<u64> = (0..20).map(|one| one * one).collect();
+            assert_eq!(map(0..20, jobs, |one: u64| one * one), squares);
+        }
+    }
+
+    #[test]
+    fn as_many_items_are_worked_on_at_the_same_time_as_there_are_jobs() {
+        let all_at_once = Barrier::new(3);
+        map(0..3, 3, |_| all_at_once.wait());
+    }
+
+    #[test]
+    fn nothing_is_begun_after_a_failure() {
+        let begun = Mutex::new(Vec::new());
+        let ended = try_map(0.., 1, |one| {
+            begun.lock().unwrap().push(one);
+            if one == 2 { Err("two") } else { Ok(()) }
+        });
+        assert_eq!(ended, Err("two"));
+        assert_eq!(begun.into_inner().unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_all_items_came_to_is_answered_where_none_failed() {
+        assert_eq!(try_map([3, 1].into_iter(), 2, Ok::<_, ()>), Ok(vec![3, 1]));
+    }
+}
