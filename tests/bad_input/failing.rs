@@ -1,0 +1,181 @@
+//! Any call to the disk may fail, or find the project gone: nothing is lost that a checkpoint does
+//! not hold, and what could not be done is said.
+
+use super::machine::Machine;
+use herma_core::{Manager, Outcome, RestoreOptions};
+use herma_harness::subject::{Call, HookedDisk};
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[test]
+fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
+    let operations: [fn(&Manager, &Path); 4] = [
+        |manager, project| drop(manager.checkpoint(project, "r")),
+        |manager, project| drop(manager.diff(project, b"1")),
+        |manager, project| {
+            drop(manager.restore(project, b"2", RestoreOptions { exact: true, force: false }));
+        },
+        |manager, project| drop(manager.restore_file(project, b"2", b"a.txt")),
+    ];
+    for operation in operations {
+        let mut steps = 0;
+        loop {
+            let machine = Machine::new();
+            machine.take();
+            machine.write("a.txt", "two\n");
+            let newest = machine.take();
+            machine.write("src/c.txt", "three\n");
+            let (doomed, calls) = (machine.project(), Arc::new(AtomicUsize::new(0)));
+            let counted = Arc::clone(&calls);
+            let disk = HookedDisk::new(move |_, _| {
+                if counted.fetch_add(1, Ordering::Relaxed) == steps {
+                    fs::remove_dir_all(&doomed)?;
+                }
+                Ok(())
+            });
+            operation(&machine.on(disk), &machine.project());
+            let vanished = calls.load(Ordering::Relaxed) > steps;
+            let listed = machine.manager().list(&machine.project()).unwrap();
+            assert!(listed.iter().any(|one| one.id == newest), "step {steps}");
+            assert!(machine.git_finds_nothing_broken(), "step {steps}");
+            if !vanished {
+                break;
+            }
+            steps += 1;
+        }
+        assert!(steps > 20, "only {steps} steps were interrupted");
+    }
+}
+
+#[test]
+fn every_call_may_fail_and_what_was_stored_stays() {
+    for kind in [io::ErrorKind::StorageFull, io::ErrorKind::PermissionDenied] {
+        let mut step = 0;
+        loop {
+            let machine = Machine::new();
+            let before = machine.take();
+            machine.write("a.txt", "two\n");
+            let calls = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&calls);
+            let disk = HookedDisk::new(move |_, _| {
+                let now = counted.fetch_add(1, Ordering::Relaxed);
+                if now == step { Err(kind.into()) } else { Ok(()) }
+            });
+            let taken = machine.on(disk).checkpoint(&machine.project(), "r");
+            let failed = calls.load(Ordering::Relaxed) > step;
+            let listed = machine.manager().list(&machine.project()).unwrap();
+            assert_eq!(listed.last().map(|one| &one.id), Some(&before), "step {step}");
+            match taken {
+                Ok(taken) => {
+                    let Outcome::Created { id } = taken.outcome else { panic!("step {step}") };
+                    assert_eq!(listed[0].id, id, "step {step}");
+                    // What is not reported as left out is in the checkpoint.
+                    let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
+                    assert_eq!(diff.entries.is_empty(), taken.skipped.is_empty(), "step {step}");
+                }
+                Err(error) => {
+                    // The take after the fault succeeds, unless the checkpoint is there already.
+                    machine.manager().checkpoint(&machine.project(), "again").unwrap();
+                    assert!(!error.code().is_empty());
+                    assert_eq!(machine.manager().list(&machine.project()).unwrap().len(), 2);
+                }
+            }
+            assert!(machine.git_finds_nothing_broken(), "step {step}");
+            if !failed {
+                break;
+            }
+            step += 1;
+        }
+        assert!(step > 20, "only {step} steps failed");
+    }
+}
+
+#[test]
+fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
+    let mut step = 0;
+    loop {
+        let machine = Machine::new();
+        machine.write("big.txt", "small\n");
+        machine.take();
+        // Ignored by now, so that no checkpoint holds what is in it.
+        machine.write(".gitignore", "big.txt\n");
+        machine.write("big.txt", "the only copy\n");
+        machine.write("a.txt", "the newest copy\n");
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let disk = HookedDisk::new(move |_, _| {
+            let now = counted.fetch_add(1, Ordering::Relaxed);
+            if now == step { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+        });
+        let options = RestoreOptions { exact: true, force: false };
+        let restored = machine.on(disk).restore(&machine.project(), b"1", options);
+        let failed = calls.load(Ordering::Relaxed) > step;
+        let text = |path: &str| fs::read_to_string(machine.project().join(path)).unwrap();
+        for (path, content) in [("big.txt", "the only copy\n"), ("a.txt", "the newest copy\n")] {
+            if text(path) == content {
+                continue;
+            }
+            let safety = restored.as_ref().ok().and_then(|restored| restored.safety.clone());
+            let safety = safety.unwrap_or_else(|| panic!("step {step}: {path} is not held"));
+            let (project, id) = (machine.project(), safety.as_bytes());
+            machine.manager().restore_file(&project, id, path.as_bytes()).unwrap();
+            assert_eq!(text(path), content, "step {step}: {path} is lost");
+        }
+        if !failed {
+            break;
+        }
+        step += 1;
+    }
+    assert!(step > 40, "only {step} steps failed");
+}
+
+#[test]
+fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write("a.txt", "two\n");
+    machine.write("src/b.txt", "three\n");
+    let project = machine.project();
+    let failing = project.join("src");
+    let disk = HookedDisk::new(move |call, path| {
+        let writes = matches!(call, Call::WriteNew | Call::MakeLink);
+        if writes && path.starts_with(&failing) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    });
+    let restored = machine.on(disk).restore(&project, b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(restored.restored, [b"a.txt".to_vec()]);
+    assert_eq!(restored.failed[0].path, b"src/b.txt");
+    assert!(!restored.undoes_turn);
+    assert_eq!(fs::read_to_string(project.join("src/b.txt")).unwrap(), "three\n");
+    let again = machine.manager().restore(&project, b"2", RestoreOptions::default()).unwrap();
+    assert!(again.failed.is_empty());
+    assert_eq!(fs::read_to_string(project.join("src/b.txt")).unwrap(), "two\n");
+}
+
+#[test]
+fn a_link_that_cannot_be_removed_is_not_written_through() {
+    let machine = Machine::new();
+    machine.take();
+    let (outside, link) = (machine.root().join("outside"), machine.project().join("src"));
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("b.txt"), "not ours\n").unwrap();
+    fs::remove_dir_all(&link).unwrap();
+    symlink(&outside, &link).unwrap();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::RemoveFile && path == link {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    });
+    let restored =
+        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(outside.join("b.txt")).unwrap(), "not ours\n");
+    assert!(restored.restored.is_empty());
+    assert!(restored.failed.iter().any(|failed| failed.path == b"src/b.txt"));
+}

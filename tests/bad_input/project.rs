@@ -1,0 +1,113 @@
+//! What may be odd about a project: names and permissions, and whoever else works in it at the same
+//! moment.
+
+use super::machine::{Machine, code};
+use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
+use herma_harness::subject::{Call, HookedDisk};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+#[test]
+fn an_unreadable_directory_is_left_out_and_named() {
+    let machine = Machine::new();
+    fs::set_permissions(machine.project().join("src"), fs::Permissions::from_mode(0o000)).unwrap();
+    let taken = machine.manager().checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }));
+    assert_eq!(taken.skipped[0].path, b"src");
+    fs::set_permissions(machine.project().join("src"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_read_do_not_count_towards_the_limit() {
+    let machine = Machine::new();
+    symlink("nowhere", machine.project().join("link")).unwrap();
+    for closed in ["closed.txt", "other.txt"] {
+        machine.write(closed, "mine\n");
+        let closed = machine.project().join(closed);
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let limited = |max_files| {
+        let config = Config { max_files, ..Config::default() };
+        machine.with(HookedDisk::of_an_ordinary_user(), config)
+    };
+    assert_eq!(code(limited(2).checkpoint(&machine.project(), "r")), "too_many_files");
+    let taken = limited(3).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
+    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    assert_eq!(skipped, [&b"closed.txt"[..], b"other.txt"]);
+}
+
+#[test]
+fn a_file_that_only_its_owner_may_read_stays_that_way() {
+    let machine = Machine::new();
+    let path = machine.project().join("a.txt");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    machine.take();
+    machine.write("a.txt", "two\n");
+    machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_project_whose_name_is_no_text_is_one_like_any_other() {
+    use std::os::unix::ffi::OsStrExt;
+    let machine = Machine::new();
+    let project = machine.root().join(std::ffi::OsStr::from_bytes(b"p\xff\n\"x"));
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("a"), "a\n").unwrap();
+    symlink("nowhere", project.join("dangling")).unwrap();
+    let manager = machine.manager();
+    manager.checkpoint(&project, "r").unwrap();
+    fs::remove_file(project.join("dangling")).unwrap();
+    let restored = manager.restore(&project, b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(restored.restored, [b"dangling".to_vec()]);
+    assert_eq!(fs::read_link(project.join("dangling")).unwrap(), Path::new("nowhere"));
+    assert_eq!(manager.status().unwrap().projects[0].state, ProjectState::Live);
+}
+
+#[test]
+fn a_file_that_vanishes_before_it_is_looked_at_is_simply_not_there() {
+    let machine = Machine::new();
+    let vanishing = machine.project().join("a.txt");
+    let disk = HookedDisk::new(move |call, path| match call {
+        Call::Stat if path == vanishing && path.exists() => fs::remove_file(path),
+        _ => Ok(()),
+    });
+    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
+    assert!(taken.skipped.is_empty(), "{taken:?}");
+}
+
+#[test]
+fn a_folder_that_another_process_makes_at_the_same_moment_is_as_good() {
+    let machine = Machine::new();
+    let disk = HookedDisk::new(|call, path| match call {
+        Call::MakeDirectory => fs::create_dir(path),
+        _ => Ok(()),
+    });
+    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
+    assert!(machine.git_finds_nothing_broken());
+}
+
+#[test]
+fn what_somebody_writes_while_a_restore_runs_is_kept() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write("a.txt", "mine\n");
+    machine.write("src/b.txt", "mine\n");
+    let (project, raced) = (machine.project(), machine.project().join("src/b.txt"));
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::WriteNew && path.starts_with(&project) {
+            fs::write(&raced, "written just now\n")?;
+        }
+        Ok(())
+    });
+    let options = RestoreOptions { exact: true, force: false };
+    let restored = machine.on(disk).restore(&machine.project(), b"1", options).unwrap();
+    assert_eq!(restored.kept[0].path, b"src/b.txt");
+    let text = fs::read_to_string(machine.project().join("src/b.txt")).unwrap();
+    assert_eq!(text, "written just now\n");
+}

@@ -1,0 +1,118 @@
+//! What may be wrong with the store: what is in its place, missing from it, damaged, or written by
+//! git itself.
+
+use super::machine::{Machine, code};
+use herma_core::{ProjectState, RestoreOptions};
+use std::fs;
+
+#[test]
+fn a_file_in_the_place_of_the_base_or_the_store_is_no_store() {
+    for place in ["home/.hermes", "home/.hermes/checkpoints", "home/.hermes/checkpoints/store"] {
+        let machine = Machine::new();
+        let file = machine.root().join(place);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "mine\n").unwrap();
+        let manager = machine.manager();
+        let taken = manager.checkpoint(&machine.project(), "r");
+        assert!(["store_unusable", "io"].contains(&code(taken)), "{place}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
+        assert_eq!(fs::read_to_string(machine.project().join("a.txt")).unwrap(), "one\n");
+    }
+}
+
+#[test]
+fn folders_missing_from_the_store_are_made_again() {
+    for folder in ["refs", "indexes", "projects", "locks", "info", "fresh", "objects/pack"] {
+        let machine = Machine::new();
+        let id = machine.take();
+        let path = machine.base().join("store").join(folder);
+        if folder != "refs" {
+            fs::remove_dir_all(&path).unwrap();
+            assert_eq!(machine.manager().list(&machine.project()).unwrap()[0].id, id, "{folder}");
+        } else {
+            fs::remove_dir_all(&path).unwrap();
+        }
+        machine.write("a.txt", "two\n");
+        machine.take();
+        assert!(machine.git_finds_nothing_broken(), "{folder}");
+    }
+}
+
+#[test]
+fn damaged_parts_of_one_project_leave_the_others_alone_and_heal() {
+    let machine = Machine::new();
+    let other = machine.root().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("x"), "x\n").unwrap();
+    machine.take();
+    let manager = machine.manager();
+    manager.checkpoint(&other, "other").unwrap();
+    let hash = manager.status().unwrap().projects;
+    let hash = &hash.iter().find(|one| one.workdir.as_deref() == machine.project().to_str());
+    let hash = hash.unwrap().hash.clone();
+    let store = machine.base().join("store");
+    for (file, garbage) in [
+        (format!("projects/{hash}.json"), "{\"workdir\": 3"),
+        (format!("indexes/{hash}"), "DIRC garbage"),
+    ] {
+        fs::write(store.join(&file), garbage).unwrap();
+        machine.write("a.txt", &file);
+        machine.take();
+        assert_ne!(fs::read(store.join(&file)).unwrap(), garbage.as_bytes(), "{file} healed");
+    }
+    fs::write(store.join(format!("refs/hermes/{hash}")), "no id\n").unwrap();
+    assert_eq!(code(manager.list(&machine.project())), "store_unusable");
+    assert_eq!(manager.list(&other).unwrap().len(), 1);
+    let status = manager.status().unwrap();
+    assert_eq!(status.projects.len(), 2);
+    let damaged = status.projects.iter().find(|one| one.hash == hash).unwrap();
+    assert_eq!((damaged.checkpoints, damaged.state), (None, ProjectState::Live));
+}
+
+/// Runs git on the store, with the project as its work tree.
+fn git(machine: &Machine, arguments: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
+    let store = machine.base().join("store");
+    git.arg("--git-dir").arg(&store).arg("--work-tree").arg(machine.project());
+    let index = fs::read_dir(store.join("indexes")).unwrap().next().unwrap().unwrap().path();
+    let ended = git.env("GIT_INDEX_FILE", index).args(arguments).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn an_index_that_git_wrote_is_not_taken_for_the_bytes_of_files() {
+    let machine = Machine::new();
+    machine.take();
+    fs::remove_file(machine.base().join("store/info/attributes")).unwrap();
+    machine.write(".gitattributes", "* text=auto\n");
+    machine.write("crlf.txt", "one\r\ntwo\r\n");
+    // Git trusts only what is older than its index.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    git(&machine, &["add", "--all"]);
+    machine.take();
+    machine.write("crlf.txt", "changed\n");
+    machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read(machine.project().join("crlf.txt")).unwrap(), b"one\r\ntwo\r\n");
+}
+
+#[test]
+fn a_blob_that_the_store_has_lost_is_made_again() {
+    let machine = Machine::new();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    machine.take();
+    let store = machine.base().join("store");
+    for entry in fs::read_dir(store.join("refs/hermes")).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    // Git would keep what the index names, so that is put back afterwards.
+    let indexes = store.join("indexes");
+    fs::rename(&indexes, store.join("aside")).unwrap();
+    let mut prune = std::process::Command::new("git");
+    prune.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
+    prune.arg("--git-dir").arg(&store).args(["gc", "--quiet", "--prune=now"]);
+    assert!(prune.status().unwrap().success());
+    fs::rename(store.join("aside"), &indexes).unwrap();
+    machine.take();
+    assert!(machine.git_finds_nothing_broken());
+}
