@@ -163,9 +163,7 @@ fn every_template_gets_the_same_verdicts() {
     let scratch = Scratch::default_place();
     let verdicts = templates().into_iter().map(|command| {
         let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
-        let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
-            start.boxed(sandbox, settings, seconds)
-        };
+        let open = start.opener();
         let (_, claims) = introduce(&open, &scratch).unwrap();
         let findings = run_suite(&plan.within(&claims), &open, &scratch, &|_| {}).unwrap();
         let all: Vec<_> =
@@ -208,8 +206,7 @@ fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
     let plan = plan(5, 40);
     let scratch = Scratch::default_place();
     let start = serving(Limits::default());
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| start.boxed(sandbox, settings, seconds);
+    let open = start.opener();
     let outside = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
     let inside = run_suite(&plan, &CoreSubject::boxed, &scratch, &|_| {}).unwrap();
     assert!(outside.failures.is_empty(), "{:#?}", outside.failures);
@@ -229,8 +226,7 @@ fn claiming(capabilities: &str) -> AdapterCommand {
 #[test]
 fn an_unknown_claim_is_refused_with_the_nearest_one() {
     let start = claiming(r#"{"restore.exakt":true}"#);
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| start.boxed(sandbox, settings, seconds);
+    let open = start.opener();
     let operations = vec![Operation::List { dir: "work/alpha".into() }];
     let history = History { operations, ..History::default() };
     let error = run(&history, &open, &Scratch::default_place()).unwrap_err().to_string();
@@ -303,9 +299,7 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
             directory: "/".into(),
             limits: LIMITS,
         };
-        let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
-            start.boxed(sandbox, settings, seconds)
-        };
+        let open = start.opener();
         let operations = vec![Operation::List { dir: "work/alpha".into() }];
         run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
     };

@@ -4,10 +4,10 @@ use herma_harness::canary::canary;
 use herma_harness::cases::{self, Case, check};
 use herma_harness::coverage::Behaviour;
 use herma_harness::history::file;
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::{null, planted, run};
-use herma_model::{Settings, rules};
+use herma_model::rules;
 use std::path::Path;
 
 const TAKE_AND_LIST: &str = "\
@@ -117,9 +117,7 @@ fn the_canary_fails_on_whoever_is_judged() {
         assert!(canary(&null.open, &scratch).unwrap().is_some(), "{}", null.name);
     }
     let bug = planted::find("list-in-wrong-order").unwrap();
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
-    assert!(canary(&open, &scratch).unwrap().is_some());
+    assert!(canary(&bug.opener(), &scratch).unwrap().is_some());
 }
 
 #[test]

@@ -4,9 +4,8 @@
 
 use herma_harness::planted::hunt::hunt;
 use herma_harness::planted::{PlantedBug, find};
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::Scratch;
 use herma_harness::{History, run};
-use herma_model::Settings;
 
 fn some() -> impl Iterator<Item = &'static PlantedBug> {
     ["no-dedup-in-a-turn", "restore-leaves-one-file", "unmounted-is-deleted"]
@@ -28,8 +27,7 @@ fn some_planted_bugs_are_found_blamed_and_shrunk_to_their_minimum() {
 fn no_operation_of_a_shortest_history_can_be_left_out() {
     let scratch = Scratch::default_place();
     for bug in some() {
-        let open =
-            |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
+        let open = bug.opener();
         let score = hunt(bug, 1, &scratch).unwrap();
         let (divergence, shrunk) = score.found.unwrap();
         for at in 0..shrunk.history.operations.len() {

@@ -7,10 +7,10 @@ use herma_harness::history::Target;
 use herma_harness::planted;
 use herma_harness::protocol::claims::Claims;
 use herma_harness::protocol::process::Limits;
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
 use herma_harness::{History, Operation};
-use herma_model::{Edit, Settings};
+use herma_model::Edit;
 use std::fs;
 use std::process::Command;
 
@@ -39,9 +39,7 @@ fn a_broken_subject_differs_and_the_shortest_history_shows_it() {
         "status-counts-one-more",
     ] {
         let bug = planted::find(name).unwrap();
-        let found = compared(&|sandbox: &Sandbox, settings: &Settings, seconds| {
-            bug.open(sandbox, settings, seconds)
-        });
+        let found = compared(&bug.opener());
         // No judge says at which step to stop, so that one operation more may be left.
         let most = bug.operations_min + 1;
         let differing = found.iter().find(|one| one.history.operations.len() <= most);

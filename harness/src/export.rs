@@ -65,7 +65,7 @@ pub fn script(
             })
             .collect();
         *opened.lock().expect("no thread panics here") = Some((root, variables));
-        start.boxed(sandbox, settings, seconds)
+        start.opener()(sandbox, settings, seconds)
     };
     let events = RefCell::new(Vec::new());
     let mut watch = |event| events.borrow_mut().push(event);

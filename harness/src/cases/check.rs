@@ -6,10 +6,9 @@ use super::{Case, needs, tier};
 use crate::null;
 use crate::planted::{self, PlantedBug};
 use crate::runner::{Run, RunError, run};
-use crate::sandbox::{Sandbox, Scratch};
+use crate::sandbox::Scratch;
 use crate::subject::CoreSubject;
 use crate::trial::trial;
-use herma_model::Settings;
 use herma_model::rules::{self, RuleRef, State};
 
 /// What is wrong with a case by itself; empty where nothing is.
@@ -86,9 +85,7 @@ pub fn kills(
 
 /// As a history is run that may fail: the cause is told from what follows from it.
 fn run_bug(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Run, RunError> {
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
-    Ok(trial(&case.history(), &open, scratch)?.run)
+    Ok(trial(&case.history(), &bug.opener(), scratch)?.run)
 }
 
 fn survives(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {

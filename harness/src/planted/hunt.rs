@@ -7,10 +7,9 @@ use crate::generate::source::{Drawn, Source};
 use crate::history::History;
 use crate::oracle::Divergence;
 use crate::runner::RunError;
-use crate::sandbox::{Sandbox, Scratch};
+use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
 use crate::trial::trial;
-use herma_model::Settings;
 use std::time::{Duration, Instant};
 
 /// How many histories may pass before a bug counts as missed.
@@ -52,8 +51,7 @@ pub fn find(
     histories_max: u64,
     scratch: &Scratch,
 ) -> Result<Option<Found>, RunError> {
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
+    let open = bug.opener();
     let mut operations = 0;
     for histories in 1..=histories_max {
         let Some(history) = source.next() else { break };
@@ -72,8 +70,7 @@ pub fn find(
 /// # Errors
 /// A run that could not be made.
 pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| bug.open(sandbox, settings, seconds);
+    let open = bug.opener();
     let started = Instant::now();
     let mut source = Drawn::new(Options::default(), seed);
     let found = find(bug, &mut source, HISTORIES_MAX, scratch)?;

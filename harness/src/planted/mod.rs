@@ -63,8 +63,12 @@ enum Flaw {
 }
 
 impl PlantedBug {
-    /// Opens the broken subject in a sandbox.
-    pub fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
+    /// What opens the broken subject in a sandbox.
+    pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+        |sandbox, settings, seconds| self.open(sandbox, settings, seconds)
+    }
+
+    fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
         match self.flaw {
             Flaw::Asked(ask) => {
                 Box::new(Misled { host: Host::new(sandbox, settings, seconds), ask })

@@ -30,9 +30,9 @@ pub struct AdapterCommand {
 }
 
 impl AdapterCommand {
-    /// Opens the subject behind the adapter, as a subject of the suite.
-    pub fn boxed(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
-        Box::new(ProcessSubject::new(self, sandbox, settings, seconds))
+    /// What opens the subject behind the adapter, as a subject of the suite.
+    pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+        |sandbox, settings, seconds| Box::new(ProcessSubject::new(self, sandbox, settings, seconds))
     }
 }
 

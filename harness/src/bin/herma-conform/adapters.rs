@@ -6,10 +6,8 @@ use crate::hermetic;
 use herma_harness::bundled;
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
-use herma_harness::sandbox::Sandbox;
-use herma_harness::subject::Subject;
+use herma_harness::subject::NewSubject;
 use herma_harness::{null, planted};
-use herma_model::Settings;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,25 +47,26 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
 
 /// `herma-conform adapter serve`.
 pub fn serve(name: Option<&str>) -> ExitCode {
-    let bug = name.and_then(planted::find);
-    let null = name.and_then(null::find);
-    let broken = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
-        match (bug, null) {
-            (Some(bug), _) => bug.open(sandbox, settings, seconds),
-            (None, Some(null)) => (null.open)(sandbox, settings, seconds),
-            (None, None) => unreachable!("only what was found is served"),
-        }
+    let broken = match name.map(broken).transpose() {
+        Ok(broken) => broken,
+        Err(message) => return fail(&message, USAGE),
     };
-    let found = bug.is_some() || null.is_some();
-    if let Some(name) = name.filter(|_| !found) {
-        let message = format!("there is no planted bug and no null subject `{name}`; see `bugs`");
-        return fail(&message, USAGE);
-    }
     let (input, output) = (std::io::stdin().lock(), std::io::stdout());
-    match herma_harness::protocol::serve::serve(input, output, found.then_some(&broken)) {
+    match herma_harness::protocol::serve::serve(input, output, broken.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("the runner cannot be heard: {error}"), NO_VERDICT),
     }
+}
+
+/// What opens the planted bug or the null subject of that name.
+fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
+    if let Some(bug) = planted::find(name) {
+        return Ok(Box::new(bug.opener()));
+    }
+    if let Some(null) = null::find(name) {
+        return Ok(Box::new(null.open));
+    }
+    Err(format!("there is no planted bug and no null subject `{name}`; see `bugs`"))
 }
 
 /// `herma-conform adapters list`.

@@ -9,12 +9,12 @@ use herma_harness::oracle::Divergence;
 use herma_harness::protocol::claims::Claims;
 use herma_harness::report;
 use herma_harness::results::{github, text};
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::Scratch;
 use herma_harness::shrink as shrinking;
 use herma_harness::suite::{Findings, Plan, Verdict};
 use herma_harness::trial::trial;
 use herma_harness::workspace;
-use herma_model::{Settings, rules};
+use herma_model::rules;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -235,8 +235,7 @@ fn tried(
     chosen: &Chosen,
     scratch: &Scratch,
 ) -> Result<(usize, Vec<Divergence>), NoVerdict> {
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
+    let open = chosen.opener();
     let outcome = trial(history, &open, scratch)
         .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
     let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
@@ -259,8 +258,7 @@ fn shrink_file(
     let Some(divergence) = divergences.first() else {
         return Err(("the history does not fail; there is nothing to shrink".into(), USAGE));
     };
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
+    let open = chosen.opener();
     let budget = chosen.shrink_budget();
     let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, budget);
     say(&report::counterexample(&shrunk.history, &shrunk.divergence));

@@ -8,9 +8,7 @@ use crate::subjects::Chosen;
 use herma_harness::compare::{Comparison, Differing};
 use herma_harness::generate::Options;
 use herma_harness::history::file::to_yaml;
-use herma_harness::sandbox::Sandbox;
 use herma_harness::suite::introduce;
-use herma_model::Settings;
 use std::process::ExitCode;
 
 /// `herma-conform compare`.
@@ -20,10 +18,7 @@ pub fn compare(arguments: &CompareArguments) -> ExitCode {
 
 fn side_by_side(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
     let (one, other) = (Chosen::named(&arguments.one)?, Chosen::named(&arguments.other)?);
-    let open_one =
-        |sandbox: &Sandbox, settings: &Settings, seconds| one.open(sandbox, settings, seconds);
-    let open_other =
-        |sandbox: &Sandbox, settings: &Settings, seconds| other.open(sandbox, settings, seconds);
+    let (open_one, open_other) = (one.opener(), other.opener());
     let scratch = scratch(arguments.scratch.clone());
     let no_verdict = |error| (format!("{error}; nothing is compared"), NO_VERDICT);
     let (_, claims) = introduce(&open_one, &scratch).map_err(no_verdict)?;

@@ -8,9 +8,7 @@ use herma_harness::cases::{self, Case};
 use herma_harness::history::{self, History};
 use herma_harness::oracle::Fingerprint;
 use herma_harness::results::{Line, Results, SCHEMA, Started};
-use herma_harness::sandbox::Sandbox;
 use herma_harness::suite::{Ended, Findings, Plan, introduce, run_suite};
-use herma_model::Settings;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,8 +40,7 @@ pub fn run(
 ) -> Result<(Results, Findings), NoVerdict> {
     let no_verdict =
         |error: &dyn std::fmt::Display| (format!("{error}; no verdict is given"), NO_VERDICT);
-    let open =
-        |sandbox: &Sandbox, settings: &Settings, seconds| chosen.open(sandbox, settings, seconds);
+    let open = chosen.opener();
     let scratch = scratch(place.scratch.clone());
     let (subject, claims) = introduce(&open, &scratch).map_err(|error| no_verdict(&error))?;
     let canary = canary(&open, &scratch).map_err(|error| no_verdict(&error))?;

@@ -90,11 +90,11 @@ impl Chosen {
         Ok(Chosen::Adapter { start, spelled })
     }
 
-    /// Opens the subject in a sandbox.
-    pub fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
-        match self {
+    /// What opens the subject in a sandbox.
+    pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+        |sandbox, settings, seconds| match self {
             Chosen::Core => CoreSubject::boxed(sandbox, settings, seconds),
-            Chosen::Adapter { start, .. } => start.boxed(sandbox, settings, seconds),
+            Chosen::Adapter { start, .. } => start.opener()(sandbox, settings, seconds),
         }
     }
 
