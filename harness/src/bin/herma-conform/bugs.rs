@@ -3,7 +3,7 @@
 use crate::BugsArguments;
 use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, say, scratch};
 use crate::progress;
-use crate::running::{self, NoVerdict};
+use crate::running::{self, NoVerdict, no_verdict};
 use herma_harness::planted::hunt::{self, Score};
 use herma_harness::planted::{self, PlantedBug, page};
 use herma_harness::report;
@@ -23,8 +23,7 @@ fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     let started = Instant::now();
     let (scratch, jobs) = (scratch(None), arguments.jobs.unwrap_or_else(cores));
     let hunt = |bug: &&PlantedBug| hunt::hunt(bug, arguments.seed, &scratch);
-    let scores = progress::try_map(&bugs, "planted bugs", jobs, hunt)
-        .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
+    let scores = progress::try_map(&bugs, "planted bugs", jobs, hunt).map_err(no_verdict)?;
     let found: Vec<_> = bugs.into_iter().zip(scores).collect();
     if let Some(file) = &arguments.page {
         std::fs::write(file, page::page(&found, &running::cases()?))

@@ -1,11 +1,10 @@
 //! What the `case` commands do: written cases are listed, begun and checked.
 
 use crate::CaseCommand;
-use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, load, say, scratch};
+use crate::commands::{SELF_CHECK, USAGE, cores, ended, load, say, scratch};
 use crate::progress;
-use crate::running::{self, NoVerdict};
+use crate::running::{self, NoVerdict, no_verdict};
 use herma_harness::cases::{self, Case, check};
-use herma_harness::runner::RunError;
 use herma_model::rules;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,10 +16,6 @@ pub fn case(command: &CaseCommand) -> ExitCode {
         CaseCommand::New { id, rules, origin, from } => new(id, rules, origin, from),
         CaseCommand::Check { files } => check_all(files),
     })
-}
-
-fn no_run(error: &RunError) -> NoVerdict {
-    (format!("{error}; no verdict is given"), NO_VERDICT)
 }
 
 fn list() -> Result<ExitCode, NoVerdict> {
@@ -49,11 +44,11 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
     let of_its_rules: Vec<_> = case.rules().collect();
     let bugs = herma_harness::planted::catalogue().filter(|bug| of_its_rules.contains(&bug.rule));
     let scratch = scratch(None);
-    let kills = check::kills(&case, bugs, &scratch).map_err(|error| no_run(&error))?;
-    case.needs = cases::needs(&history, &of_its_rules, &scratch).map_err(|error| no_run(&error))?;
+    let kills = check::kills(&case, bugs, &scratch).map_err(no_verdict)?;
+    case.needs = cases::needs(&history, &of_its_rules, &scratch).map_err(no_verdict)?;
     case.kills = kills;
     say(&case.to_yaml());
-    for fault in check::faults(&case, &scratch).map_err(|error| no_run(&error))? {
+    for fault in check::faults(&case, &scratch).map_err(no_verdict)? {
         eprintln!("not yet a case: {fault}");
     }
     Ok(ExitCode::SUCCESS)
@@ -90,8 +85,7 @@ fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerd
 fn faults_of(cases: &[Case]) -> Result<Vec<String>, NoVerdict> {
     let scratch = scratch(None);
     let faults = |case: &Case| check::faults(case, &scratch);
-    let found =
-        progress::try_map(cases, "cases", cores(), faults).map_err(|error| no_run(&error))?;
+    let found = progress::try_map(cases, "cases", cores(), faults).map_err(no_verdict)?;
     let named = |(case, faults): (&Case, Vec<String>)| {
         faults.into_iter().map(|fault| format!("{}: {fault}", case.id)).collect::<Vec<_>>()
     };

@@ -236,8 +236,7 @@ fn tried(
     scratch: &Scratch,
 ) -> Result<(usize, Vec<Divergence>), NoVerdict> {
     let open = chosen.opener();
-    let outcome = trial(history, &open, scratch)
-        .map_err(|error| (format!("{error}; no verdict is given"), NO_VERDICT))?;
+    let outcome = trial(history, &open, scratch).map_err(running::no_verdict)?;
     let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
     Ok((outcome.run.operations, divergences))
 }

@@ -8,6 +8,7 @@ use herma_harness::cases::{self, Case};
 use herma_harness::history::{self, History};
 use herma_harness::oracle::Fingerprint;
 use herma_harness::results::{Line, Results, SCHEMA, Started};
+use herma_harness::runner::RunError;
 use herma_harness::suite::{Ended, Findings, Plan, introduce, run_suite};
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,6 +17,11 @@ use std::sync::Mutex;
 
 /// Why there is no verdict, and the exit code that says so.
 pub type NoVerdict = (String, u8);
+
+/// What is said where a run could not be made.
+pub fn no_verdict(error: RunError) -> NoVerdict {
+    (format!("{error}; no verdict is given"), NO_VERDICT)
+}
 
 /// Where a run is made and what it leaves.
 pub struct Place {
@@ -38,12 +44,10 @@ pub fn run(
     place: &Place,
     replay: String,
 ) -> Result<(Results, Findings), NoVerdict> {
-    let no_verdict =
-        |error: &dyn std::fmt::Display| (format!("{error}; no verdict is given"), NO_VERDICT);
     let open = chosen.opener();
     let scratch = scratch(place.scratch.clone());
-    let (subject, claims) = introduce(&open, &scratch).map_err(|error| no_verdict(&error))?;
-    let canary = canary(&open, &scratch).map_err(|error| no_verdict(&error))?;
+    let (subject, claims) = introduce(&open, &scratch).map_err(no_verdict)?;
+    let canary = canary(&open, &scratch).map_err(no_verdict)?;
     let Some(canary) = canary else {
         let message = "the canary was not seen to fail, so nothing would be; no verdict is given";
         return Err((message.into(), SELF_CHECK));
@@ -69,7 +73,7 @@ pub fn run(
     };
     let findings = run_suite(plan, &open, &scratch, &ended);
     bar.finish_and_clear();
-    let findings = findings.map_err(|error| no_verdict(&error))?;
+    let findings = findings.map_err(no_verdict)?;
     let file = |fingerprint: &Fingerprint| place.keep.join(file_name(fingerprint));
     let again = |fingerprint: &Fingerprint| {
         let file = crate::subjects::quoted(file(fingerprint));

@@ -3,6 +3,7 @@
 
 use crate::commands::{NO_VERDICT, USAGE};
 use crate::hermetic;
+use crate::running::NoVerdict;
 use herma_harness::bundled;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Sandbox;
@@ -40,15 +41,12 @@ pub enum Chosen {
     },
 }
 
-/// Why there is no subject, and the exit code that says so.
-pub type NoSubject = (String, u8);
-
 impl Chosen {
     /// The subject that the arguments name.
     ///
     /// # Errors
     /// There is no such subject, or it is not installed.
-    pub fn new(arguments: &SubjectArguments) -> Result<Self, NoSubject> {
+    pub fn new(arguments: &SubjectArguments) -> Result<Self, NoVerdict> {
         match (&arguments.subject, &arguments.command[..]) {
             (Some(name), []) => Chosen::named(name),
             (None, []) => Ok(Chosen::Core),
@@ -73,7 +71,7 @@ impl Chosen {
     ///
     /// # Errors
     /// As [`Chosen::new`].
-    pub fn named(name: &str) -> Result<Self, NoSubject> {
+    pub fn named(name: &str) -> Result<Self, NoVerdict> {
         if name == CORE {
             return Ok(Chosen::Core);
         }
