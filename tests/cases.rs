@@ -73,7 +73,8 @@ fn what_a_case_says_wrong_of_itself_is_found() {
 fn a_planted_bug_that_fails_a_case_by_another_rule_is_no_kill() {
     let mut other = list_in_order("no-dedup-in-a-turn", TAKE_AND_LIST);
     other.operations.insert(0, other.operations[1].clone());
-    let kills = check::kills(&other, planted::catalogue(), &Scratch::default_place()).unwrap();
+    let kills =
+        check::kills(&other.history(), planted::catalogue(), &Scratch::default_place()).unwrap();
     assert!(kills.iter().any(|name| name == "list-in-wrong-order"), "{kills:?}");
     assert!(!kills.iter().any(|name| name == "no-dedup-in-a-turn"), "{kills:?}");
 }

@@ -3,6 +3,7 @@
 //! together they leave out no rule and no planted bug.
 
 use super::{Case, needs, tier};
+use crate::history::History;
 use crate::null;
 use crate::planted::{self, PlantedBug};
 use crate::runner::{Run, RunError, run};
@@ -64,18 +65,18 @@ fn spelling(case: &Case) -> Vec<String> {
     faults
 }
 
-/// The bugs among `bugs` that fail a case by their own rule.
+/// The bugs among `bugs` that fail a history by their own rule.
 ///
 /// # Errors
 /// A run that could not be made.
 pub fn kills(
-    case: &Case,
+    history: &History,
     bugs: impl Iterator<Item = &'static PlantedBug>,
     scratch: &Scratch,
 ) -> Result<Vec<String>, RunError> {
     let mut kills = Vec::new();
     for bug in bugs {
-        let broken = run_bug(bug, case, scratch)?;
+        let broken = run_bug(bug, history, scratch)?;
         if broken.divergences.first().is_some_and(|one| *one.rule == *bug.rule) {
             kills.push(bug.name.to_owned());
         }
@@ -84,12 +85,12 @@ pub fn kills(
 }
 
 /// As a history is run that may fail: the cause is told from what follows from it.
-fn run_bug(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Run, RunError> {
-    Ok(trial(&case.history(), &bug.opener(), scratch)?.run)
+fn run_bug(bug: &PlantedBug, history: &History, scratch: &Scratch) -> Result<Run, RunError> {
+    Ok(trial(history, &bug.opener(), scratch)?.run)
 }
 
 fn survives(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {
-    let broken = run_bug(bug, case, scratch)?;
+    let broken = run_bug(bug, &case.history(), scratch)?;
     Ok(match broken.divergences.first() {
         None => Some(format!("{} passes it", bug.name)),
         Some(one) if *one.rule != *bug.rule => {

@@ -5,7 +5,9 @@ use crate::commands::{SELF_CHECK, USAGE, cores, ended, load, say, scratch};
 use crate::progress;
 use crate::running::{self, NoVerdict, no_verdict};
 use herma_harness::cases::{self, Case, check};
-use herma_model::rules;
+use herma_harness::history::History;
+use herma_harness::planted;
+use herma_model::rules::{self, RuleRef};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,27 +28,26 @@ fn list() -> Result<ExitCode, NoVerdict> {
 }
 
 fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, NoVerdict> {
-    if let Some(unknown) = ids.iter().find(|id| rules::find(id).is_none()) {
-        return Err((format!("there is no rule `{unknown}`; nothing was written"), USAGE));
-    }
-    let history = load(from)?;
-    let mut case = Case {
+    let find = |id: &String| {
+        rules::find(id)
+            .ok_or_else(|| (format!("there is no rule `{id}`; nothing was written"), USAGE))
+    };
+    let rules: Vec<RuleRef> = ids.iter().map(find).collect::<Result<_, _>>()?;
+    // A case is about the projects that the suite makes.
+    let history = History { workspace: None, ..load(from)? };
+    let bugs = planted::catalogue().filter(|bug| rules.contains(&bug.rule));
+    let scratch = scratch(None);
+    let case = Case {
         id: id.to_owned(),
         rules: ids.to_vec(),
-        tier: cases::tier(ids.iter().filter_map(|id| rules::find(id))),
-        needs: Vec::new(),
+        tier: cases::tier(rules.iter().copied()),
+        needs: cases::needs(&history, &rules, &scratch).map_err(no_verdict)?,
         origin: origin.to_owned(),
-        kills: Vec::new(),
-        settings: history.settings.clone(),
+        kills: check::kills(&history, bugs, &scratch).map_err(no_verdict)?,
+        settings: history.settings,
         plain_home: history.plain_home,
-        operations: history.operations.clone(),
+        operations: history.operations,
     };
-    let of_its_rules: Vec<_> = case.rules().collect();
-    let bugs = herma_harness::planted::catalogue().filter(|bug| of_its_rules.contains(&bug.rule));
-    let scratch = scratch(None);
-    let kills = check::kills(&case, bugs, &scratch).map_err(no_verdict)?;
-    case.needs = cases::needs(&history, &of_its_rules, &scratch).map_err(no_verdict)?;
-    case.kills = kills;
     say(&case.to_yaml());
     for fault in check::faults(&case, &scratch).map_err(no_verdict)? {
         eprintln!("not yet a case: {fault}");
