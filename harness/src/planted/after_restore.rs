@@ -35,11 +35,7 @@ pub fn afterwards(
     }
     let before = host.files();
     let mut answer = host.ask(request);
-    let project = host.project(request).and_then(|project| {
-        let inside = project.strip_prefix(host.sandbox.root()).ok()?;
-        Some(ByteString::from(inside.as_os_str().as_bytes()))
-    });
-    if let (Answer::Restored(said), Some(project)) = (&mut answer, project) {
+    if let (Answer::Restored(said), Some(project)) = (&mut answer, host.project_inside(request)) {
         let after = host.files();
         // A bug that cannot be played is no bug; the suite then just does not find it.
         let _ = change(&mut Came { host, project, before, after, said });

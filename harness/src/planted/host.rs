@@ -6,9 +6,9 @@ use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{CoreSubject, HookedDisk, Subject};
 use herma_core::Environment;
 use herma_core::disk::SystemDisk;
-use herma_model::answer::TakeOutcome;
+use herma_model::answer::{Changed, TakeOutcome};
 use herma_model::edit::Change;
-use herma_model::{Answer, ByteString, Files, Request, Settings};
+use herma_model::{Answer, ByteString, Code, Files, Request, Settings};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -100,19 +100,11 @@ impl Host {
     /// Another process in another environment and without a limit of files, on the same disk and at
     /// the same time.
     pub fn elsewhere(&self, change: impl FnOnce(&mut Environment)) -> CoreSubject {
-        let mut environment = self.environment();
+        let mut environment = CoreSubject::environment_in(&self.sandbox);
         change(&mut environment);
         let disk = Arc::new(HookedDisk::of_an_ordinary_user());
         let settings = Settings { max_files: usize::MAX, ..self.settings.clone() };
         CoreSubject::in_environment(disk, environment, &settings, self.seconds)
-    }
-
-    fn environment(&self) -> Environment {
-        Environment {
-            home: self.sandbox.home(),
-            current_directory: self.sandbox.current_directory(),
-            base: self.sandbox.base(),
-        }
     }
 
     /// What was asked in this turn and process, and what the core said.
@@ -122,6 +114,16 @@ impl Host {
         };
         let start = self.log.iter().rposition(begins).map_or(0, |at| at + 1);
         &self.log[start..]
+    }
+
+    /// Whether an automatic checkpoint of the project that a request is about came to this in this
+    /// turn and process.
+    pub fn had(&self, request: &Request, what: impl Fn(&Answer) -> bool) -> bool {
+        self.turn().iter().any(|(before, answer)| {
+            matches!(before, Request::EnsureCheckpoint { .. })
+                && before.dir() == request.dir()
+                && what(answer)
+        })
     }
 
     /// The path of a directory or file as typed.
@@ -143,10 +145,18 @@ impl Host {
         project.starts_with(self.sandbox.root()).then_some(project)
     }
 
+    /// The same, relative to the root of the sandbox.
+    pub fn project_inside(&self, request: &Request) -> Option<ByteString> {
+        let project = self.project(request)?;
+        let inside = project.strip_prefix(self.sandbox.root()).ok()?;
+        Some(ByteString::from(inside.as_os_str().as_bytes()))
+    }
+
     /// The canonical directory that a request is about, which need not be there.
     pub fn directory(&self, request: &Request) -> Option<PathBuf> {
         let typed = manifest::on_disk(Path::new(""), request.dir()?);
-        Some(herma_core::project_directory(&SystemDisk, &self.environment(), &typed))
+        let environment = CoreSubject::environment_in(&self.sandbox);
+        Some(herma_core::project_directory(&SystemDisk, &environment, &typed))
     }
 
     /// Every file of the sandbox but the store.
@@ -219,6 +229,16 @@ pub fn created(answer: &Answer) -> Option<&str> {
 /// The answer to a request for a checkpoint that comes to nothing.
 pub fn none_taken(outcome: TakeOutcome) -> Answer {
     Answer::Taken { outcome, skipped: Vec::new() }
+}
+
+/// The answer that one checkpoint was taken of everything.
+pub fn taken(id: String) -> Answer {
+    none_taken(TakeOutcome::Created { id })
+}
+
+/// A refusal that changed nothing.
+pub fn refused(code: Code, message: &str) -> Answer {
+    Answer::Refused { code, message: message.to_owned(), changed: Changed::None }
 }
 
 /// Whether a request is for a checkpoint, automatic or not.

@@ -60,8 +60,8 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(|host, request| {
             let answer = host.ask(request);
             if let Some(id) = created(&answer) {
-                let name = host.git(&["for-each-ref", "--format=%(refname)", "--points-at", id]);
-                let log = host.sandbox.store().join("logs").join(name.unwrap_or_default());
+                let name = host.name_of(id).unwrap_or_default();
+                let log = host.sandbox.store().join("logs").join(name);
                 let gone: String = id.chars().rev().collect();
                 let line =
                     format!("{gone} {id} Somebody <s@example.org> {} +0000\tr\n", host.seconds);

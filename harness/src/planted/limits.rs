@@ -1,9 +1,8 @@
 //! Bugs of limits: what is dropped when there is too much.
 
-use super::host::{Host, created, takes};
+use super::host::{Host, created, taken, takes};
 use super::sweep::workdirs;
 use super::{Flaw, PlantedBug};
-use herma_model::answer::TakeOutcome;
 use herma_model::{Answer, Request, Settings, rules};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -188,16 +187,14 @@ fn written_anew(host: &mut Host, newest: &str) -> io::Result<Answer> {
         let (tree, rest): (Vec<&str>, Vec<&str>) =
             lines.partition(|line| line.starts_with("tree "));
         let line = parent.map_or_else(String::new, |parent| format!("parent {parent}\n"));
-        let text = host.aside()?.join("commit");
-        fs::write(&text, [&tree.concat()[..], &line, &rest.concat(), "\n"].concat())?;
-        let text = text.display().to_string();
-        parent = Some(host.git(&["hash-object", "-t", "commit", "-w", &text])?);
+        let text = [&tree.concat()[..], &line, &rest.concat(), "\n"].concat();
+        parent = Some(host.write("commit", text.as_bytes())?);
     }
     let id = parent.ok_or_else(|| io::Error::other("no history"))?;
-    for line in host.git(&["for-each-ref", "--format=%(refname)", "--points-at", newest])?.lines() {
-        host.git(&["update-ref", line, &id])?;
+    for name in host.name_of(newest)?.lines() {
+        host.git(&["update-ref", name, &id])?;
     }
-    Ok(Answer::Taken { outcome: TakeOutcome::Created { id }, skipped: Vec::new() })
+    Ok(taken(id))
 }
 
 /// The visible checkpoints of every project, the newest first; the projects by what they hold.
@@ -205,7 +202,7 @@ fn histories(host: &Host) -> io::Result<Vec<Vec<String>>> {
     let refs = host.git(&["for-each-ref", "--format=%(refname)"])?;
     let history = |name| {
         let ids = host.git(&["rev-list", name])?.lines().map(str::to_owned).collect();
-        Ok((host.git(&["rev-parse", &format!("{name}^{{tree}}")])?, ids))
+        Ok((host.tree_of(name)?, ids))
     };
     // The names depend on where the sandbox is, and what is stored does not.
     let mut all: Vec<(String, Vec<String>)> =

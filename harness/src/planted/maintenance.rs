@@ -1,10 +1,10 @@
 //! Bugs of keeping the store by hand and of getting over damage: what is said of the store, what
 //! is cleared, and what becomes of bookkeeping that cannot be read.
 
-use super::host::{Host, names, takes};
+use super::host::{Host, names, refused, takes};
 use super::sweep::{MARKER, is_archive, last_sweep, not_due};
 use super::{Flaw, PlantedBug};
-use herma_model::answer::{Changed, ProjectState, ProjectStatus};
+use herma_model::answer::{ProjectState, ProjectStatus};
 use herma_model::{Answer, Code, Request, rules};
 use std::ffi::OsString;
 use std::fs;
@@ -120,7 +120,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Flaw::Asked(|host, request| {
             if takes(request) && unreadable(host).is_ok_and(|names| !names.is_empty()) {
-                return cannot("the metadata of a project cannot be read");
+                return refused(Code::Internal, "the metadata of a project cannot be read");
             }
             host.ask(request)
         }),
@@ -134,7 +134,7 @@ pub static BUGS: &[PlantedBug] = &[
             let marker = fs::read_to_string(host.sandbox.base().join(MARKER));
             let is_time = |text: String| text.trim().parse::<f64>().is_ok();
             if *request == Request::Sweep && !marker.map_or(true, is_time) {
-                return cannot("could not convert string to float");
+                return refused(Code::Internal, "could not convert string to float");
             }
             host.ask(request)
         }),
@@ -147,7 +147,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(|host, request| {
             let is_damaged = unreadable(host).is_ok_and(|names| !names.is_empty());
             if *request == Request::Sweep && host.settings.auto_prune && is_damaged {
-                return cannot("the metadata of a project cannot be read");
+                return refused(Code::Internal, "the metadata of a project cannot be read");
             }
             host.ask(request)
         }),
@@ -166,11 +166,6 @@ fn saying(
         }
         answer => answer,
     }
-}
-
-fn cannot(message: &str) -> Answer {
-    let (code, message) = (Code::Internal, message.to_owned());
-    Answer::Refused { code, message, changed: Changed::None }
 }
 
 fn projects(host: &Host) -> PathBuf {

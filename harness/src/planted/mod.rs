@@ -30,7 +30,6 @@ mod turn;
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Subject};
 use bent_disk::{Bends, BentDisk};
-use herma_core::Environment;
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
 use host::Host;
@@ -98,11 +97,7 @@ fn on_disk(
     settings: &Settings,
     seconds: i64,
 ) -> CoreSubject {
-    let environment = Environment {
-        home: sandbox.home(),
-        current_directory: sandbox.current_directory(),
-        base: sandbox.base(),
-    };
+    let environment = CoreSubject::environment_in(sandbox);
     CoreSubject::in_environment(disk, environment, settings, seconds)
 }
 

@@ -1,17 +1,15 @@
 //! Bugs of restoring one file: what its path is taken for, and what else is touched.
 
-use super::host::{Host, with_target};
+use super::host::{Host, refused, with_target};
+use super::stored::EMPTY_TREE;
 use super::{Flaw, PlantedBug};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
-use herma_model::answer::{Change, Changed, Restored};
+use herma_model::answer::{Change, Restored};
 use herma_model::bytes::join;
 use herma_model::{Answer, ByteString, Code, Files, Node, Request, rules};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-
-/// The tree of nothing, which git knows by heart.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -124,15 +122,13 @@ pub static BUGS: &[PlantedBug] = &[
                 Request::RestoreFile { path: one, .. },
                 Answer::Restored(_),
                 Some(id),
-                Some(project),
-            ) = (request, &answer, named, host.project(request))
+                Some(inside),
+            ) = (request, &answer, named, host.project_inside(request))
             else {
                 return answer;
             };
-            let root = host.sandbox.root();
-            let below = project.strip_prefix(root).unwrap_or(&project).as_os_str().as_bytes();
             let all = host.tree(&id).into_iter().filter(|(path, _)| path != one);
-            let all = all.map(|(path, node)| (ByteString(join(below, &path)), node));
+            let all = all.map(|(path, node)| (ByteString(join(&inside, &path)), node));
             let all: Files = all.collect();
             for (path, _) in all.iter() {
                 // A bug that cannot be played is no bug; the suite then just does not find it.
@@ -178,8 +174,7 @@ fn counted_first(host: &mut Host, request: &Request, due: Code) -> Answer {
     let answer = host.ask(request);
     let hidden = matches!(answer, Answer::Refused { code, .. } if code == due);
     if hidden && files_now(host, request) > Some(host.settings.max_files) {
-        let (code, message) = (Code::NoSafetyCheckpoint, "too many files".into());
-        return Answer::Refused { code, message, changed: Changed::None };
+        return refused(Code::NoSafetyCheckpoint, "too many files");
     }
     answer
 }

@@ -2,16 +2,14 @@
 //! undoes, and projects that are gone.
 
 use super::after_restore::{afterwards, saying};
-use super::host::{Host, created, restores, with_target};
+use super::host::{Host, created, none_taken, refused, restores, with_target};
+use super::stored::EMPTY_TREE;
 use super::{Flaw, PlantedBug};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
-use herma_model::answer::{Changed, Restored, TakeOutcome};
+use herma_model::answer::{Restored, TakeOutcome};
 use herma_model::{Answer, Code, Request, rules};
 use std::fs::OpenOptions;
-
-/// The tree of nothing, which git knows by heart.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -22,11 +20,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Flaw::Asked(|host, request| {
             let answer = host.ask(request);
-            if let (Some(dir), true) = (request.dir(), restores(request))
-                && matches!(answer, Answer::Refused { .. })
-            {
-                let (dir, reason) = (dir.clone(), "before rollback".into());
-                host.another(&host.settings).ask(&Request::Checkpoint { dir, reason });
+            if restores(request) && matches!(answer, Answer::Refused { .. }) {
+                take_before(host, request);
             }
             answer
         }),
@@ -75,12 +70,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Nothing is taken before a restore in a turn that has its checkpoint.",
         operations_min: 4,
         flaw: Flaw::Asked(|host, request| {
-            let takes = |(before, answer): &(Request, Answer)| {
-                matches!(before, Request::EnsureCheckpoint { .. })
-                    && before.dir() == request.dir()
-                    && created(answer).is_some()
-            };
-            let used = host.turn().iter().any(takes);
+            let used = host.had(request, |answer| created(answer).is_some());
             without_safety(host, request, used)
         }),
     },
@@ -97,7 +87,7 @@ pub static BUGS: &[PlantedBug] = &[
             let used = host.turn().iter().any(takes);
             if used && host.settings.enabled && matches!(request, Request::EnsureCheckpoint { .. })
             {
-                return Answer::Taken { outcome: TakeOutcome::Deduped, skipped: Vec::new() };
+                return none_taken(TakeOutcome::Deduped);
             }
             host.ask(request)
         }),
@@ -111,7 +101,7 @@ pub static BUGS: &[PlantedBug] = &[
             let there = host.project(request).is_some();
             with_another(host, request, |host, history, said| {
                 let needless = there && said.safety.is_none() && !said.forced_past;
-                let tree = host.git(&["rev-parse", &format!("{history}^{{tree}}")]).ok()?;
+                let tree = host.tree_of(history).ok()?;
                 let id = needless.then(|| host.commit(history, &tree, history))?.ok()?;
                 said.safety = Some(id);
                 Some(())
@@ -141,12 +131,9 @@ pub static BUGS: &[PlantedBug] = &[
             let listed = host.listed(request);
             let oldest = listed.last().map(|one| one.id.clone());
             let is_full = listed.len() >= host.settings.max_snapshots;
-            match (host.named(request), request.dir()) {
-                (Some(id), Some(dir))
-                    if restores(request) && is_full && oldest.as_ref() == Some(&id) =>
-                {
-                    let (dir, reason) = (dir.clone(), "before rollback".into());
-                    host.another(&host.settings).ask(&Request::Checkpoint { dir, reason });
+            match host.named(request) {
+                Some(id) if restores(request) && is_full && oldest.as_ref() == Some(&id) => {
+                    take_before(host, request);
                     host.ask(&with_target(request, &id[..]))
                 }
                 _ => host.ask(request),
@@ -158,13 +145,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_SAFETY_REQUIRED,
         about: "Where no pre-rollback checkpoint can be taken, every restore goes on as if forced.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
-            let mut forced = request.clone();
-            if let Request::Restore { force, .. } = &mut forced {
-                *force = true;
-            }
-            host.ask(&forced)
-        }),
+        flaw: Flaw::Asked(|host, request| host.ask(&forced(request, true))),
     },
     PlantedBug {
         name: "that-it-was-forced-is-not-said",
@@ -178,13 +159,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_SAFETY_REQUIRED,
         about: "Where no pre-rollback checkpoint can be taken, a forced restore is refused as well.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
-            let mut unforced = request.clone();
-            if let Request::Restore { force, .. } = &mut unforced {
-                *force = false;
-            }
-            host.ask(&unforced)
-        }),
+        flaw: Flaw::Asked(|host, request| host.ask(&forced(request, false))),
     },
     PlantedBug {
         name: "the-way-back-is-taken-too-late",
@@ -194,8 +169,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(|host, request| {
             let target = host.named(request);
             with_another(host, request, |host, history, said| {
-                let (safety, tree) = (said.safety.as_mut()?, format!("{}^{{tree}}", target?));
-                let tree = host.git(&["rev-parse", &tree]).ok()?;
+                let (safety, tree) = (said.safety.as_mut()?, host.tree_of(&target?).ok()?);
                 *safety = host.commit(history, &tree, &format!("{safety}^")).ok()?;
                 Some(())
             })
@@ -209,7 +183,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(|host, request| {
             with_another(host, request, |host, history, said| {
                 let safety = said.safety.as_mut()?;
-                let tree = host.git(&["rev-parse", &format!("{safety}^^{{tree}}")]).ok()?;
+                let tree = host.tree_of(&format!("{safety}^")).ok()?;
                 *safety = host.commit(history, &tree, &format!("{safety}^")).ok()?;
                 Some(())
             })
@@ -237,8 +211,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(|host, request| {
             if restores(request) && host.project(request).is_none() && host.named(request).is_some()
             {
-                let (code, message) = (Code::MissingDirectory, "no such directory".into());
-                return Answer::Refused { code, message, changed: Changed::None };
+                return refused(Code::MissingDirectory, "no such directory");
             }
             host.ask(request)
         }),
@@ -254,6 +227,23 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
+
+/// The same request for a full restore, forced or not.
+fn forced(request: &Request, wanted: bool) -> Request {
+    let mut request = request.clone();
+    if let Request::Restore { force, .. } = &mut request {
+        *force = wanted;
+    }
+    request
+}
+
+/// Has another process take a checkpoint such as is taken before a restore.
+fn take_before(host: &Host, request: &Request) {
+    if let Some(dir) = request.dir().cloned() {
+        let reason = "before rollback".into();
+        host.another(&host.settings).ask(&Request::Checkpoint { dir, reason });
+    }
+}
 
 /// Restores, and where that applies takes the pre-rollback checkpoint back.
 fn without_safety(host: &mut Host, request: &Request, applies: bool) -> Answer {

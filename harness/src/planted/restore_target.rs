@@ -1,8 +1,8 @@
 //! Bugs of finding the checkpoint that is named: what is taken for a name, and what is found.
 
-use super::host::{Host, restores, target, with_target};
+use super::host::{Host, refused, restores, target, with_target};
 use super::{Flaw, PlantedBug};
-use herma_model::answer::{Changed, Restored};
+use herma_model::answer::Restored;
 use herma_model::{Answer, Code, Request, rules};
 
 /// The bugs.
@@ -17,8 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
                 (4..40).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit)
             };
             if target(request).is_some_and(|text| is_short(text)) {
-                let (code, message) = (Code::BadTarget, "no id".into());
-                return Answer::Refused { code, message, changed: Changed::None };
+                return refused(Code::BadTarget, "no id");
             }
             host.ask(request)
         }),

@@ -1,13 +1,13 @@
 //! Bugs of scope: what is a project, and which directories are none.
 
-use super::host::{Host, about, none_taken, rewrite, takes, write_private};
+use super::host::{Host, about, none_taken, refused, rewrite, takes, write_private};
 use super::{Flaw, PlantedBug};
+use crate::history::concrete::hash_of;
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
-use herma_model::answer::{Changed, TakeOutcome};
+use herma_model::answer::TakeOutcome;
 use herma_model::world::MARKERS;
 use herma_model::{Answer, ByteString, Code, Request, rules};
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -175,11 +175,9 @@ pub static BUGS: &[PlantedBug] = &[
             let project = host.project(request).filter(|_| takes(request));
             let crowded = project.is_some_and(|one| files(&one) > host.settings.max_files);
             match host.ask(request) {
-                Answer::Taken { outcome, .. } if crowded && looks(&outcome) => Answer::Refused {
-                    code: Code::TooManyFiles,
-                    message: "too many files".into(),
-                    changed: Changed::None,
-                },
+                Answer::Taken { outcome, .. } if crowded && looks(&outcome) => {
+                    refused(Code::TooManyFiles, "too many files")
+                }
                 answer => answer,
             }
         }),
@@ -197,8 +195,7 @@ pub static BUGS: &[PlantedBug] = &[
             host.retell(answer, |text| {
                 let tree = text.lines().find_map(|line| line.strip_prefix("tree "));
                 let tree = tree.unwrap_or_default();
-                let written = ["hash-object", "-w", "--stdin"];
-                let head = host.git_given(&written, b"ref: refs/heads/main\n")?;
+                let head = host.write("blob", b"ref: refs/heads/main\n")?;
                 let head = format!("100644 blob {head}\tHEAD\n");
                 let base = host.git_given(&["mktree"], head.as_bytes())?;
                 let base = format!("040000 tree {base}\tcheckpoints\0");
@@ -237,7 +234,7 @@ pub static BUGS: &[PlantedBug] = &[
                     "created_at": host.seconds,
                     "last_touch": host.seconds,
                 });
-                let name = format!("{}.json", hash(directory.as_os_str().as_bytes()));
+                let name = format!("{}.json", hash_of(directory.as_os_str().as_bytes()));
                 let projects = host.sandbox.store().join("projects");
                 if projects.is_dir() {
                     let _ = write_private(&projects.join(name), known.to_string().as_bytes());
@@ -310,10 +307,6 @@ fn files(directory: &Path) -> usize {
     entries.map(count).sum()
 }
 
-fn hash(path: &[u8]) -> String {
-    Sha256::digest(path).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A hash that no path has, for what steps aside.
 const ASIDE: &str = "0000000000000000";
 
@@ -322,7 +315,7 @@ const ASIDE: &str = "0000000000000000";
 /// under that for as long as it is asked.
 fn known_as(host: &mut Host, request: &Request, hashed: &[u8], name: &Path) -> Answer {
     let Some(directory) = host.directory(request) else { return host.ask(request) };
-    let (right, wrong) = (hash(directory.as_os_str().as_bytes()), hash(hashed));
+    let (right, wrong) = (hash_of(directory.as_os_str().as_bytes()), hash_of(hashed));
     if right == wrong {
         return host.ask(request);
     }

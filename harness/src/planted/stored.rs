@@ -11,6 +11,9 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
+/// The tree of nothing, which git knows by heart.
+pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
 /// Fewer digits are no id.
 const SHORT_ID_MIN: usize = 4;
 
@@ -52,6 +55,22 @@ impl Host {
         Ok(output.stdout)
     }
 
+    /// Stores an object of that kind, and answers its id.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn write(&self, kind: &str, content: &[u8]) -> io::Result<String> {
+        self.git_given(&["hash-object", "-t", kind, "-w", "--stdin"], content)
+    }
+
+    /// The id of the tree of a commit, however that is named.
+    ///
+    /// # Errors
+    /// As [`Host::git`].
+    pub fn tree_of(&self, commit: &str) -> io::Result<String> {
+        self.git(&["rev-parse", &format!("{commit}^{{tree}}")])
+    }
+
     /// The name under which the history is kept whose newest checkpoint is `id`.
     ///
     /// # Errors
@@ -71,8 +90,7 @@ impl Host {
         change: impl FnOnce(&str) -> io::Result<String>,
     ) -> io::Result<String> {
         let text = format!("{}\n", self.git(&["cat-file", "commit", newest])?);
-        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
-        let id = self.git_given(&written, change(&text)?.as_bytes())?;
+        let id = self.write("commit", change(&text)?.as_bytes())?;
         self.git(&["update-ref", &self.name_of(newest)?, &id])?;
         Ok(id)
     }
@@ -146,8 +164,7 @@ impl Host {
         let text = format!(
             "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nbefore rollback\n"
         );
-        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
-        let id = self.git_given(&written, text.as_bytes())?;
+        let id = self.write("commit", text.as_bytes())?;
         self.git(&["update-ref", history, &id])?;
         Ok(id)
     }

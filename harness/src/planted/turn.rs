@@ -14,7 +14,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A project that had its automatic checkpoint in this turn gets another one.",
         operations_min: 3,
         flaw: Flaw::Asked(|host, request| {
-            let had_one = had(host, request, |answer| created(answer).is_some());
+            let had_one = host.had(request, |answer| created(answer).is_some());
             by_hand_if_deduped(host, request, had_one)
         }),
     },
@@ -51,7 +51,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Flaw::Asked(|host, request| {
             let failed = |answer: &Answer| matches!(answer, Answer::Refused { .. });
             let by_itself = matches!(request, Request::EnsureCheckpoint { .. });
-            if by_itself && had(host, request, failed) {
+            if by_itself && host.had(request, failed) {
                 return none_taken(TakeOutcome::Deduped);
             }
             host.ask(request)
@@ -64,7 +64,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Flaw::Asked(|host, request| {
             let unchanged = |answer: &Answer| *answer == none_taken(TakeOutcome::Unchanged);
-            let found_nothing = had(host, request, unchanged);
+            let found_nothing = host.had(request, unchanged);
             by_hand_if_deduped(host, request, found_nothing)
         }),
     },
@@ -112,22 +112,13 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Flaw::Asked(|host, request| {
             let by_hand = matches!(request, Request::Checkpoint { .. });
-            if by_hand && had(host, request, was_looked_for) {
+            if by_hand && host.had(request, was_looked_for) {
                 return none_taken(TakeOutcome::Deduped);
             }
             host.ask(request)
         }),
     },
 ];
-
-/// Whether an automatic checkpoint of that project came to this in this turn.
-fn had(host: &Host, request: &Request, what: impl Fn(&Answer) -> bool) -> bool {
-    host.turn().iter().any(|(before, answer)| {
-        matches!(before, Request::EnsureCheckpoint { .. })
-            && before.dir() == request.dir()
-            && what(answer)
-    })
-}
 
 /// Whether a checkpoint was taken, or there was nothing to take.
 fn was_looked_for(answer: &Answer) -> bool {

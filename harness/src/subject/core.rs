@@ -47,12 +47,17 @@ impl CoreSubject {
     /// Opens the core in a sandbox.
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let disk = Arc::new(HookedDisk::of_an_ordinary_user());
-        let environment = Environment {
+        let environment = CoreSubject::environment_in(sandbox);
+        CoreSubject::in_environment(disk, environment, settings, seconds)
+    }
+
+    /// The environment that the core has in a sandbox.
+    pub fn environment_in(sandbox: &Sandbox) -> Environment {
+        Environment {
             home: sandbox.home(),
             current_directory: sandbox.current_directory(),
             base: sandbox.base(),
-        };
-        CoreSubject::in_environment(disk, environment, settings, seconds)
+        }
     }
 
     /// Opens the core on a disk and in an environment of the caller's.

@@ -1,11 +1,11 @@
 //! What is done around a core that is asked for a checkpoint, and what is said instead of what it
 //! said. A bug that cannot be played is no bug; the suite then just does not find it.
 
-use super::super::host::{Host, created, restores, takes};
+use super::super::host::{Host, created, none_taken, restores, taken, takes};
+use crate::history::concrete::hash_of;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::{Remark, TakeOutcome};
 use herma_model::{Answer, ByteString, Node, Request, bytes};
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -16,23 +16,14 @@ use std::time::Duration;
 /// The files of the project that a request is about: their place, their path in it, and what they
 /// are; what is in its own repository is none.
 fn files(host: &Host, request: &Request) -> Vec<(PathBuf, ByteString, Node)> {
-    let root = host.sandbox.root();
-    let project = host.project(request);
-    let inside = project.as_ref().and_then(|project| project.strip_prefix(root).ok());
-    let Some(inside) = inside.map(|inside| inside.as_os_str().as_bytes().to_vec()) else {
-        return Vec::new();
-    };
-    let all = host.files();
+    let Some(inside) = host.project_inside(request) else { return Vec::new() };
+    let (root, all) = (host.sandbox.root(), host.files());
     let below = all.iter().filter_map(|(full, node)| {
         let path = ByteString::from(bytes::below(&inside, full)?);
         let ours = !path.starts_with(b".git/") && *node != Node::Directory;
         ours.then(|| (on_disk(root, full), path, node.clone()))
     });
     below.collect()
-}
-
-fn taken(id: String) -> Answer {
-    Answer::Taken { outcome: TakeOutcome::Created { id }, skipped: Vec::new() }
 }
 
 /// Asks the core, and where that takes a checkpoint has `change` do something to it.
@@ -76,7 +67,7 @@ pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
         let _ = fs::write(&seen, &sizes);
     }
     match created(&answer) {
-        Some(_) if same => Answer::Taken { outcome: TakeOutcome::Unchanged, skipped: Vec::new() },
+        Some(_) if same => none_taken(TakeOutcome::Unchanged),
         _ => answer,
     }
 }
@@ -84,8 +75,7 @@ pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
 /// The hash under which the history of a project is kept.
 fn name_of_history(host: &Host, request: &Request) -> String {
     let project = host.project(request).unwrap_or_default();
-    let digest = Sha256::digest(project.as_os_str().as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hash_of(project.as_os_str().as_bytes())
 }
 
 pub fn secrets_are_re_included(host: &mut Host, request: &Request) -> Answer {
@@ -116,8 +106,7 @@ fn captures_also(host: &mut Host, request: &Request, also: fn(&ByteString) -> bo
                 .any(|line| line.strip_suffix(&path[..]).is_some_and(|rest| rest.ends_with(b"\t")));
             if also(&path) && !is_there && matches!(node, Node::File { readable: true, .. }) {
                 let content = fs::read(place)?;
-                let written = ["hash-object", "-w", "--stdin"];
-                let blob = host.git_given(&written, &content)?;
+                let blob = host.write("blob", &content)?;
                 tree.extend(format!("100644 blob {blob}\t{path}\0").bytes());
             }
         }
@@ -128,7 +117,7 @@ fn captures_also(host: &mut Host, request: &Request, also: fn(&ByteString) -> bo
 
 /// The same checkpoint with another tree.
 fn with_tree(host: &Host, id: &str, tree: &str) -> io::Result<String> {
-    let was = host.git(&["rev-parse", &format!("{id}^{{tree}}")])?;
+    let was = host.tree_of(id)?;
     if was == tree {
         return Ok(id.to_owned());
     }
@@ -151,7 +140,7 @@ pub fn stores_the_tree_of_before(host: &mut Host, request: &Request) -> Answer {
         if complete {
             return Ok(id.to_owned());
         }
-        let before = host.git(&["rev-parse", &format!("{id}^^{{tree}}")])?;
+        let before = host.tree_of(&format!("{id}^"))?;
         with_tree(host, id, &before)
     })
 }
@@ -200,15 +189,16 @@ pub fn takes_it_again(host: &mut Host, request: &Request) -> Answer {
 
 pub fn takes_nothing(host: &mut Host, request: &Request) -> Answer {
     let answer = host.ask(request);
-    let Some(None) = unchanged(host, request, &answer) else { return answer };
-    let name = format!("refs/hermes/{}", name_of_history(host, request));
+    let (Some(None), Some(history)) = (unchanged(host, request, &answer), host.history(request))
+    else {
+        return answer;
+    };
     let take = |host: &Host| -> io::Result<String> {
         let tree = host.git(&["mktree"])?;
         let who = format!("Somebody <somebody@example.org> {} +0000", host.seconds);
         let text = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nnothing\n");
-        let written = ["hash-object", "-t", "commit", "-w", "--stdin"];
-        let id = host.git_given(&written, text.as_bytes())?;
-        host.git(&["update-ref", &name, &id])?;
+        let id = host.write("commit", text.as_bytes())?;
+        host.git(&["update-ref", &history, &id])?;
         Ok(id)
     };
     take(host).map_or(answer, taken)

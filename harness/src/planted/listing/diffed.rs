@@ -79,7 +79,7 @@ pub fn storing_the_working_tree(host: &mut Host, request: &Request) -> Answer {
     changed(host, request, |host, project, entries, _| {
         for entry in entries.iter() {
             if let Ok(content) = fs::read(on_disk(project, &entry.path)) {
-                let _ = host.git_given(&["hash-object", "-w", "--stdin"], &content);
+                let _ = host.write("blob", &content);
             }
         }
     })
