@@ -5,3 +5,4 @@ mod failing;
 mod machine;
 mod project;
 mod store;
+mod trouble;

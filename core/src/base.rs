@@ -1,10 +1,11 @@
 //! What stands in the checkpoint base, and which of it is ours. Whatever is named here may be
 //! moved or removed by maintenance; nothing else in the base ever is.
 
-use crate::disk::{Disk, Kind};
-use crate::error::Result;
+use crate::disk::{Disk, Kind, is_unreadable};
+use crate::error::{Context, Result};
 use crate::folder;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -32,8 +33,13 @@ pub enum Entry {
 
 /// Everything of ours in the base, by name; nothing where there is no base.
 pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
-    let known = |name: OsString| entry(disk, base, &name).map(|entry| (name, entry));
-    Ok(folder::names(disk, base)?.into_iter().filter_map(known).collect())
+    let mut entries = Vec::new();
+    for name in folder::names(disk, base)? {
+        if let Some(entry) = entry(disk, base, &name)? {
+            entries.push((name, entry));
+        }
+    }
+    Ok(entries)
 }
 
 /// The names of one kind.
@@ -42,23 +48,35 @@ pub fn named(disk: &dyn Disk, base: &Path, wanted: Entry) -> Result<Vec<OsString
     Ok(entries.filter(|(_, entry)| *entry == wanted).map(|(name, _)| name).collect())
 }
 
-/// None for what is not ours, and for what cannot be looked at.
-fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Option<Entry> {
+/// None for what is not ours.
+fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>> {
     let path = base.join(name);
-    let kind = disk.stat(&path).ok()?.kind;
+    let Some(kind) = kind(disk, &path)? else {
+        return Ok(None);
+    };
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
-    match kind {
+    Ok(match kind {
         _ if begins(REMOVING) => Some(Entry::Leftover),
         Kind::File if name == MARKER => Some(Entry::Marker),
         Kind::File if begins(MARKER) => Some(Entry::Leftover),
         Kind::Directory if name == "store" => Some(Entry::Store),
         Kind::Directory if begins(ARCHIVE) => Some(Entry::Archive),
-        Kind::Directory if is_repository(disk, &path) => Some(Entry::Repository),
+        Kind::Directory if is_repository(disk, &path)? => Some(Entry::Repository),
         _ => None,
-    }
+    })
 }
 
-fn is_repository(disk: &dyn Disk, path: &Path) -> bool {
-    let is = |name: &str, kind| disk.stat(&path.join(name)).is_ok_and(|stat| stat.kind == kind);
-    is("HEAD", Kind::File) && is("objects", Kind::Directory)
+fn is_repository(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    Ok(kind(disk, &path.join("HEAD"))? == Some(Kind::File)
+        && kind(disk, &path.join("objects"))? == Some(Kind::Directory))
+}
+
+/// None where nothing stands, and for what may not be looked at. That the disk is in trouble is no
+/// sign of either.
+fn kind(disk: &dyn Disk, path: &Path) -> Result<Option<Kind>> {
+    match disk.stat(path) {
+        Ok(stat) => Ok(Some(stat.kind)),
+        Err(error) if error.kind() == ErrorKind::NotFound || is_unreadable(&error) => Ok(None),
+        Err(error) => Err(error).context("looking at", path),
+    }
 }

@@ -73,12 +73,12 @@ impl Manager {
 
 /// How many projects have checkpoints; none where the store is too damaged to say, since it can
 /// be cleared all the same.
-fn projects(disk: &dyn Disk, base: &Path) -> usize {
+fn projects(disk: &dyn Disk, base: &Path) -> Option<usize> {
     let counted = Store::open(disk, base).and_then(|store| match store {
         Some(store) => heal::projects(&store, &store.objects()?).map(|hashes| hashes.len()),
         None => Ok(0),
     });
-    counted.unwrap_or_default()
+    counted.ok()
 }
 
 /// What a folder takes; 0 where it cannot be read, which must not keep it from being removed.

@@ -217,15 +217,15 @@ pub enum Swept {
 pub struct Holdings {
     /// Entries of the base that are ours, of whatever kind.
     pub entries: usize,
-    /// Projects with checkpoints, as far as the store can be read.
-    pub projects: usize,
+    /// Projects with checkpoints; none where the store cannot be read.
+    pub projects: Option<usize>,
     /// Archives of the first layout.
     pub archives: usize,
     /// Repositories of the first layout that were never archived.
     pub repositories: usize,
-    /// Bytes of all of it.
+    /// Bytes of all of it, as far as they can be seen.
     pub bytes: u64,
-    /// Bytes of the archives.
+    /// Bytes of the archives, as far as they can be seen.
     pub archive_bytes: u64,
 }
 

@@ -4,7 +4,7 @@
 //! Nothing is destroyed that the pre-rollback checkpoint does not hold. How one path is written is
 //! the business of [`crate::placement`].
 
-use crate::disk::{Disk, Kind as FileKind, Stat, is_absence};
+use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IgnoreFile};
 use crate::object::{Kind, id_of};
@@ -87,9 +87,10 @@ impl Restore<'_> {
                 continue;
             }
             match self.in_the_way(path) {
-                Some(obstacles) => self.replace(path, item, obstacles, &mut report),
-                None if self.is_in_place(path, item) => {}
-                None => report.kept.push(Remark::new(path, KEPT.into())),
+                Ok(Some(obstacles)) => self.replace(path, item, obstacles, &mut report),
+                Ok(None) if self.is_in_place(path, item) => {}
+                Ok(None) => report.kept.push(Remark::new(path, KEPT.into())),
+                Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }
         for path in self.current.keys() {
@@ -152,7 +153,7 @@ impl Restore<'_> {
         let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
         match self.kind(path).context("looking at", &on_disk(self.root, path))? {
             None => Ok(*item),
-            Some(FileKind::Directory) if self.content(path).is_some_and(|all| all.is_empty()) => {
+            Some(FileKind::Directory) if self.content(path).is_ok_and(|all| all.is_empty()) => {
                 Ok(*item)
             }
             Some(FileKind::Directory) => overwrites("a directory with files in it"),
@@ -179,44 +180,53 @@ impl Restore<'_> {
         self.current.contains_key(path) && !self.ignores.excludes(path)
     }
 
-    /// What must be removed before `path` can be written; none where that would lose something.
-    fn in_the_way(&self, path: &[u8]) -> Option<Vec<Vec<u8>>> {
+    /// What must be removed before `path` can be written; none where that would lose something,
+    /// as anything might that may not be looked at.
+    fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
         if on_disk(self.root, path).starts_with(&self.base) {
-            return None;
+            return Ok(None);
         }
+        match self.obstacles(path) {
+            Err(error) if is_unreadable(&error) => Ok(None),
+            obstacles => obstacles,
+        }
+    }
+
+    fn obstacles(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
         for ancestor in ancestors(path) {
-            match self.kind(ancestor).ok()? {
-                None => return Some(Vec::new()),
+            match self.kind(ancestor)? {
+                None => return Ok(Some(Vec::new())),
                 Some(FileKind::Directory) => {}
                 Some(_) => {
-                    return self.expendable(ancestor).then(|| vec![ancestor.to_vec()]);
+                    return Ok(self.expendable(ancestor).then(|| vec![ancestor.to_vec()]));
                 }
             }
         }
-        match self.kind(path).ok()? {
+        Ok(match self.kind(path)? {
             None => Some(Vec::new()),
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;
                 content.iter().all(|path| self.expendable(path)).then_some(content)
             }
             Some(_) => self.current.contains_key(path).then(Vec::new),
-        }
+        })
     }
 
-    /// Everything below `path` that is no directory; none where that cannot be seen.
-    fn content(&self, path: &[u8]) -> Option<Vec<Vec<u8>>> {
+    /// Everything below `path` that is no directory.
+    fn content(&self, path: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let mut pending = vec![path.to_vec()];
         while let Some(directory) = pending.pop() {
-            for name in self.disk.list(&on_disk(self.root, &directory)).ok()? {
+            for name in self.disk.list(&on_disk(self.root, &directory))? {
                 let path = join(&directory, name.as_bytes());
-                match self.kind(&path).ok()?? {
-                    FileKind::Directory => pending.push(path),
-                    _ => found.push(path),
+                match self.kind(&path)? {
+                    None => {}
+                    Some(FileKind::Directory) => pending.push(path),
+                    Some(_) => found.push(path),
                 }
             }
         }
-        Some(found)
+        Ok(found)
     }
 
     /// Whether the path already is what it should be, though no checkpoint holds it.
@@ -251,8 +261,8 @@ impl Restore<'_> {
             Ok(content) => content,
             Err(error) => return report.failed.push(Remark::new(path, error.cause())),
         };
-        if self.current.contains_key(path) && !self.is_as_captured(path) {
-            return report.kept.push(Remark::new(path, CHANGED_SINCE.into()));
+        if self.current.contains_key(path) && !self.is_as_captured(path, report) {
+            return;
         }
         for obstacle in obstacles {
             if !self.remove(&obstacle, report) {
@@ -268,16 +278,22 @@ impl Restore<'_> {
     }
 
     /// Whether the disk still holds what was captured, which alone may be done away with: seconds
-    /// can have passed, and somebody may be working.
-    fn is_as_captured(&self, path: &[u8]) -> bool {
-        self.current.get(path).is_some_and(|item| self.is_in_place(path, item))
+    /// can have passed, and somebody may be working. Where it does not, the report says why.
+    fn is_as_captured(&self, path: &[u8], report: &mut Restored) -> bool {
+        match self.found(path) {
+            Ok(Some(found)) if self.current.get(path) == Some(&found) => return true,
+            Err(error) if !is_absence(&error) && !is_unreadable(&error) => {
+                report.failed.push(Remark::new(path, error.to_string()));
+            }
+            _ => report.kept.push(Remark::new(path, CHANGED_SINCE.into())),
+        }
+        false
     }
 
     /// Removes a path and the directories that it leaves empty, but not the project; answers
     /// whether it is gone.
     fn remove(&self, path: &[u8], report: &mut Restored) -> bool {
-        if !self.is_as_captured(path) {
-            report.kept.push(Remark::new(path, CHANGED_SINCE.into()));
+        if !self.is_as_captured(path, report) {
             return false;
         }
         let full = on_disk(self.root, path);

@@ -21,7 +21,9 @@ fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
         },
         |manager, project| drop(manager.restore_file(project, b"2", b"a.txt")),
     ];
-    for operation in operations {
+    for (operation, is_replaced) in
+        operations.into_iter().flat_map(|one| [(one, false), (one, true)])
+    {
         let mut steps = 0;
         loop {
             let machine = Machine::new();
@@ -34,6 +36,9 @@ fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
             let disk = HookedDisk::new(move |_, _| {
                 if counted.fetch_add(1, Ordering::Relaxed) == steps {
                     fs::remove_dir_all(&doomed)?;
+                    if is_replaced {
+                        fs::create_dir(&doomed)?;
+                    }
                 }
                 Ok(())
             });
@@ -41,6 +46,13 @@ fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
             let vanished = calls.load(Ordering::Relaxed) > steps;
             let listed = machine.manager().list(&machine.project()).unwrap();
             assert!(listed.iter().any(|one| one.id == newest), "step {steps}");
+            // What was gone before it was read is no checkpoint with a part of the files; one that
+            // was empty from the beginning has none.
+            let exactly = RestoreOptions { exact: true, force: false };
+            machine.manager().restore(&machine.project(), b"1", exactly).unwrap();
+            let is_there = ["a.txt", "src/b.txt"].map(|path| machine.project().join(path).exists());
+            let is_whole = is_there == [true, true];
+            assert!(is_whole || is_replaced && is_there == [false, false], "step {steps}");
             assert!(machine.git_finds_nothing_broken(), "step {steps}");
             if !vanished {
                 break;

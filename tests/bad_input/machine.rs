@@ -2,6 +2,7 @@
 
 use herma_core::disk::Disk;
 use herma_core::{Clock, Config, Environment, Error, Manager, Outcome};
+use herma_harness::sandbox::Scratch;
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ pub struct Machine {
 
 impl Machine {
     pub fn new() -> Self {
-        let machine = Machine { folder: tempfile::tempdir().unwrap() };
+        // In memory where there is one: much is written here, and waited for until it is durable.
+        let machine = Machine { folder: Scratch::default_place().temporary().unwrap() };
         fs::create_dir_all(machine.project().join("src")).unwrap();
         machine.write("a.txt", "one\n");
         machine.write("src/b.txt", "two\n");

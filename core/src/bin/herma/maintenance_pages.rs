@@ -43,8 +43,10 @@ pub fn step(step: &PruneStep<'_>) -> String {
 
 /// Asks whether everything may go.
 pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
-    let projects = count(holdings.projects, "project", "projects");
-    let mut parts = format!("the checkpoints of {projects}");
+    let mut parts = match holdings.projects {
+        Some(projects) => format!("the checkpoints of {}", count(projects, "project", "projects")),
+        None => "the checkpoints of all projects".to_owned(),
+    };
     if holdings.archives > 0 {
         parts += &format!(" and {}", archives(holdings.archives));
     }

@@ -1,0 +1,176 @@
+//! A disk that is in trouble: what cannot be read is neither absent nor empty, so that no answer
+//! says it is.
+
+use super::machine::Machine;
+use herma_core::configuration;
+use herma_core::{
+    Error, Holdings, Manager, ProjectState, ProjectStatus, PruneOptions, RestoreOptions,
+};
+use herma_harness::subject::HookedDisk;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A disk whose call number `step` fails, and how many there were.
+fn failing_at(step: usize) -> (HookedDisk, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let disk = HookedDisk::new(move |_, _| {
+        let now = counted.fetch_add(1, Ordering::Relaxed);
+        if now == step { Err(io::Error::other("the disk is in trouble")) } else { Ok(()) }
+    });
+    (disk, calls)
+}
+
+/// Some checkpoints of a project, with all that a store may have: refs in a file of their own, a
+/// history that was cut, an archive of the first layout.
+fn lived_in() -> Machine {
+    let machine = Machine::new();
+    machine.write(".gitignore", "*.log\n");
+    machine.take();
+    machine.write("a.txt", "two\n");
+    machine.take();
+    let store = machine.base().join("store");
+    let mut git = Command::new("git");
+    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
+    git.arg("--git-dir").arg(store).args(["pack-refs", "--all"]);
+    assert!(git.status().unwrap().success());
+    let archive = machine.base().join("legacy-20260101-000000");
+    fs::create_dir(&archive).unwrap();
+    fs::write(archive.join("HEAD"), "old\n").unwrap();
+    machine.write("a.txt", "three\n");
+    machine
+}
+
+/// What is answered; none where the answer says itself that it does not know all.
+type Question = fn(&Manager, &Path) -> Result<Option<String>, Error>;
+
+fn told<T: std::fmt::Debug>(answer: Result<T, Error>) -> Result<Option<String>, Error> {
+    answer.map(|answer| Some(format!("{answer:?}")))
+}
+
+fn holdings(manager: &Manager) -> Result<Option<String>, Error> {
+    let holdings = manager.holdings()?;
+    if holdings.projects.is_none() {
+        return Ok(None);
+    }
+    // Of sizes it says that they are what could be seen.
+    told(Ok(Holdings { bytes: 0, archive_bytes: 0, ..holdings }))
+}
+
+fn status(manager: &Manager) -> Result<Option<String>, Error> {
+    let status = manager.status()?;
+    let is_known = |one: &ProjectStatus| {
+        one.checkpoints.is_some() && one.state != ProjectState::Unknown && one.workdir.is_some()
+    };
+    if status.projects.iter().all(is_known) { told(Ok(status)) } else { Ok(None) }
+}
+
+#[test]
+fn what_is_answered_where_any_call_fails_is_what_is_true() {
+    let questions: [(&str, Question); 4] = [
+        ("list", |manager, project| told(manager.list(project))),
+        ("diff", |manager, project| told(manager.diff(project, b"2"))),
+        ("status", |manager, _| status(manager)),
+        ("holdings", |manager, _| holdings(manager)),
+    ];
+    let machine = lived_in();
+    for (name, question) in questions {
+        let truth = question(&machine.manager(), &machine.project()).unwrap();
+        let mut step = 0;
+        loop {
+            let (disk, calls) = failing_at(step);
+            match question(&machine.on(disk), &machine.project()) {
+                Ok(Some(answer)) => assert_eq!(Some(answer), truth, "{name}, step {step}"),
+                Ok(None) => {}
+                Err(error) => assert_eq!(error.code(), "io", "{name}, step {step}: {error}"),
+            }
+            if calls.load(Ordering::Relaxed) <= step {
+                break;
+            }
+            step += 1;
+        }
+        assert!(step > 2, "{name} asked for {step} things only");
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
+    let machine = Machine::new();
+    let path = machine.root().join("config.yaml");
+    fs::write(&path, "checkpoints: {max_snapshots: 3}\n").unwrap();
+    let mut step = 0;
+    loop {
+        let (disk, calls) = failing_at(step);
+        match configuration::read(&disk, &path) {
+            Ok(read) => assert_eq!(read.config.max_snapshots, 3, "step {step}"),
+            Err(error) => assert_eq!(error.code(), "io", "step {step}: {error}"),
+        }
+        if calls.load(Ordering::Relaxed) <= step {
+            break;
+        }
+        step += 1;
+    }
+    assert!(step > 1);
+}
+
+type Change = fn(&Manager, &Path) -> Result<bool, Error>;
+
+#[test]
+fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
+    // Each says whether it calls itself complete.
+    let changes: [(&str, Change); 4] = [
+        ("checkpoint", |manager, project| {
+            manager.checkpoint(project, "r").map(|taken| taken.skipped.is_empty())
+        }),
+        ("restore", |manager, project| {
+            let options = RestoreOptions { exact: true, force: false };
+            manager.restore(project, b"2", options).map(|restored| restored.failed.is_empty())
+        }),
+        ("prune", |manager, _| {
+            let options =
+                PruneOptions { max_total_bytes: 1, ..PruneOptions::from(manager.config()) };
+            manager.prune(&options, &mut |_| {}).map(|pruned| pruned.errors == 0)
+        }),
+        ("clear", |manager, _| manager.clear().map(|_| true)),
+    ];
+    for (name, change) in changes {
+        let whole = lived_in();
+        assert!(change(&whole.manager(), &whole.project()).unwrap(), "{name}");
+        let whole = state(&whole);
+        let mut step = 0;
+        loop {
+            let machine = lived_in();
+            let (disk, calls) = failing_at(step);
+            match change(&machine.on(disk), &machine.project()) {
+                Ok(true) => assert_eq!(state(&machine), whole, "{name}, step {step}"),
+                Ok(false) => {}
+                Err(error) => {
+                    let code = error.code();
+                    assert!(
+                        ["io", "partly_cleared", "no_safety_checkpoint"].contains(&code),
+                        "{name}, step {step}: {error}"
+                    );
+                }
+            }
+            if calls.load(Ordering::Relaxed) <= step {
+                break;
+            }
+            step += 1;
+        }
+        assert!(step > 10, "{name} asked for {step} things only");
+    }
+}
+
+/// What a person sees of the checkpoints and the files of a machine.
+fn state(machine: &Machine) -> (Vec<String>, Vec<(String, String)>) {
+    let listed = machine.manager().list(&machine.project()).unwrap();
+    let files = ["a.txt", "src/b.txt", ".gitignore"].map(|path| {
+        let text = fs::read_to_string(machine.project().join(path)).unwrap_or_default();
+        (path.to_owned(), text)
+    });
+    (listed.into_iter().map(|one| format!("{:?}", one.stats)).collect(), files.into())
+}
