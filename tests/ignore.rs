@@ -223,6 +223,7 @@ const CASES: &[Case] = &[
     Case("git's spaces", "[[:space:]]", "\u{b}", NO),
     Case("an unknown class", "[[:foo:]a]", "a", NO),
     Case("what only looks like a class", "[[:a]", ":", YES),
+    Case("what was found before it stays", "[a[:]", "a", YES),
     Case("it holds its own bracket", "[[:a]", "[", YES),
     Case("it holds no other byte", "[[:a]", "b", NO),
     Case("an unclosed bracket", "[a", "[a", NO),

@@ -184,6 +184,14 @@ mod tests {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), false));
         assert_eq!(index.unchanged(b"a", &stat(9, 100), Mode::Plain), None);
+        // An entry has no room for more than 32 bits of a size, and no size may mean none noted.
+        for size in [0, 1 << 32] {
+            index.insert(b"a".to_vec(), Known::new(&stat(size, 100), item(), true));
+            assert_eq!(index.unchanged(b"a", &stat(size, 100), Mode::Plain), None, "{size}");
+        }
+        let largest = stat(u64::from(u32::MAX), 100);
+        index.insert(b"a".to_vec(), Known::new(&largest, item(), true));
+        assert_eq!(index.unchanged(b"a", &largest, Mode::Plain), Some(item()));
     }
 
     #[test]

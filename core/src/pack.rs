@@ -63,10 +63,10 @@ fn write_header(pack: &mut Vec<u8>, kind: Kind, size: usize) {
         Kind::Blob => 3,
         Kind::Tag => 4,
     };
-    let mut byte = (kind << 4) | (size & 0x0f) as u8;
+    let mut byte = (kind << 4) + (size & 0x0f) as u8;
     let mut rest = size >> 4;
     while rest > 0 {
-        pack.push(byte | 0x80);
+        pack.push(byte + 0x80);
         byte = (rest & 0x7f) as u8;
         rest >>= 7;
     }

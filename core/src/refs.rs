@@ -241,6 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn a_ref_that_somebody_moved_is_left_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let tip = Oid::from_str(TIP).unwrap();
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        advance(&SystemDisk, store, hash, None, tip).unwrap();
+        let other = Oid::ZERO_SHA1;
+        assert!(matches!(advance(&SystemDisk, store, hash, None, other), Err(Error::Busy(_))));
+        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(tip));
+        assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 1, "a lock stayed");
+        advance(&SystemDisk, store, hash, Some(tip), other).unwrap();
+        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(other));
+    }
+
+    #[test]
     fn a_ref_stays_where_another_tool_holds_it() {
         let folder = tempfile::tempdir().unwrap();
         let (store, hash) = (folder.path(), "0123456789abcdef");

@@ -2,6 +2,7 @@
 //! moment.
 
 use super::machine::{Machine, code};
+use herma_core::disk::SystemDisk;
 use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
@@ -48,6 +49,44 @@ fn a_file_that_only_its_owner_may_read_stays_that_way() {
     machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() {
+    // What it was, whether it was one to execute when it was captured, and what it is to be.
+    for (mode, was_executable, expected) in [
+        (0o640, true, 0o750),
+        (0o604, true, 0o705),
+        (0o222, true, 0o322),
+        (0o755, false, 0o644),
+        (0o711, false, 0o600),
+        (0o4644, true, 0o755),
+    ] {
+        let machine = Machine::new();
+        let path = machine.project().join("a.txt");
+        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        set(if was_executable { 0o755 } else { 0o644 });
+        machine.take();
+        machine.write("a.txt", "two\n");
+        set(mode);
+        machine
+            .on(SystemDisk)
+            .restore(&machine.project(), b"1", RestoreOptions::default())
+            .unwrap();
+        let found = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(found, expected, "{mode:o} is {found:o}");
+    }
+}
+
+#[test]
+fn an_ignore_file_alone_in_its_folder_may_cover_itself() {
+    let machine = Machine::new();
+    fs::create_dir(machine.project().join("built")).unwrap();
+    machine.write("built/.gitignore", "*\n");
+    machine.take();
+    fs::remove_dir_all(machine.project().join("built")).unwrap();
+    let again = machine.manager().checkpoint(&machine.project(), "again").unwrap();
+    assert_eq!(again.outcome, Outcome::Unchanged, "it was captured");
 }
 
 #[test]

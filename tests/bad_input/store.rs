@@ -4,6 +4,7 @@
 use super::machine::{Machine, code};
 use herma_core::{ProjectState, RestoreOptions};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_file_in_the_place_of_the_base_or_the_store_is_no_store() {
@@ -18,6 +19,19 @@ fn a_file_in_the_place_of_the_base_or_the_store_is_no_store() {
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
         assert_eq!(fs::read_to_string(machine.project().join("a.txt")).unwrap(), "one\n");
     }
+}
+
+#[test]
+fn a_store_that_others_could_read_is_closed_to_them() {
+    let machine = Machine::new();
+    machine.take();
+    let store = machine.base().join("store");
+    let mode = || fs::metadata(&store).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o700);
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o755)).unwrap();
+    machine.write("a.txt", "two\n");
+    machine.take();
+    assert_eq!(mode(), 0o700);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use herma_core::{
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ fn lived_in() -> Machine {
     fs::create_dir(&archive).unwrap();
     fs::write(archive.join("HEAD"), "old\n").unwrap();
     machine.write("a.txt", "three\n");
+    let permissions = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(machine.project().join("a.txt"), permissions).unwrap();
     machine
 }
 
@@ -166,11 +169,12 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
 }
 
 /// What a person sees of the checkpoints and the files of a machine.
-fn state(machine: &Machine) -> (Vec<String>, Vec<(String, String)>) {
+fn state(machine: &Machine) -> (Vec<String>, Vec<(u32, String)>) {
     let listed = machine.manager().list(&machine.project()).unwrap();
     let files = ["a.txt", "src/b.txt", ".gitignore"].map(|path| {
-        let text = fs::read_to_string(machine.project().join(path)).unwrap_or_default();
-        (path.to_owned(), text)
+        let path = machine.project().join(path);
+        let mode = fs::metadata(&path).map_or(0, |metadata| metadata.permissions().mode());
+        (mode, fs::read_to_string(&path).unwrap_or_default())
     });
     (listed.into_iter().map(|one| format!("{:?}", one.stats)).collect(), files.into())
 }

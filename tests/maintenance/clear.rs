@@ -48,6 +48,20 @@ fn everything_of_ours_goes_and_the_base_with_it() {
 }
 
 #[test]
+fn what_another_process_removes_first_is_removed() {
+    let world = full();
+    let base = world.base();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::Rename && path.starts_with(&base) && path.is_dir() {
+            fs::remove_dir_all(path)?;
+        }
+        Ok(())
+    });
+    world.on(disk, Config::default()).clear().unwrap();
+    assert!(!world.base().exists());
+}
+
+#[test]
 fn what_is_not_ours_stays() {
     let world = full();
     fs::write(world.base().join("todo.txt"), "mine").unwrap();

@@ -225,11 +225,10 @@ fn number(value: &Value) -> std::result::Result<usize, &'static str> {
 /// So many units, in what one unit is worth.
 fn amount(value: &Value, unit: u64) -> std::result::Result<u64, &'static str> {
     match value {
-        Value::Number(number) if *number == 0.0 => Ok(0),
         // Nothing turns a bound off, so that a little must not become nothing; and more than
         // there can be is as good as the most there can be.
-        Value::Number(number) if *number > 0.0 && number.is_finite() => {
-            Ok(((number * unit as f64).round() as u64).max(1))
+        Value::Number(number) if *number >= 0.0 && number.is_finite() => {
+            Ok(((number * unit as f64).round() as u64).max(u64::from(*number > 0.0)))
         }
         _ => Err("a number of at least 0"),
     }

@@ -10,6 +10,7 @@ use herma_model::bytes::join;
 use herma_model::{Answer, ByteString, Code, Files, Node, Request, rules};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -138,36 +139,54 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "one-file-replaces-what-no-checkpoint-holds",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "A single file is written over one that no checkpoint holds.",
+        operations_min: 4,
+        flaw: Flaw::Asked(|host, request| clearing(host, request, is_itself)),
+    },
+    PlantedBug {
         name: "one-file-clears-its-way",
         rule: &rules::RESTORE_FILE_ONLY,
         about: "What stands in the way of a single file is removed.",
         operations_min: 4,
         flaw: Flaw::Asked(|host, request| {
-            let answer = host.ask(request);
-            let refused = matches!(answer, Answer::Refused { code: Code::WouldOverwrite, .. });
-            // Nothing else may stand against it, or the refusal would have removed something.
-            let room = files_now(host, request) <= Some(host.settings.max_files);
-            let held = host.named(request).map(|id| host.tree(&id)).unwrap_or_default();
-            match (host.project(request), request) {
-                (Some(project), Request::RestoreFile { path, .. })
-                    if refused && room && held.contains_key(path) =>
-                {
-                    let full = on_disk(&project, path);
-                    let places = full.ancestors().take_while(|place| **place != project);
-                    let mut there = places.filter(|place| place.symlink_metadata().is_ok());
-                    let in_the_way = there.next();
-                    match in_the_way.filter(|place| host.is_inside(place)) {
-                        Some(place) if place.is_dir() => fs::remove_dir_all(place),
-                        Some(place) => fs::remove_file(place),
-                        None => return answer,
-                    }
-                    .map_or(answer, |()| host.ask(request))
-                }
-                _ => answer,
-            }
+            clearing(host, request, |full, place| !is_itself(full, place))
         }),
     },
 ];
+
+/// Whether what stands in the way of a single file stands exactly where it is to be, and is no
+/// directory.
+fn is_itself(full: &Path, place: &Path) -> bool {
+    place == full && !place.is_dir()
+}
+
+/// Restores a single file where something stands in its way, if that is to be removed.
+fn clearing(host: &mut Host, request: &Request, is_removed: fn(&Path, &Path) -> bool) -> Answer {
+    let answer = host.ask(request);
+    let refused = matches!(answer, Answer::Refused { code: Code::WouldOverwrite, .. });
+    // Nothing else may stand against it, or the refusal would have removed something.
+    let room = files_now(host, request) <= Some(host.settings.max_files);
+    let held = host.named(request).map(|id| host.tree(&id)).unwrap_or_default();
+    let (Some(project), Request::RestoreFile { path, .. }) = (host.project(request), request)
+    else {
+        return answer;
+    };
+    if !refused || !room || !held.contains_key(path) {
+        return answer;
+    }
+    let full = on_disk(&project, path);
+    let mut places = full.ancestors().take_while(|place| **place != project);
+    let in_the_way = places.find(|place| place.symlink_metadata().is_ok());
+    let removed = |place: &&Path| is_removed(&full, place);
+    match in_the_way.filter(|place| host.is_inside(place)).filter(removed) {
+        Some(place) if place.is_dir() => fs::remove_dir_all(place),
+        Some(place) => fs::remove_file(place),
+        None => return answer,
+    }
+    .map_or(answer, |()| host.ask(request))
+}
 
 /// Says that there are too many files where there are, and something else was to be said.
 fn counted_first(host: &mut Host, request: &Request, due: Code) -> Answer {

@@ -354,6 +354,32 @@ mod tests {
     }
 
     #[test]
+    fn only_a_file_that_was_there_has_changed_its_mode() {
+        let style = Style::of_output(false, |_| None);
+        let told = |change, lines| amount(style, &DiffEntry { path: b"a".to_vec(), change, lines });
+        assert_eq!(told(Change::Modified, Some((0, 0))), "mode");
+        assert_eq!(told(Change::Added, Some((0, 0))), "+0 -0 (new)");
+        assert_eq!(told(Change::Deleted, Some((0, 3))), "+0 -3 (deleted)");
+        assert_eq!(told(Change::Modified, None), "binary");
+    }
+
+    #[test]
+    fn a_list_says_what_changed_where_something_did() {
+        let checkpoint = |number, files| Listed {
+            number,
+            id: "0123456789".into(),
+            time: 0,
+            reason: "r".into(),
+            stats: Some(Stats { files, added: 0, removed: 0 }),
+        };
+        let style = Style::of_output(false, |_| None);
+        let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)]);
+        let page = String::from_utf8(page).unwrap();
+        assert_eq!(page.matches("(1 file, +0/-0)").count(), 1, "{page}");
+        assert_eq!(page.matches("+0/-0").count(), 1, "{page}");
+    }
+
+    #[test]
     fn a_patch_on_a_terminal_has_its_parts_in_their_colours() {
         let style = Style::of_output(true, |name| (name == "TERM").then(|| "xterm".into()));
         let patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\tb\n+c\x1b\n d\n\
