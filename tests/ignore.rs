@@ -203,6 +203,7 @@ const CASES: &[Case] = &[
     Case("leading double star", "**/a", "b/b/a", YES),
     Case("leading double star at the root", "**/a/b", "a/b", YES),
     Case("trailing double star spares the directory", "a/**", "a/", NO),
+    Case("trailing double star takes every depth", "a/**\n!a/b/", "a/b/c", YES),
     Case("double star for no directory", "a/**/b", "a/b", YES),
     Case("double star for two directories", "a/**/b", "a/a/b/b", YES),
     Case("three stars are two", "a/***/b", "a/b/a/b", YES),

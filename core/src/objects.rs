@@ -161,3 +161,45 @@ fn compress(kind: Kind, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.write_all(bytes)?;
     encoder.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use crate::folder;
+    use std::fs;
+
+    #[test]
+    fn what_takes_too_much_memory_is_stored_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();
+        objects.add(Kind::Blob, &vec![0; PENDING_BYTES_MAX]).unwrap();
+        assert_eq!(objects.written(), 0);
+        objects.add(Kind::Blob, b"x").unwrap();
+        assert!(objects.written() > 0);
+    }
+
+    #[test]
+    fn what_was_written_is_what_the_disk_takes() {
+        for count in [1, PACK_OBJECTS_MIN - 1, PACK_OBJECTS_MIN] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("pack")).unwrap();
+            let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();
+            for number in 0..count {
+                objects.add(Kind::Blob, format!("{number}").as_bytes()).unwrap();
+            }
+            assert_eq!(objects.written(), 0);
+            objects.flush().unwrap();
+            let once = folder::bytes(&SystemDisk, folder.path()).unwrap();
+            assert_eq!(objects.written(), once, "{count}");
+            let packs = fs::read_dir(folder.path().join("pack")).unwrap().count();
+            assert_eq!(packs, if count < PACK_OBJECTS_MIN { 0 } else { 2 });
+            (0..count).for_each(|number| {
+                objects.add(Kind::Blob, format!("another {number}").as_bytes()).unwrap();
+            });
+            objects.flush().unwrap();
+            let twice = folder::bytes(&SystemDisk, folder.path()).unwrap();
+            assert_eq!(objects.written(), twice, "{count}");
+        }
+    }
+}

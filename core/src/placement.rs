@@ -116,3 +116,29 @@ impl Placement<'_> {
         self.disk.rename(temporary, full).context("replacing", full)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn nothing_is_put_through_what_came_to_stand_on_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, root.join("link")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        let placement = Placement { disk: &SystemDisk, root: &root };
+        for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
+            let refused = placement.put(path, Mode::Plain, b"x").unwrap_err();
+            assert!(refused.to_string().contains("entering"), "{refused}");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        placement.put(b"made/on/the/way", Mode::Plain, b"x").unwrap();
+        assert_eq!(fs::read(root.join("made/on/the/way")).unwrap(), b"x");
+    }
+}

@@ -138,13 +138,17 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
 /// [`Error::CorruptCheckpoint`] where a tree is missing or unreadable, or names a path that a
 /// restore must never write.
 pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
+    unfold(objects, id, root, PATHS_MAX)
+}
+
+fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result<Snapshot> {
     let corrupt = |why: String| Error::CorruptCheckpoint { id: id.to_string(), why };
     let mut snapshot = Snapshot::new();
     let mut pending: Vec<(Vec<u8>, Oid, usize)> = vec![(Vec::new(), root, 0)];
     let mut trees = 0;
     while let Some((directory, tree, depth)) = pending.pop() {
         trees += 1;
-        if depth > DEPTH_MAX || snapshot.len() + trees > PATHS_MAX {
+        if depth > DEPTH_MAX || snapshot.len() + trees > paths_max {
             return Err(corrupt("its trees unfold without end".into()));
         }
         let bytes = objects.read(Kind::Tree, tree).map_err(|error| corrupt(error.to_string()))?;
@@ -293,6 +297,22 @@ mod tests {
             objects.flush().unwrap();
             assert_eq!(read(objects, COMMIT, outer).unwrap().len(), 1);
             let refused = read(objects, COMMIT, too_deep).unwrap_err();
+            assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
+        });
+    }
+
+    #[test]
+    fn files_and_directories_count_as_often_as_they_unfold() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            let files = ["a", "b", "c"].map(|name| entry(0o100_644, name, blob));
+            let inner = write_tree(objects, files.into()).unwrap();
+            let twice = ["d", "e"].map(|name| entry(TREE_BITS, name, inner));
+            let root = write_tree(objects, twice.into()).unwrap();
+            objects.flush().unwrap();
+            // The last tree is read when three files and two trees have been seen.
+            assert_eq!(unfold(objects, COMMIT, root, 6).unwrap().len(), 6);
+            let refused = unfold(objects, COMMIT, root, 5).unwrap_err();
             assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
         });
     }

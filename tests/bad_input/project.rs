@@ -6,6 +6,7 @@ use herma_core::disk::SystemDisk;
 use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
@@ -76,6 +77,39 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() 
         let found = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
         assert_eq!(found, expected, "{mode:o} is {found:o}");
     }
+}
+
+#[test]
+fn what_replaces_a_secret_is_never_open_to_others() {
+    let machine = Machine::new();
+    machine.take();
+    let path = machine.project().join("a.txt");
+    machine.write("a.txt", "two\n");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let project = machine.project();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::SetMode && path.starts_with(&project) {
+            assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, 0o600);
+        }
+        Ok(())
+    });
+    machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_left_out_and_named() {
+    let machine = Machine::new();
+    let disk = HookedDisk::new(|call, path| {
+        if call == Call::Stat && path.ends_with("a.txt") {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    });
+    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert!(matches!(taken.outcome, Outcome::Created { .. }));
+    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    assert_eq!(skipped, [b"a.txt"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::machine::{Machine, code};
 use herma_core::{ProjectState, RestoreOptions};
+use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -26,12 +27,37 @@ fn a_store_that_others_could_read_is_closed_to_them() {
     let machine = Machine::new();
     machine.take();
     let store = machine.base().join("store");
-    let mode = || fs::metadata(&store).unwrap().permissions().mode() & 0o777;
+    let inspected = store.clone();
+    let mode = || fs::metadata(&inspected).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(), 0o700);
     fs::set_permissions(&store, fs::Permissions::from_mode(0o755)).unwrap();
     machine.write("a.txt", "two\n");
     machine.take();
     assert_eq!(mode(), 0o700);
+    let disk = HookedDisk::new(move |call, path| {
+        assert!(call != Call::SetMode || *path != store, "it is closed already");
+        Ok(())
+    });
+    machine.write("a.txt", "three\n");
+    machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+}
+
+#[test]
+fn what_vanishes_while_it_is_counted_costs_nothing() {
+    let machine = Machine::new();
+    machine.take();
+    let stray = machine.base().join("store/stray");
+    fs::write(&stray, "some bytes").unwrap();
+    let vanishing = stray.clone();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::Stat && path == vanishing && vanishing.exists() {
+            fs::remove_file(path)?;
+        }
+        Ok(())
+    });
+    let counted = machine.on(disk).status().unwrap();
+    assert!(!stray.exists());
+    assert_eq!(counted.total_bytes, machine.manager().status().unwrap().total_bytes);
 }
 
 #[test]

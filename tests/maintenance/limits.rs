@@ -119,3 +119,22 @@ fn a_commit_that_another_tool_wrote_for_two_projects_is_no_end_of_either() {
     assert_eq!(world.list("other"), ["theirs", "2", "1", "0"]);
     world.git_finds_nothing_broken();
 }
+
+#[test]
+fn a_history_that_two_projects_share_is_not_cut_for_one_of_them() {
+    let world = World::new();
+    ["one", "other"].iter().for_each(|project| drop(take(&world, 20, project, "first")));
+    let [one, other] =
+        ["one", "other"].map(|project| format!("refs/hermes/{}", world.hash(project)));
+    // Only another tool writes commits that say nothing of their project.
+    let tree = asked(&world, &["rev-parse", &format!("{one}^{{tree}}")]);
+    let mut tip = asked(&world, &["commit-tree", &tree, "-m", "0"]);
+    for number in 1..4 {
+        tip = asked(&world, &["commit-tree", &tree, "-p", &tip, "-m", &format!("{number}")]);
+    }
+    [one, other].iter().for_each(|name| drop(asked(&world, &["update-ref", name, &tip])));
+    assert_eq!(world.list("other").len(), 4);
+    take(&world, 2, "one", "second");
+    assert_eq!(world.list("other"), ["3", "2", "1", "0"]);
+    world.git_finds_nothing_broken();
+}

@@ -343,3 +343,18 @@ fn other_projects_go_on_while_one_is_pruned() {
     assert_eq!(world.list("live").len(), 10);
     world.git_finds_nothing_broken();
 }
+
+#[test]
+fn a_prune_says_which_project_it_looks_at_of_how_many() {
+    let world = World::new();
+    ["one", "other"].iter().for_each(|project| drop(world.take(project, "first")));
+    let mut said = Vec::new();
+    let options = PruneOptions::from(&Config::default());
+    let told = &mut |step: PruneStep<'_>| {
+        if let PruneStep::Project(number, of) = step {
+            said.push((number, of));
+        }
+    };
+    world.manager().prune(&options, told).unwrap();
+    assert_eq!(said, [(1, 2), (2, 2)]);
+}
