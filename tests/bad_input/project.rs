@@ -113,6 +113,22 @@ fn what_may_not_be_looked_at_is_left_out_and_named() {
 }
 
 #[test]
+fn a_file_that_outgrows_the_cap_while_it_is_read_is_not_captured_in_part() {
+    let machine = Machine::new();
+    let path = machine.project().join("a.txt");
+    let disk = HookedDisk::new(move |call, read| {
+        if call == Call::Read && read == path {
+            fs::write(&path, "one\ntwo\n")?;
+        }
+        Ok(())
+    });
+    let config = Config { max_file_bytes: 4, ..Config::default() };
+    let taken = machine.with(disk, config).checkpoint(&machine.project(), "r").unwrap();
+    let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    assert_eq!(skipped, [b"a.txt"]);
+}
+
+#[test]
 fn an_ignore_file_alone_in_its_folder_may_cover_itself() {
     let machine = Machine::new();
     fs::create_dir(machine.project().join("built")).unwrap();

@@ -3,8 +3,9 @@
 
 use super::machine::Machine;
 use herma_core::configuration;
+use herma_core::disk::SystemDisk;
 use herma_core::{
-    Error, Holdings, Manager, ProjectState, ProjectStatus, PruneOptions, RestoreOptions,
+    Config, Error, Holdings, Manager, ProjectState, ProjectStatus, PruneOptions, RestoreOptions,
 };
 use herma_harness::subject::HookedDisk;
 use std::fs;
@@ -30,10 +31,12 @@ fn failing_at(step: usize) -> (HookedDisk, Arc<AtomicUsize>) {
 /// history that was cut, an archive of the first layout.
 fn lived_in() -> Machine {
     let machine = Machine::new();
+    machine.take();
     machine.write(".gitignore", "*.log\n");
     machine.take();
     machine.write("a.txt", "two\n");
-    machine.take();
+    let two = Config { max_snapshots: 2, ..Config::default() };
+    machine.with(SystemDisk, two).checkpoint(&machine.project(), "taken").unwrap();
     let store = machine.base().join("store");
     let mut git = Command::new("git");
     git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());

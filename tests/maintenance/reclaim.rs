@@ -2,9 +2,13 @@
 
 use crate::maintenance::world::{World, git, succeeds};
 use herma_core::disk::SystemDisk;
-use herma_core::{Config, RestoreOptions};
+use herma_core::{Config, PruneOptions, RestoreOptions};
+use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const LARGE_BYTES: usize = 2 * 1024 * 1024;
 
@@ -171,6 +175,54 @@ fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
     assert!(left.contains(&format!("pack-{}", "1".repeat(40))), "{left:?}");
     world.git_finds_nothing_broken();
     world.restores_first("one", "one");
+}
+
+#[test]
+fn an_object_that_cannot_be_removed_is_an_error_and_the_rest_goes() {
+    let world = World::new();
+    let gone = take(&world, 20, "gone", "gone");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    let commit = world.store().join("objects").join(&gone[..2]).join(&gone[2..]);
+    let tree = asked(&world, &["rev-parse", &format!("{gone}^{{tree}}")]);
+    let disk = HookedDisk::new(move |call, path| match call {
+        Call::RemoveFile if path == commit => Err(ErrorKind::PermissionDenied.into()),
+        _ => Ok(()),
+    });
+    let manager = world.on(disk, Config { max_snapshots: 7, ..Config::default() });
+    assert_eq!(manager.config().max_snapshots, 7);
+    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
+    assert_eq!((pruned.errors, is_stored(&world, &gone)), (1, true));
+    assert!(!is_stored(&world, &tree));
+    assert_eq!(world.prune().errors, 0);
+    assert!(!is_stored(&world, &gone));
+}
+
+#[test]
+fn no_object_goes_before_it_is_durable_that_nothing_points_at_it() {
+    let world = World::new();
+    let gone = take(&world, 20, "gone", "gone");
+    take(&world, 20, "live", "live");
+    // Another tool has removed the ref, and its machine may stop before the disk knows of it.
+    let (reference, metadata) = (world.reference("gone"), world.metadata("gone"));
+    fs::remove_file(reference).unwrap();
+    fs::remove_file(metadata).unwrap();
+    let (objects, refs) = (world.store().join("objects"), world.store().join("refs/hermes"));
+    let is_durable = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_durable);
+    let disk = HookedDisk::new(move |call, path| {
+        match call {
+            Call::SyncDirectory if path == refs => seen.store(true, Ordering::Relaxed),
+            Call::RemoveFile if path.starts_with(&objects) => {
+                assert!(seen.load(Ordering::Relaxed), "{path:?} goes too early");
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    let manager = world.on(disk, Config::default());
+    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
+    assert_eq!(pruned.errors, 0);
+    assert!(!is_stored(&world, &gone));
 }
 
 #[test]
