@@ -390,9 +390,10 @@ fn both_implementations_ship_the_same_lists() {
 }
 
 #[test]
-fn a_file_of_comments_and_blank_lines_is_empty() {
+fn a_file_of_comments_and_blank_lines_excludes_nothing() {
     for text in ["", "\n\n", "# a\n   \n/\n!\n", "\u{feff}# a\r\n\r\n"] {
-        assert!(herma_model::ignore::IgnoreFile::parse(text.as_bytes()).is_empty(), "{text:?}");
-        assert!(herma_core::ignore::IgnoreFile::parse(text.as_bytes()).is_empty(), "{text:?}");
+        let project = Project::of("", text, "", &["a", "#", "# a", "!", " ", "\u{feff}"]);
+        assert_eq!(excluded_by_model(&project), BTreeSet::new(), "{text:?}");
+        assert_eq!(excluded_by_core(&project), BTreeSet::new(), "{text:?}");
     }
 }

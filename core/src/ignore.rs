@@ -64,11 +64,6 @@ impl IgnoreFile {
         IgnoreFile { rules: text.split(|byte| *byte == b'\n').filter_map(Rule::read).collect() }
     }
 
-    /// Whether the file has no rule at all.
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
     /// Whether the last rule that matches excludes the entry at `path`, relative to the directory
     /// of this file; nothing if no rule matches.
     fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {

@@ -16,13 +16,14 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A disk whose call number `step` fails, and how many there were.
+/// A disk whose call number `step` fails in a way that no file or folder can be to blame for, and how
+/// many calls there were.
 fn failing_at(step: usize) -> (HookedDisk, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let disk = HookedDisk::new(move |_, _| {
         let now = counted.fetch_add(1, Ordering::Relaxed);
-        if now == step { Err(io::Error::other("the disk is in trouble")) } else { Ok(()) }
+        if now == step { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     });
     (disk, calls)
 }
@@ -92,7 +93,7 @@ fn what_is_answered_where_any_call_fails_is_what_is_true() {
             match question(&machine.on(disk), &machine.project()) {
                 Ok(Some(answer)) => assert_eq!(Some(answer), truth, "{name}, step {step}"),
                 Ok(None) => {}
-                Err(error) => assert_eq!(error.code(), "io", "{name}, step {step}: {error}"),
+                Err(error) => assert_eq!(error.code(), "no_space", "{name}, step {step}: {error}"),
             }
             if calls.load(Ordering::Relaxed) <= step {
                 break;
@@ -113,7 +114,7 @@ fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
         let (disk, calls) = failing_at(step);
         match configuration::read(&disk, &path) {
             Ok(read) => assert_eq!(read.config.max_snapshots, 3, "step {step}"),
-            Err(error) => assert_eq!(error.code(), "io", "step {step}: {error}"),
+            Err(error) => assert_eq!(error.code(), "no_space", "step {step}: {error}"),
         }
         if calls.load(Ordering::Relaxed) <= step {
             break;
@@ -157,7 +158,7 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
                 Err(error) => {
                     let code = error.code();
                     assert!(
-                        ["io", "partly_cleared", "no_safety_checkpoint"].contains(&code),
+                        ["no_space", "partly_cleared", "no_safety_checkpoint"].contains(&code),
                         "{name}, step {step}: {error}"
                     );
                 }

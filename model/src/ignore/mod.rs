@@ -48,11 +48,6 @@ impl IgnoreFile {
         IgnoreFile { patterns: parse::patterns(text) }
     }
 
-    /// Whether nothing in the file can match anything.
-    pub fn is_empty(&self) -> bool {
-        self.patterns.is_empty()
-    }
-
     /// Whether any line that excludes names the file at `path`, relative to the directory of this
     /// file, or a directory above it, whatever other lines say.
     pub fn names(&self, path: &[u8]) -> bool {
