@@ -8,9 +8,11 @@
 use herma_harness::generate::Options;
 use herma_harness::generate::exhaustive::Exhaustive;
 use herma_harness::generate::source::{Drawn, Guided, Source};
-use herma_harness::planted::{self, hunt};
+use herma_harness::parallel;
+use herma_harness::planted::{self, PlantedBug, hunt};
 use herma_harness::sandbox::Scratch;
 use std::error::Error;
+use std::thread;
 
 const WAYS: [&str; 4] = ["plain", "swarm", "guided", "exhaustive"];
 /// Longer short histories would be too many.
@@ -26,37 +28,45 @@ fn source(way: &str, seed: u64) -> Box<dyn Source> {
     }
 }
 
+/// How many operations each seed took until the bug was found; none where it was not.
+fn costs(
+    bug: &PlantedBug,
+    way: &str,
+    seeds: u64,
+    histories_max: u64,
+) -> Result<Vec<Option<usize>>, String> {
+    // What is tried in full is the same for every seed.
+    let (seeds, histories_max) =
+        if way == "exhaustive" { (1, u64::MAX) } else { (seeds, histories_max) };
+    let scratch = Scratch::default_place();
+    let look = |seed| {
+        let found = hunt::find(bug, &mut *source(way, seed), histories_max, &scratch);
+        found.map(|found| found.map(|found| found.operations)).map_err(|error| error.to_string())
+    };
+    (1..=seeds).map(look).collect()
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let seeds: u64 = arguments.next().map_or(Ok(2), |seeds| seeds.parse())?;
     let histories_max: u64 = arguments.next().map_or(Ok(600), |histories| histories.parse())?;
-    let scratch = Scratch::default_place();
-    let mut costs: [Vec<Option<usize>>; 4] = Default::default();
+    let searches = planted::catalogue().flat_map(|bug| WAYS.map(|way| (bug, way)));
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let found =
+        parallel::try_map(searches, cores, |(bug, way)| costs(bug, way, seeds, histories_max))?;
     println!("| bug | {} |\n| --- | --- | --- | --- | --- |", WAYS.join(" | "));
-    for bug in planted::catalogue() {
-        let mut cells = Vec::new();
-        for (way, costs) in WAYS.iter().zip(&mut costs) {
-            // What is tried in full is the same for every seed.
-            let seeds = if *way == "exhaustive" { 1 } else { seeds };
-            let histories_max = if *way == "exhaustive" { u64::MAX } else { histories_max };
-            let mut own = Vec::new();
-            for seed in 1..=seeds {
-                let mut source = source(way, seed);
-                let found = hunt::find(bug, &mut *source, histories_max, &scratch)?;
-                own.push(found.map(|found| found.operations));
-            }
-            let shown = |cost: &Option<usize>| cost.map_or("-".into(), |cost| cost.to_string());
-            cells.push(own.iter().map(shown).collect::<Vec<_>>().join(", "));
-            costs.extend(own);
-        }
-        println!("| {} | {} |", bug.name, cells.join(" | "));
+    let shown = |cost: &Option<usize>| cost.map_or("-".into(), |cost| cost.to_string());
+    for (bug, costs) in planted::catalogue().zip(found.chunks(WAYS.len())) {
+        let cells = costs.iter().map(|own| own.iter().map(shown).collect::<Vec<_>>().join(", "));
+        println!("| {} | {} |", bug.name, cells.collect::<Vec<_>>().join(" | "));
     }
     println!("\n| way | found | median | mean of the found |\n| --- | --- | --- | --- |");
-    for (way, costs) in WAYS.iter().zip(&mut costs) {
+    for (place, way) in WAYS.iter().enumerate() {
+        let all = found.iter().skip(place).step_by(WAYS.len()).flatten();
+        let mut costs: Vec<Option<usize>> = all.copied().collect();
         costs.sort_by_key(|cost| cost.unwrap_or(usize::MAX));
         let found: Vec<usize> = costs.iter().flatten().copied().collect();
-        let middle = costs.get(costs.len() / 2).copied().flatten();
-        let middle = middle.map_or("-".into(), |cost| cost.to_string());
+        let middle = shown(&costs.get(costs.len() / 2).copied().flatten());
         let mean = found.iter().sum::<usize>() / found.len().max(1);
         println!("| {way} | {} of {} | {middle} | {mean} |", found.len(), costs.len());
     }

@@ -129,6 +129,55 @@ fn a_file_that_outgrows_the_cap_while_it_is_read_is_not_captured_in_part() {
 }
 
 #[test]
+fn what_did_not_change_is_not_read_again() {
+    let machine = Machine::new();
+    // Only what is older than the index is trusted.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    machine.take();
+    machine.write("a.txt", "two\n");
+    let path = machine.project().join("src/b.txt");
+    let disk = HookedDisk::new(move |call, read| {
+        assert!(call != Call::Read || read != path, "it was read");
+        Ok(())
+    });
+    machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+}
+
+#[test]
+fn an_ignored_file_that_is_as_recorded_is_in_nobodys_way() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write(".gitignore", "a.txt\n");
+    let restored =
+        machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!((restored.kept, restored.restored), (vec![], vec![]));
+    machine.write("a.txt", "two\n");
+    let restored =
+        machine.manager().restore(&machine.project(), b"2", RestoreOptions::default()).unwrap();
+    assert_eq!(restored.kept[0].path, b"a.txt");
+}
+
+#[test]
+fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write("a.txt", "two\n");
+    machine.write("src/b.txt", "three\n");
+    let project = machine.project();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::WriteNew && path.starts_with(project.join("src")) {
+            fs::write(project.join("a.txt"), "theirs\n")?;
+        }
+        Ok(())
+    });
+    let restored =
+        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(restored.restored, [b"src/b.txt"]);
+    assert_eq!(restored.failed[0].path, b"a.txt");
+    assert!(!restored.undoes_turn);
+}
+
+#[test]
 fn an_ignore_file_alone_in_its_folder_may_cover_itself() {
     let machine = Machine::new();
     fs::create_dir(machine.project().join("built")).unwrap();

@@ -34,6 +34,7 @@ fn lived_in() -> Machine {
     let machine = Machine::new();
     machine.take();
     machine.write(".gitignore", "*.log\n");
+    machine.write("a.log", "kept\n");
     machine.take();
     machine.write("a.txt", "two\n");
     let two = Config { max_snapshots: 2, ..Config::default() };

@@ -337,6 +337,17 @@ fn a_reader_that_stops_early_is_no_failure() {
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_no_success() {
+    let world = World::new();
+    let mut command = world.command();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ended = command.args(["rollback"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(!ended.stderr.is_empty());
+}
+
 #[test]
 fn help_tells_the_commands_and_shows_examples() {
     let world = World::new();
