@@ -195,6 +195,20 @@ mod tests {
     }
 
     #[test]
+    fn another_format_or_version_counts_as_empty() {
+        let mut index = Index::default();
+        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
+        let bytes = index.to_bytes();
+        for place in [0, 7] {
+            let mut other = bytes[..bytes.len() - HASH_BYTES].to_vec();
+            other[place] += 1;
+            let hash = Sha1::digest(&other);
+            other.extend_from_slice(&hash);
+            assert_eq!(Index::parse(&other), Index::default(), "byte {place}");
+        }
+    }
+
+    #[test]
     fn an_index_of_another_tool_counts_as_empty() {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));

@@ -241,6 +241,17 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_that_nobody_gives_back_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        fs::write(store.join("refs/hermes").join(hash).with_extension("lock"), "").unwrap();
+        let tip = Oid::from_str(TIP).unwrap();
+        advance(&SystemDisk, store, hash, None, tip).unwrap();
+        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(tip));
+    }
+
+    #[test]
     fn a_ref_that_somebody_moved_is_left_to_them() {
         let folder = tempfile::tempdir().unwrap();
         let (store, hash) = (folder.path(), "0123456789abcdef");

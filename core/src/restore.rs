@@ -316,11 +316,13 @@ impl Restore<'_> {
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();
         report.restored.retain(|path| {
-            let right = self.is_in_place(path, &self.target[path]);
-            if !right {
-                wrong.push(Remark::new(path, "it does not stand as recorded".into()));
-            }
-            right
+            let why = match self.found(path) {
+                Ok(found) if found == Some(self.target[path]) => return true,
+                Ok(_) => "it does not stand as recorded".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            wrong.push(Remark::new(path, why));
+            false
         });
         report.removed.retain(|path| {
             // A directory may rightly stand where a removed file was, or a link above it.

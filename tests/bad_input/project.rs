@@ -178,6 +178,36 @@ fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
 }
 
 #[test]
+fn one_file_comes_back_where_an_empty_directory_stands() {
+    let machine = Machine::new();
+    machine.take();
+    let path = machine.project().join("a.txt");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir_all(path.join("inside")).unwrap();
+    fs::write(path.join("inside/file"), "").unwrap();
+    let restored = || machine.manager().restore_file(&machine.project(), b"1", b"a.txt");
+    assert_eq!(code(restored()), "would_overwrite");
+    fs::remove_file(path.join("inside/file")).unwrap();
+    assert_eq!(restored().unwrap().restored, [b"a.txt"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+}
+
+#[test]
+fn an_ignore_file_that_vanishes_before_it_is_read_excludes_nothing() {
+    let machine = Machine::new();
+    machine.write(".gitignore", "a.txt\n");
+    let path = machine.project().join(".gitignore");
+    let disk = HookedDisk::new(move |call, read| {
+        if call == Call::Read && read == path && path.exists() {
+            fs::remove_file(&path)?;
+        }
+        Ok(())
+    });
+    machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert_eq!(machine.manager().diff(&machine.project(), b"1").unwrap().entries, []);
+}
+
+#[test]
 fn an_ignore_file_alone_in_its_folder_may_cover_itself() {
     let machine = Machine::new();
     fs::create_dir(machine.project().join("built")).unwrap();

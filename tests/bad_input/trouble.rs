@@ -6,8 +6,11 @@ use herma_core::configuration;
 use herma_core::disk::SystemDisk;
 use herma_core::{
     Config, Error, Holdings, Manager, ProjectState, ProjectStatus, PruneOptions, RestoreOptions,
+    Stats,
 };
 use herma_harness::subject::HookedDisk;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -33,8 +36,8 @@ fn failing_at(step: usize) -> (HookedDisk, Arc<AtomicUsize>) {
 fn lived_in() -> Machine {
     let machine = Machine::new();
     machine.take();
-    machine.write(".gitignore", "*.log\n");
-    machine.write("a.log", "kept\n");
+    machine.write(".gitignore", "*.mine\n");
+    machine.write("a.mine", "ignored\n");
     machine.take();
     machine.write("a.txt", "two\n");
     let two = Config { max_snapshots: 2, ..Config::default() };
@@ -136,7 +139,9 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
         }),
         ("restore", |manager, project| {
             let options = RestoreOptions { exact: true, force: false };
-            manager.restore(project, b"2", options).map(|restored| restored.failed.is_empty())
+            let failed = manager.restore(project, b"2", options)?.failed;
+            assert!(failed.iter().all(|one| one.why.contains("no storage space")), "{failed:?}");
+            Ok(failed.is_empty())
         }),
         ("prune", |manager, _| {
             let options =
@@ -173,13 +178,25 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
     }
 }
 
-/// What a person sees of the checkpoints and the files of a machine.
-fn state(machine: &Machine) -> (Vec<String>, Vec<(u32, String)>) {
+/// What a person sees of the checkpoints and the files of a machine, and what is in its base.
+#[derive(Debug, PartialEq)]
+struct State {
+    listed: Vec<Option<Stats>>,
+    files: [(u32, String); 3],
+    base: BTreeSet<OsString>,
+}
+
+fn state(machine: &Machine) -> State {
     let listed = machine.manager().list(&machine.project()).unwrap();
     let files = ["a.txt", "src/b.txt", ".gitignore"].map(|path| {
         let path = machine.project().join(path);
         let mode = fs::metadata(&path).map_or(0, |metadata| metadata.permissions().mode());
         (mode, fs::read_to_string(&path).unwrap_or_default())
     });
-    (listed.into_iter().map(|one| format!("{:?}", one.stats)).collect(), files.into())
+    let base = fs::read_dir(machine.base()).into_iter().flatten();
+    State {
+        listed: listed.into_iter().map(|one| one.stats).collect(),
+        files,
+        base: base.map(|entry| entry.unwrap().file_name()).collect(),
+    }
 }

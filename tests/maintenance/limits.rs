@@ -132,9 +132,14 @@ fn a_history_that_two_projects_share_is_not_cut_for_one_of_them() {
     for number in 1..4 {
         tip = asked(&world, &["commit-tree", &tree, "-p", &tip, "-m", &format!("{number}")]);
     }
-    [one, other].iter().for_each(|name| drop(asked(&world, &["update-ref", name, &tip])));
+    [&one, &other].iter().for_each(|name| drop(asked(&world, &["update-ref", name, &tip])));
     assert_eq!(world.list("other").len(), 4);
     take(&world, 2, "one", "second");
     assert_eq!(world.list("other"), ["3", "2", "1", "0"]);
+    // Once it is nobody else's, it is cut like any other.
+    asked(&world, &["update-ref", "-d", &other]);
+    fs::remove_file(world.metadata("other")).unwrap();
+    take(&world, 2, "one", "third");
+    assert_eq!(world.list("one"), ["third", "second"]);
     world.git_finds_nothing_broken();
 }

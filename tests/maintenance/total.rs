@@ -186,6 +186,19 @@ fn a_take_keeps_the_total_by_itself() {
 }
 
 #[test]
+fn an_estimate_that_is_too_high_is_put_right_and_costs_no_checkpoint() {
+    let world = World::new();
+    (0..2).for_each(|step| take(&world, "a", step, 10, 1_000));
+    let usage = world.store().join("usage");
+    std::fs::write(&usage, u64::to_be_bytes(10 * 1024 * 1024)).unwrap();
+    take(&world, "a", 2, 10, 1_000);
+    assert_eq!(world.list("a").len(), 3);
+    let noted = std::fs::read(&usage).unwrap();
+    let bytes = u64::from_be_bytes(noted.try_into().unwrap());
+    assert_eq!(bytes, bytes_of(&world, &["--all"]));
+}
+
+#[test]
 fn an_estimate_that_cannot_be_read_is_made_again() {
     let world = World::new();
     let long = "\0".repeat(33 * KIBIBYTE);

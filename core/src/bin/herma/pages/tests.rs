@@ -1,0 +1,66 @@
+use super::*;
+use herma_core::ProjectStatus;
+
+#[test]
+fn a_summary_leaves_out_what_is_nothing_unless_both_are() {
+    let told = |added, removed| summary(&Stats { files: 1, added, removed });
+    assert_eq!(told(2, 0), " 1 file changed, 2 insertions(+)");
+    assert_eq!(told(0, 1), " 1 file changed, 1 deletion(-)");
+    assert_eq!(told(1, 2), " 1 file changed, 1 insertion(+), 2 deletions(-)");
+    assert_eq!(told(0, 0), " 1 file changed, 0 insertions(+), 0 deletions(-)");
+}
+
+#[test]
+fn only_a_file_that_was_there_has_changed_its_mode() {
+    let style = Style::of_output(false, |_| None);
+    let told = |change, lines| amount(style, &DiffEntry { path: b"a".to_vec(), change, lines });
+    assert_eq!(told(Change::Modified, Some((0, 0))), "mode");
+    assert_eq!(told(Change::Added, Some((0, 0))), "+0 -0 (new)");
+    assert_eq!(told(Change::Deleted, Some((0, 3))), "+0 -3 (deleted)");
+    assert_eq!(told(Change::Modified, None), "binary");
+}
+
+#[test]
+fn a_list_says_what_changed_where_something_did() {
+    let checkpoint = |number, files| Listed {
+        number,
+        id: "0123456789".into(),
+        time: 0,
+        reason: "r".into(),
+        stats: Some(Stats { files, added: 0, removed: 0 }),
+    };
+    let style = Style::of_output(false, |_| None);
+    let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)]);
+    let page = String::from_utf8(page).unwrap();
+    assert_eq!(page.matches("(1 file, +0/-0)").count(), 1, "{page}");
+    assert_eq!(page.matches("+0/-0").count(), 1, "{page}");
+}
+
+#[test]
+fn only_a_project_that_is_live_looks_good() {
+    let style = Style::of_output(true, |name| (name == "TERM").then(|| "xterm".into()));
+    let state = |state| {
+        let (hash, workdir) = (String::new(), None);
+        let (checkpoints, last_touch) = (None, None);
+        let project = ProjectStatus { hash, workdir, checkpoints, last_touch, state };
+        let projects = vec![project];
+        let (total_bytes, store_bytes, legacy) = (0, 0, Vec::new());
+        let base = "/".into();
+        let page = Status { base, total_bytes, store_bytes, legacy, projects };
+        String::from_utf8(status(style, &page, 0)).unwrap()
+    };
+    assert!(state(ProjectState::Live).contains("\x1b[32mlive\x1b[m"));
+    assert!(state(ProjectState::Orphan).contains("\x1b[33morphan\x1b[m"));
+}
+
+#[test]
+fn a_patch_on_a_terminal_has_its_parts_in_their_colours() {
+    let style = Style::of_output(true, |name| (name == "TERM").then(|| "xterm".into()));
+    let patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\tb\n+c\x1b\n d\n\
+        diff --git a/y b/y\n--- a/y\n@@ -1 +0,0 @@\n--- e\n";
+    let expected = "\x1b[1mdiff --git a/x b/x\x1b[m\n\x1b[1m--- a/x\x1b[m\n\x1b[1m+++ b/x\x1b[m\n\
+        \x1b[36m@@ -1 +1 @@\x1b[m\n\x1b[31m-a\tb\x1b[m\n\x1b[32m+c\\x1b\x1b[m\n d\n\
+        \x1b[1mdiff --git a/y b/y\x1b[m\n\x1b[1m--- a/y\x1b[m\n\x1b[36m@@ -1 +0,0 @@\x1b[m\n\
+        \x1b[31m--- e\x1b[m\n";
+    assert_eq!(patch_on_terminal(style, patch), expected);
+}
