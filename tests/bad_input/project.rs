@@ -208,6 +208,21 @@ fn an_ignore_file_that_vanishes_before_it_is_read_excludes_nothing() {
 }
 
 #[test]
+fn a_file_that_became_a_link_is_one_gone_and_one_come_in_a_patch() {
+    let machine = Machine::new();
+    machine.take();
+    let path = machine.project().join("a.txt");
+    fs::remove_file(&path).unwrap();
+    symlink("src/b.txt", &path).unwrap();
+    let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
+    let patch = String::from_utf8(diff.patch).unwrap();
+    for line in ["deleted file mode 100644", "new file mode 120000", "-one", "+src/b.txt"] {
+        assert!(patch.lines().any(|one| one == line), "{line}: {patch}");
+    }
+    assert!(!patch.contains("old mode"), "{patch}");
+}
+
+#[test]
 fn an_ignore_file_alone_in_its_folder_may_cover_itself() {
     let machine = Machine::new();
     fs::create_dir(machine.project().join("built")).unwrap();

@@ -15,6 +15,9 @@ fn a_file_in_the_place_of_the_base_or_the_store_is_no_store() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "mine\n").unwrap();
         let manager = machine.manager();
+        let refused = manager.list(&machine.project()).unwrap_err();
+        assert_eq!(refused.code(), "store_unusable", "{place}");
+        assert!(!refused.to_string().contains("locks"), "{place}: {refused}");
         let taken = manager.checkpoint(&machine.project(), "r");
         assert!(["store_unusable", "io"].contains(&code(taken)), "{place}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
