@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn an_unreadable_directory_is_left_out_and_named() {
@@ -155,6 +156,26 @@ fn an_ignored_file_that_is_as_recorded_is_in_nobodys_way() {
     let restored =
         machine.manager().restore(&machine.project(), b"2", RestoreOptions::default()).unwrap();
     assert_eq!(restored.kept[0].path, b"a.txt");
+}
+
+#[test]
+fn what_may_not_be_read_any_more_is_kept() {
+    let machine = Machine::new();
+    machine.take();
+    machine.write("a.txt", "two\n");
+    let (path, reads) = (machine.project().join("a.txt"), AtomicUsize::new(0));
+    let disk = HookedDisk::new(move |call, read| {
+        // It is read for the checkpoint before, and then no more.
+        if call == Call::Read && read == path && reads.fetch_add(1, Ordering::Relaxed) > 0 {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    });
+    let restored =
+        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(restored.kept[0].path, b"a.txt");
+    assert_eq!(restored.failed, []);
+    assert_eq!(fs::read_to_string(machine.project().join("a.txt")).unwrap(), "two\n");
 }
 
 #[test]

@@ -49,17 +49,21 @@ fn a_store_that_others_could_read_is_closed_to_them() {
 fn what_vanishes_while_it_is_counted_costs_nothing() {
     let machine = Machine::new();
     machine.take();
-    let stray = machine.base().join("store/stray");
-    fs::write(&stray, "some bytes").unwrap();
-    let vanishing = stray.clone();
+    let [file, folder] = ["stray", "strays"].map(|name| machine.base().join("store").join(name));
+    fs::write(&file, "some bytes").unwrap();
+    fs::create_dir(&folder).unwrap();
+    let vanishing = [file.clone(), folder.clone()];
     let disk = HookedDisk::new(move |call, path| {
-        if call == Call::Stat && path == vanishing && vanishing.exists() {
+        if call == Call::Stat && path == vanishing[0] && path.exists() {
             fs::remove_file(path)?;
+        }
+        if call == Call::List && path == vanishing[1] && path.exists() {
+            fs::remove_dir(path)?;
         }
         Ok(())
     });
     let counted = machine.on(disk).status().unwrap();
-    assert!(!stray.exists());
+    assert!(!file.exists() && !folder.exists());
     assert_eq!(counted.total_bytes, machine.manager().status().unwrap().total_bytes);
 }
 

@@ -31,22 +31,23 @@ fn failing_at(step: usize) -> (HookedDisk, Arc<AtomicUsize>) {
     (disk, calls)
 }
 
-/// Some checkpoints of a project, with all that a store may have: refs in a file of their own, a
-/// history that was cut, an archive of the first layout.
+/// Some checkpoints of a project, with all that a store may have: packed refs, a history that
+/// was cut, an archive of the first layout.
 fn lived_in() -> Machine {
     let machine = Machine::new();
     machine.take();
     machine.write(".gitignore", "*.mine\n");
     machine.write("a.mine", "ignored\n");
     machine.take();
-    machine.write("a.txt", "two\n");
-    let two = Config { max_snapshots: 2, ..Config::default() };
-    machine.with(SystemDisk, two).checkpoint(&machine.project(), "taken").unwrap();
     let store = machine.base().join("store");
     let mut git = Command::new("git");
     git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
     git.arg("--git-dir").arg(store).args(["pack-refs", "--all"]);
     assert!(git.status().unwrap().success());
+    // The newest is in a file of its own, so that what is packed is not all there is.
+    machine.write("a.txt", "two\n");
+    let two = Config { max_snapshots: 2, ..Config::default() };
+    machine.with(SystemDisk, two).checkpoint(&machine.project(), "taken").unwrap();
     let archive = machine.base().join("legacy-20260101-000000");
     fs::create_dir(&archive).unwrap();
     fs::write(archive.join("HEAD"), "old\n").unwrap();
