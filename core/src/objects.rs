@@ -170,6 +170,14 @@ mod tests {
     use std::fs;
 
     #[test]
+    fn a_commit_takes_the_same_whatever_is_in_it_and_a_blob_what_it_needs() {
+        let (even, varied): (Vec<u8>, Vec<u8>) = (vec![b'a'; 256], (0..=255).collect());
+        let takes = |kind, bytes: &[u8]| compress(kind, bytes).unwrap().len();
+        assert_eq!(takes(Kind::Commit, &even), takes(Kind::Commit, &varied));
+        assert!(takes(Kind::Blob, &even) < takes(Kind::Blob, &varied));
+    }
+
+    #[test]
     fn what_takes_too_much_memory_is_stored_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();

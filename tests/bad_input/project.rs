@@ -179,6 +179,49 @@ fn what_may_not_be_read_any_more_is_kept() {
 }
 
 #[test]
+fn a_directory_that_may_not_be_looked_into_is_kept_where_a_file_was() {
+    let machine = Machine::new();
+    machine.take();
+    let path = machine.project().join("a.txt");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let disk = HookedDisk::new(move |call, listed| match call {
+        Call::List if listed == path => Err(io::ErrorKind::PermissionDenied.into()),
+        _ => Ok(()),
+    });
+    let restored =
+        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(restored.kept[0].path, b"a.txt");
+    assert_eq!(restored.failed, []);
+}
+
+#[test]
+fn a_directory_that_vanishes_before_it_is_read_is_simply_not_there() {
+    let machine = Machine::new();
+    let path = machine.project().join("src");
+    let disk = HookedDisk::new(move |call, listed| {
+        if call == Call::List && listed == path {
+            fs::remove_dir_all(&path)?;
+        }
+        Ok(())
+    });
+    machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert_eq!(machine.manager().diff(&machine.project(), b"1").unwrap().entries, []);
+}
+
+#[test]
+fn a_file_that_is_called_like_one_of_ours_is_let_be() {
+    let machine = Machine::new();
+    machine.take();
+    let theirs = machine.project().join(".herma-restore-0");
+    fs::write(&theirs, "theirs").unwrap();
+    machine.write("a.txt", "two\n");
+    machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(machine.project().join("a.txt")).unwrap(), "one\n");
+    assert_eq!(fs::read_to_string(theirs).unwrap(), "theirs");
+}
+
+#[test]
 fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
     let machine = Machine::new();
     machine.take();

@@ -26,6 +26,17 @@ fn a_file_in_the_place_of_the_base_or_the_store_is_no_store() {
 }
 
 #[test]
+fn a_directory_is_sorted_among_its_neighbours_as_git_does_it() {
+    let machine = Machine::new();
+    fs::create_dir(machine.project().join("a")).unwrap();
+    for name in ["a/b", "a-b", "a0", "a.b"] {
+        machine.write(name, name);
+    }
+    machine.take();
+    assert!(machine.git_finds_nothing_broken());
+}
+
+#[test]
 fn a_store_that_others_could_read_is_closed_to_them() {
     let machine = Machine::new();
     machine.take();

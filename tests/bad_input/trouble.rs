@@ -129,6 +129,24 @@ fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
     assert!(step > 1);
 }
 
+#[test]
+fn a_store_that_cannot_be_made_is_refused_by_any_call_that_fails() {
+    let mut step = 0;
+    loop {
+        let machine = Machine::new();
+        let (disk, calls) = failing_at(step);
+        match machine.on(disk).checkpoint(&machine.project(), "r") {
+            Ok(taken) => assert_eq!(taken.skipped, [], "step {step}"),
+            Err(error) => assert_eq!(error.code(), "no_space", "step {step}: {error}"),
+        }
+        if calls.load(Ordering::Relaxed) <= step {
+            break;
+        }
+        step += 1;
+    }
+    assert!(step > 20, "only {step} steps failed");
+}
+
 type Change = fn(&Manager, &Path) -> Result<bool, Error>;
 
 #[test]

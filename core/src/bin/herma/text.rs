@@ -192,6 +192,13 @@ mod tests {
     }
 
     #[test]
+    fn a_size_is_told_in_the_largest_unit_that_leaves_something_before_the_point() {
+        assert_eq!([size(0), size(1_023), size(1_024)], ["0 B", "1023 B", "1.0 KB"]);
+        assert_eq!([size(1_048_524), size(1_048_525)], ["1023.9 KB", "1.0 MB"]);
+        assert_eq!(size(u64::MAX), "16777216.0 TB");
+    }
+
+    #[test]
     fn a_moment_is_told_in_the_largest_whole_unit() {
         let told = |passed: i64| ago(1_000_000, 1_000_000 + passed);
         assert_eq!(told(-1), "in the future");
