@@ -2,7 +2,7 @@
 //! not hold, and what could not be done is said.
 
 use super::machine::Machine;
-use herma_core::{Manager, Outcome, RestoreOptions};
+use herma_core::{Config, Manager, Outcome, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io;
@@ -168,6 +168,27 @@ fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {
     let again = machine.manager().restore(&project, b"2", RestoreOptions::default()).unwrap();
     assert!(again.failed.is_empty());
     assert_eq!(fs::read_to_string(project.join("src/b.txt")).unwrap(), "two\n");
+}
+
+#[test]
+fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
+    let machine = Machine::new();
+    let target = machine.take();
+    machine.write("src/b.txt", "three\n");
+    machine.take();
+    machine.write("src/b.txt", "four\n");
+    let project = machine.project();
+    let disk = HookedDisk::new(move |call, path| match call {
+        Call::WriteNew if path.starts_with(&project) => Err(io::ErrorKind::StorageFull.into()),
+        _ => Ok(()),
+    });
+    let two = Config { max_snapshots: 2, ..Config::default() };
+    let restored =
+        machine.with(disk, two).restore(&machine.project(), b"2", RestoreOptions::default());
+    assert_eq!(restored.unwrap().failed[0].path, b"src/b.txt");
+    let again =
+        machine.manager().restore(&machine.project(), target.as_bytes(), RestoreOptions::default());
+    assert_eq!(again.unwrap().restored, [b"src/b.txt"]);
 }
 
 #[test]

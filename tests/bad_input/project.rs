@@ -59,6 +59,7 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() 
     for (mode, was_executable, expected) in [
         (0o640, true, 0o750),
         (0o604, true, 0o705),
+        (0o754, true, 0o755),
         (0o222, true, 0o322),
         (0o755, false, 0o644),
         (0o711, false, 0o600),
@@ -219,6 +220,19 @@ fn a_file_that_is_called_like_one_of_ours_is_let_be() {
     machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
     assert_eq!(fs::read_to_string(machine.project().join("a.txt")).unwrap(), "one\n");
     assert_eq!(fs::read_to_string(theirs).unwrap(), "theirs");
+}
+
+#[test]
+fn a_project_that_vanishes_while_it_is_captured_is_said_to_be_missing() {
+    let machine = Machine::new();
+    let project = machine.project();
+    let disk = HookedDisk::new(move |call, path| {
+        if call == Call::Read && path.starts_with(&project) && project.exists() {
+            fs::remove_dir_all(&project)?;
+        }
+        Ok(())
+    });
+    assert_eq!(code(machine.on(disk).checkpoint(&machine.project(), "r")), "missing_directory");
 }
 
 #[test]

@@ -178,6 +178,21 @@ fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
 }
 
 #[test]
+fn a_pack_without_an_index_stays_while_anything_is_missing() {
+    let world = World::new();
+    take(&world, 20, "one", "one");
+    asked(&world, &["repack", "--quiet", "-d"]);
+    let half = packs(&world).remove(0);
+    let [index, aside] = [half.with_extension("idx"), world.root.join("aside")];
+    fs::rename(&index, &aside).unwrap();
+    world.prune();
+    assert!(half.exists());
+    fs::rename(aside, index).unwrap();
+    world.git_finds_nothing_broken();
+    world.restores_first("one", "one");
+}
+
+#[test]
 fn an_object_that_cannot_be_removed_is_an_error_and_the_rest_goes() {
     let world = World::new();
     let gone = take(&world, 20, "gone", "gone");
