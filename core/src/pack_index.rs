@@ -70,5 +70,8 @@ mod tests {
         index.extend_from_slice(&(1u64 << 40).to_be_bytes());
         index.extend_from_slice(&[0; 2 * ID_BYTES]);
         assert_eq!(parse(&index).unwrap(), [(Oid::ZERO_SHA1, 1 << 40)]);
+        let offset = IDS + ID_BYTES + 4;
+        index[offset..offset + 4].copy_from_slice(&(IS_LARGE + 1).to_be_bytes());
+        assert_eq!(parse(&index), None, "it has no second one");
     }
 }

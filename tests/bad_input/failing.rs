@@ -1,7 +1,7 @@
 //! Any call to the disk may fail, or find the project gone: nothing is lost that a checkpoint does
 //! not hold, and what could not be done is said.
 
-use super::machine::Machine;
+use super::machine::{Machine, code};
 use herma_core::{Config, Manager, Outcome, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
@@ -189,6 +189,18 @@ fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
     let again =
         machine.manager().restore(&machine.project(), target.as_bytes(), RestoreOptions::default());
     assert_eq!(again.unwrap().restored, [b"src/b.txt"]);
+}
+
+#[test]
+fn a_lock_that_cannot_be_written_is_not_waited_for() {
+    let machine = Machine::new();
+    let disk = HookedDisk::new(|call, path| match call {
+        Call::WriteNew if path.extension().is_some_and(|end| end == "lock") => {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        _ => Ok(()),
+    });
+    assert_eq!(code(machine.on(disk).checkpoint(&machine.project(), "r")), "no_space");
 }
 
 #[test]

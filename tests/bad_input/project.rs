@@ -236,6 +236,21 @@ fn a_project_that_vanishes_while_it_is_captured_is_said_to_be_missing() {
 }
 
 #[test]
+fn a_file_that_vanishes_before_it_is_read_is_simply_not_there() {
+    let machine = Machine::new();
+    let path = machine.project().join("a.txt");
+    let disk = HookedDisk::new(move |call, read| {
+        if call == Call::Read && read == path && path.exists() {
+            fs::remove_file(&path)?;
+        }
+        Ok(())
+    });
+    let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
+    assert_eq!(taken.skipped, []);
+    assert_eq!(machine.manager().diff(&machine.project(), b"1").unwrap().entries, []);
+}
+
+#[test]
 fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
     let machine = Machine::new();
     machine.take();

@@ -162,6 +162,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_terminal_is_told_of_no_step() {
+        let mut output = Vec::new();
+        let started = Instant::now().checked_sub(2 * QUIET).unwrap();
+        let (is_shown, is_wanted, terminal) = (false, true, false);
+        let mut progress = Progress { output: &mut output, started, is_shown, is_wanted, terminal };
+        progress.show(&PruneStep::Reclaiming);
+        progress.wipe();
+        assert_eq!(output, b"");
+    }
+
+    #[test]
     fn nothing_is_said_in_the_first_second() {
         assert!(!is_long(QUIET));
         assert!(is_long(QUIET + Duration::from_nanos(1)));

@@ -99,3 +99,23 @@ pub fn cleared_legacy(cleared: &ClearedLegacy) -> Vec<u8> {
     let (archives, size) = (archives(cleared.archives), size(cleared.bytes_freed));
     format!("Removed {archives}; {size} freed\n").into_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_names_what_there_is_and_nothing_else() {
+        let asked = |projects, archives, repositories| {
+            let holdings = Holdings { projects, archives, repositories, ..Holdings::default() };
+            clear_question(Path::new("/base"), &holdings)
+        };
+        let all = asked(Some(2), 1, 1);
+        for part in ["the checkpoints of 2 projects", "archive", "1 old repository"] {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+        let some = asked(None, 0, 0);
+        assert!(some.contains("the checkpoints of all projects"), "{some}");
+        assert!(!some.contains(" and "), "{some}");
+    }
+}

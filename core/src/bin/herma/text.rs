@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_quoted_where_it_would_mislead() {
+        assert_eq!(name(b"a b.txt"), "a b.txt");
+        assert_eq!(name(b" a"), "\" a\"");
+        assert_eq!(name(b"a\"b\\c"), "\"a\\\"b\\\\c\"");
+        assert_eq!(name(b""), "\"\"");
+    }
+
+    #[test]
     fn a_moment_is_told_in_the_largest_whole_unit() {
         let told = |passed: i64| ago(1_000_000, 1_000_000 + passed);
         assert_eq!(told(-1), "in the future");
