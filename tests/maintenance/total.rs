@@ -87,14 +87,14 @@ fn the_oldest_go_in_turns_and_no_more_than_needed() {
 fn a_total_that_is_just_met_is_kept() {
     let world = World::new();
     for step in 0..3 {
-        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
+        ["a", "b", "c"].iter().for_each(|project| take(&world, project, step, 100, 0));
     }
     let all = bytes_of(&world, &["--all"]);
     assert_eq!(pruned_to(&world, all), 0);
     assert_eq!(pruned_to(&world, all - 1), 1);
     let newest = bytes_of(&world, &["--no-walk", "--all"]);
-    assert_eq!(pruned_to(&world, newest), 3, "the older ones of both");
-    assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
+    assert_eq!(pruned_to(&world, newest), 5, "the older ones of all");
+    assert_eq!(counts(&world, ["a", "b", "c"]), [1, 1, 1]);
 }
 
 #[test]
