@@ -1,3 +1,5 @@
+//! What a person sees: colours, and what is said only where there is something to say.
+
 use super::*;
 use herma_core::ProjectStatus;
 
