@@ -122,24 +122,33 @@ fn a_commit_that_another_tool_wrote_for_two_projects_is_no_end_of_either() {
 
 #[test]
 fn a_history_that_two_projects_share_is_not_cut_for_one_of_them() {
-    let world = World::new();
-    ["one", "other"].iter().for_each(|project| drop(take(&world, 20, project, "first")));
-    let [one, other] =
-        ["one", "other"].map(|project| format!("refs/hermes/{}", world.hash(project)));
-    // Only another tool writes commits that say nothing of their project.
-    let tree = asked(&world, &["rev-parse", &format!("{one}^{{tree}}")]);
-    let mut tip = asked(&world, &["commit-tree", &tree, "-m", "0"]);
-    for number in 1..4 {
-        tip = asked(&world, &["commit-tree", &tree, "-p", &tip, "-m", &format!("{number}")]);
+    for is_shared in [true, false] {
+        let world = World::new();
+        ["one", "other"].iter().for_each(|project| drop(take(&world, 20, project, "first")));
+        let reference = |project| format!("refs/hermes/{}", world.hash(project));
+        // Only another tool writes commits that say nothing of their project.
+        let tree = asked(&world, &["rev-parse", &format!("{}^{{tree}}", reference("one"))]);
+        let chain = |reasons: &[&str]| {
+            let mut tip = asked(&world, &["commit-tree", &tree, "-m", reasons[0]]);
+            for reason in &reasons[1..] {
+                tip = asked(&world, &["commit-tree", &tree, "-p", &tip, "-m", reason]);
+            }
+            tip
+        };
+        let shared = chain(&["0", "1", "2"]);
+        let own = chain(&["a", "b", "c"]);
+        asked(&world, &["update-ref", &reference("one"), &shared]);
+        let others = if is_shared { &shared } else { &own };
+        asked(&world, &["update-ref", &reference("other"), others]);
+        take(&world, 2, "one", "second");
+        let listed = world.list("one");
+        if is_shared {
+            assert_eq!(listed, ["second", "2", "1", "0"]);
+            assert_eq!(world.list("other"), ["2", "1", "0"]);
+        } else {
+            assert_eq!(listed, ["second", "2"]);
+            assert_eq!(world.list("other"), ["c", "b", "a"]);
+        }
+        world.git_finds_nothing_broken();
     }
-    [&one, &other].iter().for_each(|name| drop(asked(&world, &["update-ref", name, &tip])));
-    assert_eq!(world.list("other").len(), 4);
-    take(&world, 2, "one", "second");
-    assert_eq!(world.list("other"), ["3", "2", "1", "0"]);
-    // Once it is nobody else's, it is cut like any other.
-    asked(&world, &["update-ref", "-d", &other]);
-    fs::remove_file(world.metadata("other")).unwrap();
-    take(&world, 2, "one", "third");
-    assert_eq!(world.list("one"), ["third", "second"]);
-    world.git_finds_nothing_broken();
 }

@@ -82,6 +82,27 @@ fn small_ones_are_gone_once_there_are_as_many_as_may_be_kept() {
 }
 
 #[test]
+fn large_files_that_stay_do_not_make_a_small_change_due() {
+    let world = World::new();
+    let write = |path: &str, content: &str| {
+        let path = world.project("project").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    // Beside the large file of each folder something changes.
+    ["d/large", "e/large"].iter().zip(1..).for_each(|(path, seed)| write(path, &large(seed)));
+    let taken = |step: usize| {
+        ["d/small", "e/small"].iter().for_each(|path| write(path, &format!("{path} {step}")));
+        take(&world, 4, "project", &format!("{step}"))
+    };
+    let ids: Vec<String> = (0..6).map(taken).collect();
+    assert!(is_stored(&world, &ids[0]), "what little it takes can wait");
+    assert_eq!(world.prune().errors, 0);
+    assert!(!is_stored(&world, &ids[0]));
+    world.git_finds_nothing_broken();
+}
+
+#[test]
 fn what_another_checkpoint_holds_stays() {
     let world = World::new();
     let content = large(2);
@@ -190,6 +211,26 @@ fn a_pack_without_an_index_stays_while_anything_is_missing() {
     fs::rename(aside, index).unwrap();
     world.git_finds_nothing_broken();
     world.restores_first("one", "one");
+}
+
+#[test]
+fn what_is_only_called_like_an_object_stays() {
+    let world = World::new();
+    let gone = take(&world, 20, "gone", "gone");
+    take(&world, 20, "live", "live");
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    let digits = "0123456789abcdef".repeat(3);
+    let strays = ["ab/cd".to_owned(), format!("a/{}", &digits[..38]), "notes/ab".to_owned()];
+    for stray in &strays {
+        let path = world.store().join("objects").join(stray);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "no object").unwrap();
+    }
+    assert_eq!(world.prune().errors, 0);
+    assert!(!is_stored(&world, &gone));
+    for stray in strays {
+        assert!(world.store().join("objects").join(&stray).exists(), "{stray}");
+    }
 }
 
 #[test]
