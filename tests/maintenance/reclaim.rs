@@ -201,8 +201,17 @@ fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
 #[test]
 fn a_pack_without_an_index_stays_while_anything_is_missing() {
     let world = World::new();
-    take(&world, 20, "one", "one");
-    asked(&world, &["repack", "--quiet", "-d"]);
+    let taken = take(&world, 20, "one", "one");
+    let blob = blob(&world, &taken);
+    let wanted = world.root.join("wanted");
+    fs::write(&wanted, format!("{blob}\n")).unwrap();
+    let objects = world.store().join("objects");
+    let mut packing = git(&world.store());
+    packing.args(["pack-objects", "--quiet"]).arg(objects.join("pack/pack"));
+    packing.stdin(fs::File::open(wanted).unwrap());
+    succeeds(packing);
+    fs::remove_file(objects.join(&blob[..2]).join(&blob[2..])).unwrap();
+    // Half of a pack is all that is left of the content.
     let half = packs(&world).remove(0);
     let [index, aside] = [half.with_extension("idx"), world.root.join("aside")];
     fs::rename(&index, &aside).unwrap();
@@ -211,6 +220,24 @@ fn a_pack_without_an_index_stays_while_anything_is_missing() {
     fs::rename(aside, index).unwrap();
     world.git_finds_nothing_broken();
     world.restores_first("one", "one");
+}
+
+#[test]
+fn nothing_goes_where_other_refs_cannot_be_looked_at() {
+    let world = World::new();
+    let kept = take(&world, 20, "kept", "kept");
+    take(&world, 20, "gone", "gone");
+    asked(&world, &["branch", "theirs", &kept]);
+    ["kept", "gone"].iter().for_each(|name| fs::remove_dir_all(world.project(name)).unwrap());
+    let branch = world.store().join("refs/heads/theirs");
+    let disk = HookedDisk::new(move |call, path| match call {
+        Call::Stat if path == branch => Err(ErrorKind::StorageFull.into()),
+        _ => Ok(()),
+    });
+    let manager = world.on(disk, Config::default());
+    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
+    assert!(pruned.errors > 0);
+    assert!(is_stored(&world, &kept));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn an_estimate_that_cannot_be_read_is_made_again() {
         std::fs::write(world.store().join("usage"), damage).unwrap();
         take(&world, "a", 2, 10, 1_000);
         let length = std::fs::metadata(world.store().join("usage")).unwrap().len();
-        assert!(length % 8 == 0 && length < 32, "{damage}");
+        assert!(length.is_multiple_of(8) && length < 32, "{damage}");
         assert!(world.list("a").len() > 1, "{damage}");
     }
 }
