@@ -228,3 +228,26 @@ fn a_name_and_a_content_tell_which_rules_they_test() {
         assert_eq!(also_tested(name, &file("", false)), [bytes, "capture/any-name"], "{name:?}");
     }
 }
+
+#[test]
+fn what_another_reading_would_leave_out_is_noted_and_nothing_else() {
+    let mut files = files(&["empty", "small/.git/HEAD", "small/file", "x.pyc"]);
+    write(&mut files, ".gitignore", b"!*.pyc\nnamed\n!named\n");
+    write(&mut files, "named", b"");
+    write(&mut files, "exact", b"1234");
+    let captured = captured(&files, &Dialect::default(), 4);
+    let noted = captured.despite.iter().map(|(path, rules)| {
+        (path.to_string(), rules.iter().map(|rule| rule.id).collect::<Vec<_>>())
+    });
+    let expected = [
+        ("exact", "capture/size-cap"),
+        ("named", "capture/gitignore"),
+        ("small/file", "capture/nested-repository"),
+        ("x.pyc", "capture/default-excludes"),
+    ];
+    let expected = expected.map(|(path, rule)| (path.to_owned(), vec![rule]));
+    assert_eq!(noted.filter(|(path, _)| path != ".gitignore").collect::<Vec<_>>(), expected);
+    let by_default = by_default(&files);
+    assert!(by_default.despite.contains_key(&ByteString::from("exact")), "there is no cap");
+    assert!(!by_default.despite.contains_key(&ByteString::from("empty")));
+}

@@ -193,3 +193,13 @@ fn a_hostile_pattern_costs_no_exponential_time() {
     check(&directories, &[], &[&("a/".repeat(90) + "c")]);
     check(&stars, &[], &[&"a".repeat(200)]);
 }
+
+#[test]
+fn a_file_names_what_any_line_excludes_whatever_the_others_say() {
+    let names = |text: &str, path: &str| IgnoreFile::parse(text.as_bytes()).names(path.as_bytes());
+    assert!(names("a\n!a", "a"));
+    assert!(names("d/", "d/a"), "it is in a directory that is named");
+    assert!(!names("d/", "d"), "a file is no directory");
+    assert!(!names("!a", "a"));
+    assert!(!names("a", "b"));
+}

@@ -208,3 +208,25 @@ fn nothing_new_makes_no_checkpoint_where_that_is_recognised() {
     assert_eq!(scene.take("alpha").kind, TakeKind::Created);
     assert_eq!(scene.world.history(b"work/alpha").len(), 2);
 }
+
+#[test]
+fn declining_what_is_asked_for_breaks_a_rule_where_something_is_due() {
+    let mut scene = Scene::new();
+    scene.write("work/alpha/a", "1");
+    let by_itself = Request::EnsureCheckpoint { dir: "alpha".into(), reason: "r".into() };
+    let by_hand = Request::Checkpoint { dir: "alpha".into(), reason: "r".into() };
+    let declined =
+        |scene: &Scene, request: &Request| scene.world.if_declined(request).map(|rule| rule.id);
+    assert_eq!(declined(&scene, &by_itself), Some("capture/created"));
+    assert_eq!(declined(&scene, &by_hand), Some("capture/created"));
+    assert_eq!(declined(&scene, &Request::List { dir: "alpha".into() }), None);
+    scene.ensure("alpha");
+    assert_eq!(declined(&scene, &by_itself), None);
+    assert_eq!(declined(&scene, &by_hand), Some("turn/manual"));
+    scene.world.step(&Request::NewTurn);
+    scene.write("work/alpha/a", "2");
+    assert!(declined(&scene, &by_itself).is_some());
+    scene.world.settings.enabled = false;
+    assert_eq!(declined(&scene, &by_itself), None);
+    assert!(declined(&scene, &by_hand).is_some());
+}
