@@ -318,6 +318,26 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_leads_anywhere_else_is_refused() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            for (name, refused) in [
+                ("", true),
+                (".", true),
+                ("..", true),
+                (".git", true),
+                ("a/b", true),
+                ("...", false),
+                (".gitignore", false),
+            ] {
+                let tree = write_tree(objects, vec![entry(0o100_644, name, blob)]).unwrap();
+                objects.flush().unwrap();
+                assert_eq!(read(objects, COMMIT, tree).is_err(), refused, "{name:?}");
+            }
+        });
+    }
+
+    #[test]
     fn the_commit_of_a_nested_repository_is_no_object_of_the_store_and_no_file() {
         with_objects(|objects| {
             let blob = objects.add(Kind::Blob, b"x").unwrap();
