@@ -1,15 +1,13 @@
 //! Any call to the disk may fail, or find the project gone: nothing is lost that a checkpoint does
 //! not hold, and what could not be done is said.
 
-use super::machine::{Machine, code};
+use super::machine::{Machine, at_each_call, code};
 use herma_core::{Config, Manager, Outcome, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
@@ -24,26 +22,18 @@ fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
     for (operation, is_replaced) in
         operations.into_iter().flat_map(|one| [(one, false), (one, true)])
     {
-        let mut steps = 0;
-        loop {
+        let steps = at_each_call(|step| {
             let machine = Machine::new();
             machine.take();
             machine.write("a.txt", "two\n");
             let newest = machine.take();
             machine.write("src/c.txt", "three\n");
-            let (doomed, calls) = (machine.project(), Arc::new(AtomicUsize::new(0)));
-            let counted = Arc::clone(&calls);
-            let disk = HookedDisk::new(move |_, _| {
-                if counted.fetch_add(1, Ordering::Relaxed) == steps {
-                    fs::remove_dir_all(&doomed)?;
-                    if is_replaced {
-                        fs::create_dir(&doomed)?;
-                    }
-                }
-                Ok(())
+            let (doomed, steps) = (machine.project(), step.number);
+            let disk = step.disk(move || {
+                fs::remove_dir_all(&doomed)?;
+                if is_replaced { fs::create_dir(&doomed) } else { Ok(()) }
             });
             operation(&machine.on(disk), &machine.project());
-            let vanished = calls.load(Ordering::Relaxed) > steps;
             let listed = machine.manager().list(&machine.project()).unwrap();
             assert!(listed.iter().any(|one| one.id == newest), "step {steps}");
             // What was gone before it was read is no checkpoint with a part of the files; one that
@@ -54,11 +44,7 @@ fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
             let is_whole = is_there == [true, true];
             assert!(is_whole || is_replaced && is_there == [false, false], "step {steps}");
             assert!(machine.git_finds_nothing_broken(), "step {steps}");
-            if !vanished {
-                break;
-            }
-            steps += 1;
-        }
+        });
         assert!(steps > 20, "only {steps} steps were interrupted");
     }
 }
@@ -66,19 +52,12 @@ fn a_directory_that_vanishes_at_any_step_gives_an_answer_and_a_sound_store() {
 #[test]
 fn every_call_may_fail_and_what_was_stored_stays() {
     for kind in [io::ErrorKind::StorageFull, io::ErrorKind::PermissionDenied] {
-        let mut step = 0;
-        loop {
+        let steps = at_each_call(|step| {
             let machine = Machine::new();
             let before = machine.take();
             machine.write("a.txt", "two\n");
-            let calls = Arc::new(AtomicUsize::new(0));
-            let counted = Arc::clone(&calls);
-            let disk = HookedDisk::new(move |_, _| {
-                let now = counted.fetch_add(1, Ordering::Relaxed);
-                if now == step { Err(kind.into()) } else { Ok(()) }
-            });
-            let taken = machine.on(disk).checkpoint(&machine.project(), "r");
-            let failed = calls.load(Ordering::Relaxed) > step;
+            let taken = machine.on(step.failing(kind)).checkpoint(&machine.project(), "r");
+            let step = step.number;
             let listed = machine.manager().list(&machine.project()).unwrap();
             assert_eq!(listed.last().map(|one| &one.id), Some(&before), "step {step}");
             match taken {
@@ -97,19 +76,14 @@ fn every_call_may_fail_and_what_was_stored_stays() {
                 }
             }
             assert!(machine.git_finds_nothing_broken(), "step {step}");
-            if !failed {
-                break;
-            }
-            step += 1;
-        }
-        assert!(step > 20, "only {step} steps failed");
+        });
+        assert!(steps > 20, "only {steps} steps failed");
     }
 }
 
 #[test]
 fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
-    let mut step = 0;
-    loop {
+    let steps = at_each_call(|step| {
         let machine = Machine::new();
         machine.write("big.txt", "small\n");
         machine.take();
@@ -117,15 +91,10 @@ fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
         machine.write(".gitignore", "big.txt\n");
         machine.write("big.txt", "the only copy\n");
         machine.write("a.txt", "the newest copy\n");
-        let calls = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&calls);
-        let disk = HookedDisk::new(move |_, _| {
-            let now = counted.fetch_add(1, Ordering::Relaxed);
-            if now == step { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
-        });
+        let disk = step.failing(io::ErrorKind::PermissionDenied);
         let options = RestoreOptions { exact: true, force: false };
         let restored = machine.on(disk).restore(&machine.project(), b"1", options);
-        let failed = calls.load(Ordering::Relaxed) > step;
+        let step = step.number;
         let text = |path: &str| fs::read_to_string(machine.project().join(path)).unwrap();
         for (path, content) in [("big.txt", "the only copy\n"), ("a.txt", "the newest copy\n")] {
             if text(path) == content {
@@ -137,12 +106,8 @@ fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
             machine.manager().restore_file(&project, id, path.as_bytes()).unwrap();
             assert_eq!(text(path), content, "step {step}: {path} is lost");
         }
-        if !failed {
-            break;
-        }
-        step += 1;
-    }
-    assert!(step > 40, "only {step} steps failed");
+    });
+    assert!(steps > 40, "only {steps} steps failed");
 }
 
 #[test]

@@ -5,8 +5,11 @@ use herma_core::{Clock, Config, Environment, Error, Manager, Outcome};
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::HookedDisk;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 struct Noon;
@@ -74,10 +77,54 @@ impl Machine {
     }
 
     pub fn git_finds_nothing_broken(&self) -> bool {
-        let mut git = std::process::Command::new("git");
+        self.git().args(["fsck", "--full"]).output().unwrap().status.success()
+    }
+
+    /// Git on the store, far from any settings of the machine.
+    pub fn git(&self) -> Command {
+        let mut git = Command::new("git");
         git.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         git.env("HOME", self.root()).arg("--git-dir").arg(self.base().join("store"));
-        git.args(["fsck", "--full"]).output().unwrap().status.success()
+        git
+    }
+}
+
+/// One call to the disk, before which something happens.
+pub struct Step {
+    /// How many calls come before it.
+    pub number: usize,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Step {
+    /// A disk on which `happening` comes before that call, and fails it by failing.
+    pub fn disk(
+        &self,
+        happening: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> HookedDisk {
+        let (number, calls) = (self.number, Arc::clone(&self.calls));
+        HookedDisk::new(move |_, _| {
+            if calls.fetch_add(1, Ordering::Relaxed) == number { happening() } else { Ok(()) }
+        })
+    }
+
+    /// A disk on which that call fails so.
+    pub fn failing(&self, kind: io::ErrorKind) -> HookedDisk {
+        self.disk(move || Err(kind.into()))
+    }
+}
+
+/// Goes through the calls to the disk, one round for each, until a round has no such call any more;
+/// answers how many there were.
+pub fn at_each_call(mut round: impl FnMut(&Step)) -> usize {
+    let mut number = 0;
+    loop {
+        let step = Step { number, calls: Arc::default() };
+        round(&step);
+        if step.calls.load(Ordering::Relaxed) <= number {
+            return number;
+        }
+        number += 1;
     }
 }
 

@@ -129,11 +129,10 @@ fn damaged_parts_of_one_project_leave_the_others_alone_and_heal() {
 
 /// Runs git on the store, with the project as its work tree.
 fn git(machine: &Machine, arguments: &[&str]) {
-    let mut git = std::process::Command::new("git");
-    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
-    let store = machine.base().join("store");
-    git.arg("--git-dir").arg(&store).arg("--work-tree").arg(machine.project());
-    let index = fs::read_dir(store.join("indexes")).unwrap().next().unwrap().unwrap().path();
+    let mut git = machine.git();
+    git.arg("--work-tree").arg(machine.project());
+    let index =
+        fs::read_dir(machine.base().join("store/indexes")).unwrap().next().unwrap().unwrap().path();
     let ended = git.env("GIT_INDEX_FILE", index).args(arguments).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
@@ -166,10 +165,7 @@ fn a_blob_that_the_store_has_lost_is_made_again() {
     // Git would keep what the index names, so that is put back afterwards.
     let indexes = store.join("indexes");
     fs::rename(&indexes, store.join("aside")).unwrap();
-    let mut prune = std::process::Command::new("git");
-    prune.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
-    prune.arg("--git-dir").arg(&store).args(["gc", "--quiet", "--prune=now"]);
-    assert!(prune.status().unwrap().success());
+    assert!(machine.git().args(["gc", "--quiet", "--prune=now"]).status().unwrap().success());
     fs::rename(store.join("aside"), &indexes).unwrap();
     machine.take();
     assert!(machine.git_finds_nothing_broken());

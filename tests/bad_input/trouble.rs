@@ -1,35 +1,22 @@
 //! A disk that is in trouble: what cannot be read is neither absent nor empty, so that no answer
 //! says it is.
 
-use super::machine::Machine;
+use super::machine::{Machine, at_each_call};
 use herma_core::configuration;
 use herma_core::disk::SystemDisk;
 use herma_core::{
     Config, Error, Holdings, Manager, ProjectState, ProjectStatus, PruneOptions, RestoreOptions,
     Stats,
 };
-use herma_harness::subject::HookedDisk;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A disk whose call number `step` fails in a way that no file or folder can be to blame for, and how
-/// many calls there were.
-fn failing_at(step: usize) -> (HookedDisk, Arc<AtomicUsize>) {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&calls);
-    let disk = HookedDisk::new(move |_, _| {
-        let now = counted.fetch_add(1, Ordering::Relaxed);
-        if now == step { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    });
-    (disk, calls)
-}
+/// A failure that no file or folder can be to blame for.
+const TROUBLE: io::ErrorKind = io::ErrorKind::StorageFull;
 
 /// Some checkpoints of a project, with all that a store may have: packed refs, a history that
 /// was cut, an archive of the first layout.
@@ -39,11 +26,7 @@ fn lived_in() -> Machine {
     machine.write(".gitignore", "*.mine\n");
     machine.write("a.mine", "ignored\n");
     machine.take();
-    let store = machine.base().join("store");
-    let mut git = Command::new("git");
-    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", machine.root());
-    git.arg("--git-dir").arg(store).args(["pack-refs", "--all"]);
-    assert!(git.status().unwrap().success());
+    assert!(machine.git().args(["pack-refs", "--all"]).status().unwrap().success());
     // The newest is in a file of its own, so that what is packed is not all there is.
     machine.write("a.txt", "two\n");
     let two = Config { max_snapshots: 2, ..Config::default() };
@@ -92,20 +75,15 @@ fn what_is_answered_where_any_call_fails_is_what_is_true() {
     let machine = lived_in();
     for (name, question) in questions {
         let truth = question(&machine.manager(), &machine.project()).unwrap();
-        let mut step = 0;
-        loop {
-            let (disk, calls) = failing_at(step);
+        let steps = at_each_call(|step| {
+            let (disk, step) = (step.failing(TROUBLE), step.number);
             match question(&machine.on(disk), &machine.project()) {
                 Ok(Some(answer)) => assert_eq!(Some(answer), truth, "{name}, step {step}"),
                 Ok(None) => {}
                 Err(error) => assert_eq!(error.code(), "no_space", "{name}, step {step}: {error}"),
             }
-            if calls.load(Ordering::Relaxed) <= step {
-                break;
-            }
-            step += 1;
-        }
-        assert!(step > 2, "{name} asked for {step} things only");
+        });
+        assert!(steps > 2, "{name} asked for {steps} things only");
     }
 }
 
@@ -114,37 +92,27 @@ fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
     let machine = Machine::new();
     let path = machine.root().join("config.yaml");
     fs::write(&path, "checkpoints: {max_snapshots: 3}\n").unwrap();
-    let mut step = 0;
-    loop {
-        let (disk, calls) = failing_at(step);
+    let steps = at_each_call(|step| {
+        let (disk, step) = (step.failing(TROUBLE), step.number);
         match configuration::read(&disk, &path) {
             Ok(read) => assert_eq!(read.config.max_snapshots, 3, "step {step}"),
             Err(error) => assert_eq!(error.code(), "no_space", "step {step}: {error}"),
         }
-        if calls.load(Ordering::Relaxed) <= step {
-            break;
-        }
-        step += 1;
-    }
-    assert!(step > 1);
+    });
+    assert!(steps > 1);
 }
 
 #[test]
 fn a_store_that_cannot_be_made_is_refused_by_any_call_that_fails() {
-    let mut step = 0;
-    loop {
+    let steps = at_each_call(|step| {
         let machine = Machine::new();
-        let (disk, calls) = failing_at(step);
+        let (disk, step) = (step.failing(TROUBLE), step.number);
         match machine.on(disk).checkpoint(&machine.project(), "r") {
             Ok(taken) => assert_eq!(taken.skipped, [], "step {step}"),
             Err(error) => assert_eq!(error.code(), "no_space", "step {step}: {error}"),
         }
-        if calls.load(Ordering::Relaxed) <= step {
-            break;
-        }
-        step += 1;
-    }
-    assert!(step > 20, "only {step} steps failed");
+    });
+    assert!(steps > 20, "only {steps} steps failed");
 }
 
 type Change = fn(&Manager, &Path) -> Result<bool, Error>;
@@ -173,10 +141,9 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
         let whole = lived_in();
         assert!(change(&whole.manager(), &whole.project()).unwrap(), "{name}");
         let whole = state(&whole);
-        let mut step = 0;
-        loop {
+        let steps = at_each_call(|step| {
             let machine = lived_in();
-            let (disk, calls) = failing_at(step);
+            let (disk, step) = (step.failing(TROUBLE), step.number);
             match change(&machine.on(disk), &machine.project()) {
                 Ok(true) => assert_eq!(state(&machine), whole, "{name}, step {step}"),
                 Ok(false) => {}
@@ -188,12 +155,8 @@ fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
                     );
                 }
             }
-            if calls.load(Ordering::Relaxed) <= step {
-                break;
-            }
-            step += 1;
-        }
-        assert!(step > 10, "{name} asked for {step} things only");
+        });
+        assert!(steps > 10, "{name} asked for {steps} things only");
     }
 }
 
