@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=cases");
-    // Asked for now, not when this was built: worktrees may share what they build.
+    // RequestRecord for now, not when this was built: worktrees may share what they build.
     let folder =
         env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default().join("cases");
     let mut files: Vec<PathBuf> = Vec::new();

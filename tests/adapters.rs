@@ -4,8 +4,8 @@ use herma_harness::generate::{self, Options};
 use herma_harness::history::Target;
 use herma_harness::oracle::Kind;
 use herma_harness::protocol::asked::asked_for;
+use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::check::check;
-use herma_harness::protocol::claims::Claims;
 use herma_harness::protocol::fault::Fault;
 use herma_harness::protocol::message::{Control, Message};
 use herma_harness::protocol::process::{Adapter, Limits};
@@ -164,8 +164,8 @@ fn every_template_gets_the_same_verdicts() {
     let verdicts = templates().into_iter().map(|command| {
         let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
         let open = start.opener();
-        let (_, claims) = introduce(&open, &scratch).unwrap();
-        let findings = run_suite(&plan.within(&claims), &open, &scratch, &|_| {}).unwrap();
+        let (_, capabilities) = introduce(&open, &scratch).unwrap();
+        let findings = run_suite(&plan.within(&capabilities), &open, &scratch, &|_| {}).unwrap();
         let all: Vec<_> =
             rules::catalogue().map(|rule| (rule.id, findings.verdict(rule))).collect();
         (findings.operations, all)
@@ -235,7 +235,7 @@ fn an_unknown_claim_is_refused_with_the_nearest_one() {
 
 #[test]
 fn what_is_not_claimed_is_neither_asked_nor_held() {
-    let nothing = Claims::read(&BTreeMap::new(), &[]).unwrap();
+    let nothing = Capabilities::read(&BTreeMap::new(), &[]).unwrap();
     let history = generate::draw(&Options::default(), 5, 3);
     let scratch = Scratch::default_place();
     let sandbox = Sandbox::new(&scratch, &history).unwrap();
@@ -254,12 +254,12 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     assert!(unbounded.max_files > 1_000_000 && unbounded.max_snapshots > 1_000_000);
     assert_eq!(nothing.lacking(&rules::TURN_ONCE), Some("ensure_checkpoint"));
     assert_eq!(nothing.lacking(&rules::RESTORE_BYTES), None);
-    let all = Claims::default();
+    let all = Capabilities::default();
     let asked: Vec<Operation> =
         history.operations.iter().flat_map(|one| asked_for(&all, one, &world)).collect();
     assert_eq!(asked, history.operations);
     let some = BTreeMap::from([("restore.exact".to_owned(), true.into())]);
-    let some = Claims::read(&some, &[]).unwrap();
+    let some = Capabilities::read(&some, &[]).unwrap();
     let numbered = Operation::Restore {
         dir: "./alpha".into(),
         target: Target::Number(2),
@@ -273,14 +273,14 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
         force: false,
     };
     assert_eq!(asked_for(&some, &numbered, &world), [by_id]);
-    assert!(Claims::read(&BTreeMap::new(), &["a moon".into()]).is_err());
+    assert!(Capabilities::read(&BTreeMap::new(), &["a moon".into()]).is_err());
     let target = Target::Number(1);
     for dir in ["/", "//", "/nonexistent/herma"] {
         let (dir, target) = (dir.into(), target.clone());
         let restore = Operation::Restore { dir, target, exact: true, force: true };
         assert_eq!(asked_for(&all, &restore, &world), [], "a restore outside the sandbox");
     }
-    let findings = Findings { claims: nothing, ..Findings::default() };
+    let findings = Findings { capabilities: nothing, ..Findings::default() };
     assert_eq!(findings.verdict(&rules::TURN_ONCE), Verdict::NotApplicable);
     assert_eq!(findings.verdict(&rules::RESTORE_BYTES), Verdict::NotExercised);
 }
@@ -304,10 +304,10 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
         run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
     };
     let died = run_with("kill -SEGV $$").unwrap().divergences.remove(0);
-    assert_eq!(died.told.kind, Kind::Crash);
-    assert!(died.told.found.contains("signal"), "{died:?}");
+    assert_eq!(died.mismatch.kind, Kind::Crash);
+    assert!(died.mismatch.found.contains("signal"), "{died:?}");
     let hung = run_with("sleep 60").unwrap().divergences.remove(0);
-    assert_eq!(hung.told.kind, Kind::Timeout);
+    assert_eq!(hung.mismatch.kind, Kind::Timeout);
     // Whoever ends an adapter, it was not what is behind it.
     for (then, name) in
         [("echo noise; sleep 60", "noise"), ("exit 7", "exited"), ("kill -KILL $$", "exited")]

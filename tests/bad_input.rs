@@ -2,7 +2,7 @@
 //! changed, and nothing panics.
 
 mod failing;
+mod io_errors;
 mod machine;
 mod project;
 mod store;
-mod trouble;

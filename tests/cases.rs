@@ -103,10 +103,10 @@ fn a_case_is_replayed_like_any_history() {
 
 #[test]
 fn a_case_is_only_for_who_claims_what_it_needs() {
-    let claims = herma_harness::protocol::claims::Claims::default();
+    let capabilities = herma_harness::protocol::capabilities::Capabilities::default();
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
-    assert!(case.suits(&claims));
-    assert!(!case.suits(&claims.without("checkpoint")));
+    assert!(case.suits(&capabilities));
+    assert!(!case.suits(&capabilities.without("checkpoint")));
 }
 
 #[test]
@@ -130,7 +130,8 @@ fn every_operation_is_counted_with_its_state_and_its_outcome() {
         operation: operation.into(),
         outcome: outcome.into(),
     };
-    let met: Vec<(&Behaviour, u64)> = run.met.0.iter().map(|(one, times)| (one, *times)).collect();
+    let met: Vec<(&Behaviour, u64)> =
+        run.coverage.0.iter().map(|(one, times)| (one, *times)).collect();
     let expected = [
         behaviour("there, no checkpoint", "checkpoint", "created"),
         behaviour("there, one checkpoint", "checkpoint", "created"),

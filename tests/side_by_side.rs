@@ -5,7 +5,7 @@ use herma_harness::export;
 use herma_harness::generate::Options;
 use herma_harness::history::Target;
 use herma_harness::planted;
-use herma_harness::protocol::claims::Claims;
+use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
@@ -17,7 +17,8 @@ use std::process::Command;
 fn compared(other: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
     let scratch = Scratch::default_place();
     let one: &NewSubject<'_> = &CoreSubject::boxed;
-    let comparison = Comparison { one, other, claims: Claims::default(), scratch: &scratch };
+    let comparison =
+        Comparison { one, other, capabilities: Capabilities::default(), scratch: &scratch };
     comparison.run(&Options::default(), 1, 30, 2, &|| {}).unwrap()
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The file that says when the last sweep was.
 pub const MARKER: &str = ".last_prune";
-/// How the name of an archive of the first layout begins; the time of the move follows.
+/// How the name of an v1 archive begins; the time of the move follows.
 pub const ARCHIVE: &str = "legacy-";
 /// How the name of something begins that is being removed.
 pub const REMOVING: &str = ".removing-";
@@ -21,9 +21,9 @@ pub const REMOVING: &str = ".removing-";
 pub enum Entry {
     /// The store.
     Store,
-    /// Repositories of the first layout that were moved out of the way.
+    /// Repositories of the v1 that were moved out of the way.
     Archive,
-    /// A repository of the first layout, which kept one for each directory.
+    /// A v1 repository, which kept one for each directory.
     Repository,
     /// When the last sweep was.
     Marker,

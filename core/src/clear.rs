@@ -1,4 +1,4 @@
-//! Doing away with the store and what the first layout left, at a person's word. What is not
+//! Doing away with the store and what v1 left, at a person's word. What is not
 //! ours stays in the base.
 
 use crate::base::{self, Entry};
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::manager::Manager;
 use crate::report::{Cleared, ClearedLegacy, Holdings};
 use crate::store::Store;
-use crate::{folder, heal, lock};
+use crate::{folder, ref_recovery, lock};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl Manager {
         Ok(Cleared { bytes_freed: before.saturating_sub(bytes_seen(disk, &base)) })
     }
 
-    /// Removes the archives of the first layout, and nothing else.
+    /// Removes the v1 archives, and nothing else.
     ///
     /// # Errors
     /// A base that cannot be read. [`Error::PartlyCleared`] later.
@@ -75,7 +75,7 @@ impl Manager {
 /// be cleared all the same.
 fn projects(disk: &dyn Disk, base: &Path) -> Option<usize> {
     let counted = Store::open(disk, base).and_then(|store| match store {
-        Some(store) => heal::projects(&store, &store.objects()?).map(|hashes| hashes.len()),
+        Some(store) => ref_recovery::projects(&store, &store.objects()?).map(|hashes| hashes.len()),
         None => Ok(0),
     });
     counted.ok()

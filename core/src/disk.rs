@@ -125,9 +125,9 @@ pub enum Sharing {
 }
 
 /// Holds a lock until it is dropped, or its process dies.
-pub trait Held: Send {}
+pub trait LockGuard: Send {}
 
-impl Held for File {}
+impl LockGuard for File {}
 
 /// Everything this crate asks of a file system.
 pub trait Disk: Send + Sync {
@@ -160,7 +160,7 @@ pub trait Disk: Send + Sync {
     /// Waits until the entries of a directory are durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
     /// Takes the lock on `path`, an existing or new empty file; none if another holds it.
-    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>>;
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>>;
 }
 
 /// Opens nothing but what stands at the path, and does not wait for anyone: a file may have become
@@ -240,7 +240,7 @@ impl Disk for SystemDisk {
         File::open(path)?.sync_all()
     }
 
-    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>> {
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)

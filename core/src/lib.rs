@@ -7,6 +7,7 @@
 //! the store keeps what was read, and every byte that is written goes through [`disk`].
 #![forbid(unsafe_code)]
 
+mod atomic_write;
 mod base;
 mod capture;
 mod clear;
@@ -17,8 +18,6 @@ mod environment;
 mod error;
 mod evidence;
 mod folder;
-mod fresh;
-mod heal;
 pub mod ignore;
 mod index;
 mod inventory;
@@ -38,6 +37,7 @@ mod project;
 mod prune;
 mod reach;
 mod reclaim;
+mod ref_recovery;
 mod refs;
 mod report;
 mod restore;

@@ -15,7 +15,7 @@ use crate::reclaim::reclaim;
 use crate::shallow::{self, Boundaries};
 use crate::store::Store;
 use crate::total::keep_total;
-use crate::{heal, snapshot, usage};
+use crate::{ref_recovery, snapshot, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn try_keep_newest(
     most: usize,
 ) -> Result<bool> {
     let boundaries = shallow::read(store.disk, &store.path)?;
-    let tip = heal::newest(store, objects, hash)?;
+    let tip = ref_recovery::newest(store, objects, hash)?;
     let history = commit::history(objects, tip, &boundaries, most)?;
     let Some(oldest) = history.last().filter(|_| history.len() == most) else {
         return Ok(false);
@@ -138,8 +138,8 @@ fn is_shared(
         return Ok(false);
     }
     let boundaries = shallow::read(store.disk, &store.path)?;
-    for other in heal::projects(store, objects)?.iter().filter(|other| *other != hash) {
-        let tip = heal::newest(store, objects, other)?;
+    for other in ref_recovery::projects(store, objects)?.iter().filter(|other| *other != hash) {
+        let tip = ref_recovery::newest(store, objects, other)?;
         let history = commit::history(objects, tip, &boundaries, usize::MAX)?;
         if history.iter().any(|other| other.id == checkpoint.id) {
             return Ok(true);

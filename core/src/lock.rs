@@ -6,7 +6,7 @@
 //! kernel drops the locks of a process that dies, so none is ever stale; a live one is waited for
 //! a bounded time.
 
-use crate::disk::{Disk, Held, Sharing};
+use crate::disk::{Disk, LockGuard, Sharing};
 use crate::error::{Context, Error, Result};
 use std::path::Path;
 use std::thread::sleep;
@@ -22,7 +22,7 @@ const SHORT_STEPS_MAX: usize = 50;
 
 /// Holds the store's lock and perhaps a project's until it is dropped.
 pub struct Lock {
-    _held: Box<dyn Held>,
+    _held: Box<dyn LockGuard>,
 }
 
 /// Takes the lock on `path`, waiting a bounded time.

@@ -1,11 +1,11 @@
 //! The public interface: checkpoints of any number of projects in one store, for one process.
 
+use crate::atomic_write::{replace_file, write_fresh};
 use crate::capture::Capture;
 use crate::commit::{self, Checkpoint};
 use crate::disk::{Disk, Stat};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Context, Error, Result};
-use crate::fresh::{replace_file, write_fresh};
 use crate::index::Index;
 use crate::object::Kind;
 use crate::objects::Objects;
@@ -15,7 +15,7 @@ use crate::project::{Project, canonical};
 use crate::report::{Diff, Listed, Outcome, Stats, Status, Taken};
 use crate::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::Store;
-use crate::{heal, limits, metadata, refs, shallow, status, target, usage};
+use crate::{ref_recovery, limits, metadata, refs, shallow, status, target, usage};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl Manager {
         };
         let objects = store.objects()?;
         let lock = || store.lock_project(&project.hash);
-        if let Err(error) = heal::mend(&store, &objects, &project.hash, lock) {
+        if let Err(error) = ref_recovery::mend(&store, &objects, &project.hash, lock) {
             // It is listed all the same, and mended by whoever comes next.
             log::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
@@ -174,7 +174,7 @@ impl Manager {
         let known = self.load_index(store, project);
         let started = self.file_system_time(store, project)?;
         let captured = self.capture(project, &known, Some(started)).run(Some(objects))?;
-        let tip = heal::newest_locked(store, objects, &project.hash)?;
+        let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = tip.map(|tip| commit::read(objects, tip)).transpose()?;
         let (outcome, newest) = match &newest {
             None if captured.snapshot.is_empty() => (Outcome::Unchanged, None),
@@ -308,7 +308,7 @@ impl Manager {
         objects: &Objects<'_>,
         project: &Project,
     ) -> Result<Vec<Checkpoint>> {
-        let tip = heal::newest(store, objects, &project.hash)?;
+        let tip = ref_recovery::newest(store, objects, &project.hash)?;
         let boundaries = shallow::read(store.disk, &store.path)?;
         commit::history(objects, tip, &boundaries, self.config.max_snapshots.max(1))
     }

@@ -1,9 +1,9 @@
 //! `projects/<hash>.json`: which directory a hash stands for, and when it was seen.
 
+use crate::atomic_write::{replace_file, write_fresh};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::evidence;
-use crate::fresh::{replace_file, write_fresh};
 use crate::project::Project;
 use crate::report::ProjectState;
 use git2::Oid;

@@ -1,4 +1,4 @@
-//! Out of the way of the one store: the repositories of the first layout, which kept one for each
+//! Out of the way of the one store: the v1 repositories, which kept one for each
 //! directory, move as they are into an archive that plain git still reads.
 //!
 //! It runs before the store is made, whose HEAD comes last, so that what a killed process left is
@@ -20,11 +20,11 @@ const TIME_BYTES: usize = "20260506-050616".len();
 /// More archives than anyone makes in one second.
 const ARCHIVES_MAX: usize = 1_000;
 
-/// Moves every repository of the first layout into one new archive. What cannot be moved stays
+/// Moves every v1 repository into one new archive. What cannot be moved stays
 /// where it is; no checkpoint is refused over it.
-pub fn archive_first_layout(disk: &dyn Disk, base: &Path, seconds: i64) {
+pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
     if let Err(error) = archive(disk, base, seconds) {
-        log::debug!("the first layout was not archived: {error}");
+        log::debug!("the v1 was not archived: {error}");
     }
 }
 

@@ -3,9 +3,9 @@
 //! libgit2 is given nothing but the folder of objects, no repository, so that it has no
 //! configuration to read and none of the user's can reach the store.
 
+use crate::atomic_write::{replace_file, write_new_named};
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use crate::fresh::{replace_file, write_new_named};
 use crate::object::{Kind, id_of};
 use crate::pack;
 use flate2::write::ZlibEncoder;

@@ -8,7 +8,7 @@ use crate::base::{self, Entry};
 use crate::disk::Disk;
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
-use crate::heal;
+use crate::ref_recovery;
 use crate::manager::Manager;
 use crate::metadata;
 use crate::migration::archived_at;
@@ -52,7 +52,7 @@ impl From<&Config> for PruneOptions {
 pub enum PruneStep<'a> {
     /// It looks at this project, counted from 1, of so many.
     Project(usize, usize),
-    /// It looks at this archive or repository of the first layout.
+    /// It looks at this archive or v1 repository.
     Legacy(&'a str),
     /// It frees the space of objects that nothing needs.
     Reclaiming,
@@ -156,14 +156,16 @@ impl Prune<'_> {
     /// cannot be reached is not needed.
     fn projects(&mut self, store: &Store<'_>) -> Result<bool> {
         let objects = store.objects()?;
-        let hashes = heal::traces(store)?;
+        let hashes = ref_recovery::traces(store)?;
         let mut whole = true;
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
             self.pruned.scanned += 1;
             let known = metadata::read(self.disk, &store.path, hash);
             let what = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
-            if let Err(error) = heal::mend(store, &objects, hash, || store.try_lock_project(hash)) {
+            if let Err(error) =
+                ref_recovery::mend(store, &objects, hash, || store.try_lock_project(hash))
+            {
                 self.failed(&what, &error);
                 whole = false;
                 continue;

@@ -10,7 +10,7 @@ use crate::inventory::{Inventory, Stem};
 use crate::objects::Objects;
 use crate::reach::Reach;
 use crate::store::Store;
-use crate::{folder, heal, refs, shallow, usage};
+use crate::{folder, ref_recovery, refs, shallow, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -51,8 +51,8 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
 /// Where anything begins that must stay: all refs, and histories whose ref was lost.
 fn tips(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<Oid>> {
     let mut tips = refs::everything(store.disk, &store.path)?;
-    for hash in heal::projects(store, objects)? {
-        tips.extend(heal::newest(store, objects, &hash)?);
+    for hash in ref_recovery::projects(store, objects)? {
+        tips.extend(ref_recovery::newest(store, objects, &hash)?);
     }
     Ok(tips)
 }

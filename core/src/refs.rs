@@ -3,10 +3,10 @@
 //! A ref is its own small file; `git gc` may have moved it into `packed-refs`, which is read, and
 //! written only where a ref in it is removed.
 
+use crate::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
 use crate::folder::{self, remove_file};
-use crate::fresh::{replace_file, write_new_named};
 use crate::store::make_private;
 use git2::Oid;
 use std::io::ErrorKind;

@@ -175,7 +175,7 @@ pub struct Status {
     pub total_bytes: u64,
     /// Bytes of the store.
     pub store_bytes: u64,
-    /// Archives of the first layout, each with its bytes.
+    /// v1 archives, each with its bytes.
     pub legacy: Vec<(String, u64)>,
     /// Every project, the one used last first.
     pub projects: Vec<ProjectStatus>,
@@ -184,13 +184,13 @@ pub struct Status {
 /// What a prune did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pruned {
-    /// Projects, and leftover repositories of the first layout, that were looked at.
+    /// Projects, and leftover v1 repositories, that were looked at.
     pub scanned: usize,
     /// Those of them that were removed because their directory is gone.
     pub orphans: usize,
     /// Those of them that were removed because nobody used them for long enough.
     pub stale: usize,
-    /// Archives of the first layout that were removed.
+    /// v1 archives that were removed.
     pub archives: usize,
     /// Checkpoints that were dropped to keep the store below its total size.
     pub dropped: usize,
@@ -219,9 +219,9 @@ pub struct Holdings {
     pub entries: usize,
     /// Projects with checkpoints; none where the store cannot be read.
     pub projects: Option<usize>,
-    /// Archives of the first layout.
+    /// v1 archives.
     pub archives: usize,
-    /// Repositories of the first layout that were never archived.
+    /// Repositories of the v1 that were never archived.
     pub repositories: usize,
     /// Bytes of all of it, as far as they can be seen.
     pub bytes: u64,
@@ -239,7 +239,7 @@ pub struct Cleared {
 /// What a clear of the archives did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClearedLegacy {
-    /// Archives of the first layout that were removed.
+    /// v1 archives that were removed.
     pub archives: usize,
     /// Bytes that the base takes less than before.
     pub bytes_freed: u64,

@@ -3,10 +3,10 @@
 //!
 //! The list holds for the whole store. See docs/decisions/0007-dropping-without-rewriting.md.
 
+use crate::atomic_write::replace_file;
 use crate::disk::{Disk, Sharing};
 use crate::error::{Context, Result};
 use crate::folder::remove_file;
-use crate::fresh::replace_file;
 use crate::lock;
 use crate::refs::take_git_lock;
 use crate::store::make_private;

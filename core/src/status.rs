@@ -5,7 +5,7 @@ use crate::commit;
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::folder;
-use crate::heal;
+use crate::ref_recovery;
 use crate::metadata;
 use crate::path::shown;
 use crate::report::{ProjectState, ProjectStatus, Status};
@@ -32,10 +32,10 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
     };
     let objects = store.objects()?;
     let boundaries = shallow::read(disk, &store.path)?;
-    for hash in heal::projects(&store, &objects)? {
+    for hash in ref_recovery::projects(&store, &objects)? {
         let known = metadata::read(disk, &store.path, &hash);
         // A history that is damaged is its own project's trouble; the others are still shown.
-        let history = heal::newest(&store, &objects, &hash)
+        let history = ref_recovery::newest(&store, &objects, &hash)
             .and_then(|tip| commit::history(&objects, tip, &boundaries, listed_max));
         status.projects.push(ProjectStatus {
             checkpoints: history.ok().map(|history| history.len()),

@@ -1,12 +1,12 @@
 //! The store on disk: one bare git repository below the base, made on first use, healed where
 //! parts of it are missing, and locked while it is used.
 
+use crate::atomic_write::{replace_file, write_fresh};
 use crate::disk::{Disk, Kind, Sharing, is_absence};
 use crate::error::{Context, Error, Result};
-use crate::fresh::{replace_file, write_fresh};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
 use crate::lock::{self, Lock};
-use crate::migration::archive_first_layout;
+use crate::migration::archive_v1;
 use crate::objects::Objects;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -87,12 +87,12 @@ impl<'a> Store<'a> {
     }
 
     /// Opens the store below `base`, making whatever of it is missing. Before it is made for the
-    /// first time, at `seconds` since the epoch, what the first layout left is archived.
+    /// first time, at `seconds` since the epoch, what v1 left is archived.
     pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
         let path = base.join("store");
         make_directories(disk, base)?;
         if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
-            archive_first_layout(disk, base, seconds);
+            archive_v1(disk, base, seconds);
         }
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             make_private(disk, &path.join(folder))?;

@@ -1,10 +1,10 @@
 //! The prune that happens by itself: at most once in a while, by a marker in the base, and never
 //! in the way of what a caller is doing.
 
+use crate::atomic_write::{replace_file, write_new_named};
 use crate::base::MARKER;
 use crate::disk::Kind;
 use crate::error::Result;
-use crate::fresh::{replace_file, write_new_named};
 use crate::manager::Manager;
 use crate::prune::PruneOptions;
 use crate::report::{Pruned, Swept};

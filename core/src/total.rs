@@ -4,7 +4,7 @@
 use crate::commit::{self, Checkpoint};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::heal;
+use crate::ref_recovery;
 use crate::inventory::Inventory;
 use crate::lock::Lock;
 use crate::metadata;
@@ -66,14 +66,14 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     let objects = store.objects()?;
     let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
     let mut projects = Vec::new();
-    for hash in heal::projects(store, &objects)? {
+    for hash in ref_recovery::projects(store, &objects)? {
         let lock = match store.try_lock_project(&hash) {
             Err(Error::Busy(_)) => None,
             lock => Some(lock?),
         };
         // Only now, since under its lock a project stays as it is.
         let boundaries = shallow::read(store.disk, &store.path)?;
-        let tip = heal::newest(store, &objects, &hash)?;
+        let tip = ref_recovery::newest(store, &objects, &hash)?;
         let history = commit::history(&objects, tip, &boundaries, usize::MAX)?;
         if !history.is_empty() {
             let known = metadata::read(store.disk, &store.path, &hash);
@@ -81,7 +81,7 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
             projects.push(Visible { hash, directory, history, lock, dropped: 0 });
         }
     }
-    let held = Held { objects: &objects, sizes: &sizes, cap };
+    let held = Cap { objects: &objects, sizes: &sizes, cap };
     let boundaries = shallow::read(store.disk, &store.path)?;
     let (mut fitting, mut aside) = held.apart(projects, &boundaries)?;
     for project in &mut aside {
@@ -107,13 +107,13 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
 }
 
 /// What the checkpoints are held to.
-struct Held<'a> {
+struct Cap<'a> {
     objects: &'a Objects<'a>,
     sizes: &'a HashMap<Oid, u64>,
     cap: u64,
 }
 
-impl Held<'_> {
+impl Cap<'_> {
     fn reach(&self, boundaries: &Boundaries) -> Reach<'_> {
         Reach::new(self.objects, boundaries.clone(), self.sizes)
     }

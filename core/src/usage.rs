@@ -3,9 +3,9 @@
 //!
 //! It is an estimate. It decides when to look at the objects, and nothing else.
 
+use crate::atomic_write::{replace_file, write_fresh};
 use crate::error::{Context, Result};
 use crate::folder;
-use crate::fresh::{replace_file, write_fresh};
 use crate::store::{Store, make_private};
 
 /// A file longer than this many bytes is begun anew.

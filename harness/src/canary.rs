@@ -5,7 +5,7 @@
 
 use crate::history::{History, Operation};
 use crate::oracle::Divergence;
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::runner::{RunError, run};
 use crate::sandbox::{Sandbox, Scratch};
@@ -56,8 +56,8 @@ impl Subject for SeesOneMore {
         self.0.identity()
     }
 
-    fn claims(&self) -> Claims {
-        self.0.claims()
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
     }
 
     fn fault(&self) -> Option<&Fault> {

@@ -9,8 +9,8 @@ use crate::generate::{self, Options};
 use crate::history::History;
 use crate::oracle::word;
 use crate::parallel;
-use crate::protocol::claims::Claims;
-use crate::runner::{Asked, Event, RunError, run_watched};
+use crate::protocol::capabilities::Capabilities;
+use crate::runner::{Event, RequestRecord, RunError, run_watched};
 use crate::sandbox::Scratch;
 use crate::shrink::shorten;
 use crate::subject::NewSubject;
@@ -30,7 +30,7 @@ pub struct Difference {
     /// What was asked.
     pub request: String,
     /// What differs, in words that hold no path, id or number.
-    pub sign: String,
+    pub symptom: String,
     /// What the first did.
     pub one: String,
     /// What the other did.
@@ -40,7 +40,7 @@ pub struct Difference {
 impl Difference {
     /// By what the difference is known again in another history.
     fn is_same(&self, other: &Difference) -> bool {
-        self.rule == other.rule && self.sign == other.sign
+        self.rule == other.rule && self.symptom == other.symptom
     }
 }
 
@@ -64,14 +64,14 @@ pub struct Comparison<'a> {
     /// The other.
     pub other: &'a NewSubject<'a>,
     /// What both claim.
-    pub claims: Claims,
+    pub capabilities: Capabilities,
     /// Where sandboxes are made.
     pub scratch: &'a Scratch,
 }
 
 /// What one did at one request, without what its sandbox and its choices have to do with it.
 struct Done {
-    asked: Box<Asked>,
+    asked: Box<RequestRecord>,
     request: String,
     answer: String,
     /// What is otherwise than at the start.
@@ -140,7 +140,7 @@ impl Comparison<'_> {
                 continue;
             }
             let words = (word(&one.asked.answer), word(&other.asked.answer));
-            let sign = match words {
+            let symptom = match words {
                 _ if same_answer => "other files".to_owned(),
                 (one, other) if one == other => format!("{one}, with another content"),
                 (one, other) => format!("{one}, and {other}"),
@@ -153,7 +153,7 @@ impl Comparison<'_> {
                 rule: crate::runner::main_rule(&one.asked.request),
                 step: one.asked.step,
                 request: one.request.clone(),
-                sign,
+                symptom,
                 one: shown(one, other),
                 other: shown(other, one),
             }));
@@ -170,7 +170,7 @@ impl Comparison<'_> {
                 start = files;
             }
             Event::Edited(_) | Event::StoreEdited(_) => {}
-            Event::Asked(asked) => {
+            Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);
                 let files = asked.after.as_ref().map(|after| changes(&start, after));
@@ -178,7 +178,7 @@ impl Comparison<'_> {
                 all.push(Done { asked, request, answer, files });
             }
         };
-        run_watched(history, subject, self.scratch, &self.claims, &mut watch)?;
+        run_watched(history, subject, self.scratch, &self.capabilities, &mut watch)?;
         Ok(all)
     }
 }

@@ -21,9 +21,9 @@ pub struct Behaviour {
 
 /// How often each behaviour was met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Met(pub BTreeMap<Behaviour, u64>);
+pub struct Coverage(pub BTreeMap<Behaviour, u64>);
 
-impl Met {
+impl Coverage {
     /// Counts one.
     pub fn add(&mut self, state: String, request: &Request, answer: &Answer) {
         let (operation, outcome) = (operation(request).to_owned(), outcome(answer));
@@ -31,7 +31,7 @@ impl Met {
     }
 
     /// Counts what another run met; answers whether any of it is new.
-    pub fn join(&mut self, other: Met) -> bool {
+    pub fn join(&mut self, other: Coverage) -> bool {
         let before = self.0.len();
         for (behaviour, times) in other.0 {
             *self.0.entry(behaviour).or_default() += times;
@@ -77,7 +77,7 @@ fn state_of_store(world: &World) -> String {
     let mut state = projects.to_owned();
     for (holds, what) in [
         (world.histories().any(|(path, _)| gone(path)), ", one gone"),
-        (!world.repositories().is_empty(), ", old repositories"),
+        (!world.repositories().is_empty(), ", v1 repositories"),
         (!world.archives().is_empty(), ", archives"),
         (!world.damaged().is_empty(), ", damage"),
     ] {

@@ -6,13 +6,13 @@
 
 use crate::history::History;
 use crate::protocol::VERSION;
+use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
-use crate::protocol::claims::Claims;
 use crate::protocol::message::{Control, Envelope, Message, Versions};
 use crate::runner::{Event, FIRST_SECOND, RunError, run_watched};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::AdapterCommand;
-use herma_model::answer::{Answer, TakeOutcome};
+use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::edit::Change;
 use herma_model::{ByteString, Files, Node, Request, Settings};
 use std::cell::RefCell;
@@ -69,7 +69,7 @@ pub fn script(
     };
     let events = RefCell::new(Vec::new());
     let mut watch = |event| events.borrow_mut().push(event);
-    let run = run_watched(history, &open, scratch, &Claims::default(), &mut watch)?;
+    let run = run_watched(history, &open, scratch, &Capabilities::default(), &mut watch)?;
     let (root, variables) = opened.into_inner().expect("no thread panics here").unwrap_or_default();
     let command: Vec<String> =
         start.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();
@@ -80,20 +80,20 @@ pub fn script(
         command.join(" "),
         variables.join(" ")
     ));
-    let settings = run.claims.restrict_settings(&history.settings);
+    let settings = run.capabilities.restrict_settings(&history.settings);
     let mut opened = false;
     for event in events.into_inner() {
         match event {
             Event::Began { files, .. } => script.make_all(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
             Event::StoreEdited(edit) => {
-                // A shell script has no way to make a repository as the first layout made it.
+                // A shell script has no way to make a repository as v1 made it.
                 let text = format!("{edit:?}").replace('\n', " ");
                 script.line(&format!("# by hand, before what follows: {text}"));
             }
-            Event::Asked(asked) => {
+            Event::Requested(asked) => {
                 if !opened || asked.request == Request::Reopen {
-                    script.open(&settings, &run.claims, opened);
+                    script.open(&settings, &run.capabilities, opened);
                     opened = true;
                 }
                 script.ask(&asked.request, &asked.answer);
@@ -102,8 +102,10 @@ pub fn script(
     }
     script.text.push_str("stop\nfind \"$ROOT/work\" -not -path '*/.git/*' -exec ls -ld {} +\n");
     for one in &run.divergences {
-        let told =
-            format!("{}\nexpected: {}\nfound: {}", one.rule.id, one.told.expected, one.told.found);
+        let told = format!(
+            "{}\nexpected: {}\nfound: {}",
+            one.rule.id, one.mismatch.expected, one.mismatch.found
+        );
         let comment = told.lines().map(|line| format!("# {line}\n")).collect::<String>();
         script.text.push_str(&comment);
     }
@@ -181,7 +183,7 @@ impl Script {
         }
     }
 
-    fn open(&mut self, settings: &Settings, claims: &Claims, again: bool) {
+    fn open(&mut self, settings: &Settings, capabilities: &Capabilities, again: bool) {
         if again {
             self.say(&Message::Control(Control::Close));
             self.line("stop");
@@ -197,7 +199,7 @@ impl Script {
         };
         self.say(&Message::Control(Control::Hello { protocol }));
         self.say(&Message::Control(open));
-        if claims.has("test.clock") {
+        if capabilities.has("test.clock") {
             self.say(&Message::Request(Request::SetClock { seconds: FIRST_SECOND }));
         }
     }
@@ -208,7 +210,7 @@ impl Script {
         }
         self.say(&Message::Request(request.clone()));
         let (field, id) = match answer {
-            Answer::Taken { outcome: TakeOutcome::Created { id }, .. } => ("id", id),
+            Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => ("id", id),
             Answer::Restored(restored) => match &restored.safety {
                 Some(id) => ("safety", id),
                 None => return,

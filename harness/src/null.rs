@@ -3,7 +3,7 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Subject};
-use herma_model::answer::{Counts, Restored, Stats, SweepOutcome, TakeOutcome};
+use herma_model::answer::{CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
 use herma_model::{Answer, ByteString, Request, Settings};
 use std::fs;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ impl Subject for Agrees {
         match request {
             Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
                 self.taken += 1;
-                let outcome = TakeOutcome::Created { id: format!("{:040x}", self.taken) };
+                let outcome = CheckpointOutcome::Created { id: format!("{:040x}", self.taken) };
                 Answer::Taken { outcome, skipped: Vec::new() }
             }
             Request::Sweep | Request::Prune { .. } => {
@@ -138,7 +138,7 @@ fn as_before(request: &Request) -> Answer {
         Request::Clear | Request::ClearLegacy => Answer::Done,
         Request::ProjectOf { .. } => Answer::Project(None),
         Request::EnsureCheckpoint { .. } | Request::Checkpoint { .. } => {
-            Answer::Taken { outcome: TakeOutcome::Unchanged, skipped: Vec::new() }
+            Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() }
         }
         Request::List { .. } => Answer::Listed(Vec::new()),
         Request::Diff { .. } => Answer::Diffed { entries: Vec::new(), stats: Stats::default() },

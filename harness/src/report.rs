@@ -8,8 +8,8 @@ use serde_json::json;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
-    let Divergence { rule, judge, step, told } = divergence;
-    let tree: String = told.tree.iter().map(|line| format!("    {line}\n")).collect();
+    let Divergence { rule, judge, step, mismatch } = divergence;
+    let tree: String = mismatch.tree.iter().map(|line| format!("    {line}\n")).collect();
     format!(
         "{}: {}\n  source:   {}\n  judged by {judge}, at operation {}\n  expected: {}\n  found:    \
          {}\n{tree}the shortest history found, {} operations:\n{}",
@@ -17,8 +17,8 @@ pub fn counterexample(history: &History, divergence: &Divergence) -> String {
         rule.statement,
         rule.source,
         step + 1,
-        told.expected,
-        told.found,
+        mismatch.expected,
+        mismatch.found,
         history.operations.len(),
         to_yaml(history)
     )

@@ -4,12 +4,12 @@
 //! alone.
 
 use crate::cases::Case;
-use crate::coverage::Met;
+use crate::coverage::Coverage;
 use crate::generate::{self, Options};
 use crate::history::History;
 use crate::oracle::{Divergence, Fingerprint};
 use crate::parallel;
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use crate::runner::RunError;
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
@@ -76,7 +76,7 @@ pub struct Findings {
     /// Comparisons for each rule.
     pub checks: BTreeMap<&'static str, u64>,
     /// Which behaviours were met.
-    pub met: Met,
+    pub coverage: Coverage,
     /// Every way in which a rule is broken.
     pub failures: BTreeMap<Fingerprint, Failure>,
     /// Time spent running histories, without the search for short ones.
@@ -84,7 +84,7 @@ pub struct Findings {
     /// How many ran at the same time.
     pub jobs: usize,
     /// What the subject claims.
-    pub claims: Claims,
+    pub capabilities: Capabilities,
     /// Who the subject is.
     pub subject: Identity,
 }
@@ -127,7 +127,9 @@ impl Findings {
         }
         match (rule.state, self.checks.get(rule.id)) {
             (State::Planned, _) => Verdict::NotModelled,
-            (State::Modelled, _) if self.claims.lacking(rule).is_some() => Verdict::NotApplicable,
+            (State::Modelled, _) if self.capabilities.lacking(rule).is_some() => {
+                Verdict::NotApplicable
+            }
             (State::Modelled, Some(1..)) => Verdict::Held,
             (State::Modelled, _) => Verdict::NotExercised,
         }
@@ -218,9 +220,9 @@ fn examine(
 impl Plan {
     /// The plan for a subject that claims this: nothing is drawn that nobody could be asked, and
     /// no case is run that would not mean to it what it says.
-    pub fn within(&self, claims: &Claims) -> Plan {
-        let mut plan = Plan { options: self.options.within(claims), ..self.clone() };
-        plan.cases.retain(|case| case.suits(claims));
+    pub fn within(&self, capabilities: &Capabilities) -> Plan {
+        let mut plan = Plan { options: self.options.within(capabilities), ..self.clone() };
+        plan.cases.retain(|case| case.suits(capabilities));
         plan
     }
 
@@ -257,22 +259,22 @@ impl Trial {
 pub fn introduce(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-) -> Result<(Identity, Claims), RunError> {
+) -> Result<(Identity, Capabilities), RunError> {
     let outcome = crate::runner::run(&History::default(), new_subject, scratch)?;
-    Ok((outcome.subject, outcome.claims))
+    Ok((outcome.subject, outcome.capabilities))
 }
 
 impl Shared {
     fn add(&mut self, number: u64, origin: &str, history: History, outcome: Trial) {
         let Trial { run, plain } = outcome;
-        self.findings.claims = run.claims;
+        self.findings.capabilities = run.capabilities;
         self.findings.subject = run.subject;
         self.findings.histories += 1;
         self.findings.operations += run.operations as u64;
         for (rule, count) in run.checks {
             *self.findings.checks.entry(rule).or_default() += count;
         }
-        self.findings.met.join(run.met);
+        self.findings.coverage.join(run.coverage);
         for divergence in run.divergences {
             self.add_failure(number, origin, &history, divergence);
         }

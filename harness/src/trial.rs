@@ -8,7 +8,7 @@
 //! pass for many other failures, and does not hide them.
 
 use crate::history::{History, Operation, StoreEvent};
-use crate::oracle::{Divergence, Told};
+use crate::oracle::{Divergence, Mismatch};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
@@ -46,7 +46,7 @@ fn trial_of_configuration(
 ) -> Result<Trial, RunError> {
     let mut hostile = run(history, new_subject, scratch)?;
     let needs_cause = |one: &Divergence| !one.rule.id.starts_with("isolation/");
-    let is_plain = history.plain_home || hostile.claims.needs_repository();
+    let is_plain = history.plain_home || hostile.capabilities.needs_repository();
     if is_plain || !hostile.divergences.iter().any(needs_cause) {
         return Ok(Trial { run: hostile, plain: Vec::new() });
     }
@@ -110,11 +110,11 @@ fn without_damage(history: &History) -> History {
 
 /// Blames a difference on what decides about it.
 fn blame(divergence: &mut Divergence, cause: RuleRef, otherwise: &str) {
-    let told = divergence.told.clone();
+    let mismatch = divergence.mismatch.clone();
     let area = divergence.rule.id.split('/').next().unwrap_or_default();
-    let sign = format!("decides about {area}");
-    let (rule, expected) = (divergence.rule.id, told.expected);
+    let symptom = format!("decides about {area}");
+    let (rule, expected) = (divergence.rule.id, mismatch.expected);
     let expected = format!("{expected} ({rule}, as {otherwise})");
     divergence.rule = cause;
-    divergence.told = Told { sign, expected, ..told };
+    divergence.mismatch = Mismatch { symptom, expected, ..mismatch };
 }

@@ -63,7 +63,7 @@ impl fmt::Display for Code {
 /// What a request for a checkpoint came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum TakeOutcome {
+pub enum CheckpointOutcome {
     /// A checkpoint was taken.
     Created {
         /// Its full id.
@@ -172,7 +172,7 @@ pub enum SweepOutcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counts {
-    /// Projects and old repositories looked at.
+    /// Projects and v1 repositories looked at.
     pub scanned: usize,
     /// Those removed because their directory is gone.
     pub orphans: usize,
@@ -232,7 +232,7 @@ pub enum Answer {
     Taken {
         /// What it came to.
         #[serde(flatten)]
-        outcome: TakeOutcome,
+        outcome: CheckpointOutcome,
         /// Paths that were left out, and why.
         skipped: Vec<Remark>,
     },
@@ -259,7 +259,7 @@ pub enum Answer {
     Status {
         /// Its projects, in any order.
         projects: Vec<ProjectStatus>,
-        /// The archives of the first layout, by name.
+        /// The v1 archives, by name.
         archives: Vec<String>,
     },
     /// Nothing was done.

@@ -32,7 +32,7 @@ pub enum Expected {
         rule: RuleRef,
     },
     /// A request for a checkpoint.
-    Take(Box<ExpectedTake>),
+    Checkpoint(Box<ExpectedCheckpoint>),
     /// A list.
     List(ExpectedList),
     /// A preview.
@@ -51,7 +51,7 @@ pub enum Expected {
 
 /// What a request for a checkpoint should come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakeKind {
+pub enum CheckpointKind {
     /// A new checkpoint.
     Created,
     /// None, since this turn has one.
@@ -64,11 +64,11 @@ pub enum TakeKind {
 
 /// The answers that are right for a request for a checkpoint.
 #[derive(Debug)]
-pub struct ExpectedTake {
+pub struct ExpectedCheckpoint {
     /// The canonical project, relative to the world's root.
     pub project: ByteString,
     /// What it comes to.
-    pub kind: TakeKind,
+    pub kind: CheckpointKind,
     /// The rule that decides it.
     pub rule: RuleRef,
     /// The rule that is broken where the subject says that the turn has its checkpoint, or that
@@ -156,7 +156,7 @@ pub struct ExpectedRestore {
 
 /// What becomes of one thing that a sweep looks at.
 #[derive(Clone, Copy, Debug)]
-pub struct Fate {
+pub struct Disposition {
     /// Whether it may be there afterwards.
     pub may_stay: bool,
     /// Whether it may go, since its directory is gone.
@@ -167,7 +167,7 @@ pub struct Fate {
     pub rule: RuleRef,
 }
 
-impl Fate {
+impl Disposition {
     /// Whether it may be gone afterwards.
     pub fn may_go(&self) -> bool {
         self.may_be_orphan || self.may_be_stale
@@ -182,15 +182,15 @@ pub struct ExpectedSweep {
     /// Whether it may be declined.
     pub may_decline: bool,
     /// Projects with checkpoints, by their canonical path.
-    pub projects: BTreeMap<ByteString, Fate>,
-    /// Archives of the first layout, by name.
-    pub archives: BTreeMap<String, Fate>,
-    /// Repositories of the first layout that stand where they stood, by name.
-    pub repositories: BTreeMap<String, Fate>,
+    pub projects: BTreeMap<ByteString, Disposition>,
+    /// v1 archives, by name.
+    pub archives: BTreeMap<String, Disposition>,
+    /// Repositories of the v1 that stand where they stood, by name.
+    pub repositories: BTreeMap<String, Disposition>,
     /// What the checkpoints may take together afterwards, in bytes; 0 is no bound.
     pub max_total_bytes: u64,
     /// Whether a person asked for it.
-    pub by_hand: bool,
+    pub manual: bool,
 }
 
 /// What must be said of the store.
@@ -203,14 +203,14 @@ pub struct ExpectedStatus {
     pub nameless: BTreeSet<ByteString>,
     /// Projects of which less was known for a time and everything must be known again.
     pub healed: BTreeSet<ByteString>,
-    /// Archives of the first layout, by name.
+    /// v1 archives, by name.
     pub archives: BTreeSet<String>,
 }
 
 /// What was asked to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleared {
-    /// The archives of the first layout.
+    /// The v1 archives.
     Archives,
     /// All of it.
     Everything,
@@ -225,7 +225,7 @@ mod tests {
     fn one_reason_is_enough_to_go() {
         let may_go = |may_be_orphan, may_be_stale| {
             let rule = &rules::SWEEP_STALE;
-            Fate { may_stay: true, may_be_orphan, may_be_stale, rule }.may_go()
+            Disposition { may_stay: true, may_be_orphan, may_be_stale, rule }.may_go()
         };
         assert!(may_go(true, false) && may_go(false, true) && may_go(true, true));
         assert!(!may_go(false, false));

@@ -76,7 +76,7 @@ pub enum Request {
     Sweep,
     /// The same by hand, whenever it was done last.
     Prune {
-        /// Projects, archives and old repositories not used for longer go; 0 is no bound.
+        /// Projects, archives and v1 repositories not used for longer go; 0 is no bound.
         retention_days: u64,
         /// The oldest checkpoints go while those that are left take more; 0 is no bound.
         max_total_bytes: u64,
@@ -85,7 +85,7 @@ pub enum Request {
     },
     /// What the store holds.
     Status,
-    /// Remove the archives of the first layout.
+    /// Remove the v1 archives.
     ClearLegacy,
     /// Remove everything.
     Clear,
@@ -125,7 +125,7 @@ impl Request {
     }
 
     /// Whether the request is about the store as a whole, not about one project.
-    pub fn is_upkeep(&self) -> bool {
+    pub fn is_maintenance(&self) -> bool {
         matches!(
             self,
             Request::Sweep
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_request_is_about_a_project_or_about_the_store_or_about_neither() {
-        for (written, dir, is_upkeep, only_looks) in [
+        for (written, dir, is_maintenance, only_looks) in [
             (r#"{"op": "new_turn"}"#, None, false, false),
             (r#"{"op": "reopen"}"#, None, false, false),
             (r#"{"op": "test.clock", "seconds": 1}"#, None, false, false),
@@ -182,7 +182,7 @@ mod tests {
         ] {
             let request = of(written);
             assert_eq!(request.dir(), dir.map(ByteString::from).as_ref(), "{written}");
-            assert_eq!(request.is_upkeep(), is_upkeep, "{written}");
+            assert_eq!(request.is_maintenance(), is_maintenance, "{written}");
             assert_eq!(request.only_looks(), only_looks, "{written}");
         }
     }

@@ -1,4 +1,4 @@
-//! What happens to a checkpoint base behind the back of whoever keeps it: what the first layout
+//! What happens to a checkpoint base behind the back of whoever keeps it: what the v1
 //! left, what somebody put there, and damage.
 //!
 //! It ends at what is meant; how that comes onto a disk is for the harness to say.
@@ -23,7 +23,7 @@ pub enum Damage {
 /// One change of the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreEdit {
-    /// A repository of the first layout stands in the base.
+    /// A v1 repository stands in the base.
     Repository {
         /// What it is called there.
         name: String,

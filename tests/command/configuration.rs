@@ -26,12 +26,12 @@ fn the_file_limits_how_large_a_captured_file_is() {
 }
 
 #[test]
-fn a_checkpoint_by_hand_is_taken_whether_or_not_they_are_automatic() {
+fn a_checkpoint_manual_is_taken_whether_or_not_they_are_automatic() {
     for truth in [true, false] {
         let world = World::new();
         world.configure(&format!("model: any\ncheckpoints: {truth}\n"));
         world.write("a.txt", "one\n");
-        world.checkpoint("by hand");
+        world.checkpoint("manual");
         assert_eq!(world.checkpoints(), 1);
     }
 }

@@ -35,9 +35,9 @@ fn neighbour(world: &World, name: &str, content: &str) -> String {
 }
 
 #[test]
-fn what_the_first_layout_left_is_archived_and_git_still_reads_it() {
+fn what_the_v1_repository_left_is_archived_and_git_still_reads_it() {
     let world = World::new();
-    world.write("a.txt", "of the first layout\n");
+    world.write("a.txt", "of the v1\n");
     let repository = world.base().join("0123456789abcdef");
     fs::create_dir_all(&repository).unwrap();
     for words in [
@@ -59,7 +59,7 @@ fn what_the_first_layout_left_is_archived_and_git_still_reads_it() {
     assert!(!repository.exists() && archive.starts_with("legacy-"), "{archive}");
     let archived = world.base().join(archive).join("0123456789abcdef");
     assert_eq!(git_in(&archived, &["log", "--format=%s"]), "old\n");
-    assert_eq!(git_in(&archived, &["show", "HEAD:a.txt"]), "of the first layout\n");
+    assert_eq!(git_in(&archived, &["show", "HEAD:a.txt"]), "of the v1\n");
     assert_eq!(world.checkpoints(), 1);
     world.herma(&["checkpoints", "clear-legacy", "--force"]).done();
     assert!(!archived.exists());

@@ -15,7 +15,7 @@ fn full() -> World {
     let world = World::new();
     world.take("project", "one");
     world.manager().sweep();
-    world.first_layout(V1, None, NOON);
+    world.v1_repository(V1, None, NOON);
     for folder in ["legacy-20260315-000000/x", ".removing-legacy-20260101-000000"] {
         fs::create_dir_all(world.base().join(folder)).unwrap();
     }

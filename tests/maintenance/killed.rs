@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A live project, one that is gone with its ref packed, an old archive and an old repository.
+/// A live project, one that is gone with its ref packed, an old archive and an v1 repository.
 fn ready() -> World {
     let world = World::new();
     world.take("gone", "one");
@@ -18,7 +18,7 @@ fn ready() -> World {
     world.pack_refs();
     world.take("live", "two");
     fs::remove_dir_all(world.project("gone")).unwrap();
-    world.first_layout("0123456789abcdef", None, NOON - 1_000_000);
+    world.v1_repository("0123456789abcdef", None, NOON - 1_000_000);
     let archive = world.base().join("legacy-20260101-000000/x");
     fs::create_dir_all(&archive).unwrap();
     fs::write(archive.join("HEAD"), "").unwrap();

@@ -1,4 +1,4 @@
-//! What the first layout left moves out of the way, whole, and nothing else does.
+//! What v1 left moves out of the way, whole, and nothing else does.
 
 use crate::maintenance::world::{NOON, World, git, succeeds};
 use herma_core::Config;
@@ -22,10 +22,10 @@ fn is_whole(archived: &Path) {
 }
 
 #[test]
-fn repositories_of_the_first_layout_move_to_one_archive_before_the_store_is_made() {
+fn repositories_of_the_v1_repository_move_to_one_archive_before_the_store_is_made() {
     let world = World::new();
-    world.first_layout(ONE, Some(Path::new("/a")), NOON);
-    world.first_layout(OTHER, None, NOON);
+    world.v1_repository(ONE, Some(Path::new("/a")), NOON);
+    world.v1_repository(OTHER, None, NOON);
     world.take("project", "one");
     assert_eq!(world.in_base(), ["legacy-20260316-120000", "store"]);
     for name in [ONE, OTHER] {
@@ -40,13 +40,13 @@ fn repositories_of_the_first_layout_move_to_one_archive_before_the_store_is_made
 fn what_is_no_repository_stays_where_it_is() {
     let world = World::new();
     let base = world.base();
-    world.first_layout(ONE, None, NOON);
-    world.first_layout("legacy-20260101-000000", None, NOON);
+    world.v1_repository(ONE, None, NOON);
+    world.v1_repository("legacy-20260101-000000", None, NOON);
     fs::create_dir_all(base.join("notes/objects")).unwrap();
     fs::create_dir_all(base.join("HEAD/objects")).unwrap();
     fs::write(base.join("todo.txt"), "mine").unwrap();
     let elsewhere = world.root.join("elsewhere");
-    fs::rename(world.first_layout(OTHER, None, NOON), &elsewhere).unwrap();
+    fs::rename(world.v1_repository(OTHER, None, NOON), &elsewhere).unwrap();
     symlink(&elsewhere, base.join(OTHER)).unwrap();
     world.take("project", "one");
     let left = world.in_base();
@@ -59,13 +59,13 @@ fn what_is_no_repository_stays_where_it_is() {
 #[test]
 fn doing_it_again_changes_nothing() {
     let world = World::new();
-    world.first_layout(ONE, None, NOON);
+    world.v1_repository(ONE, None, NOON);
     world.take("project", "one");
     let before = world.in_base();
     world.set_clock(NOON + 5);
     world.take("project", "two");
     // From here on it is a leftover, for the sweep to judge.
-    world.first_layout(OTHER, None, NOON);
+    world.v1_repository(OTHER, None, NOON);
     world.take("project", "three");
     assert_eq!(world.in_base(), [&[OTHER.to_owned()], &before[..]].concat());
 }
@@ -73,7 +73,7 @@ fn doing_it_again_changes_nothing() {
 #[test]
 fn an_archive_of_the_same_second_is_not_added_to() {
     let world = World::new();
-    world.first_layout(ONE, None, NOON);
+    world.v1_repository(ONE, None, NOON);
     let taken = world.base().join("legacy-20260316-120000");
     fs::create_dir(&taken).unwrap();
     fs::write(world.base().join("legacy-20260316-120000-1"), "a file").unwrap();
@@ -86,8 +86,8 @@ fn an_archive_of_the_same_second_is_not_added_to() {
 fn what_a_killed_process_left_is_moved_by_the_next() {
     for killed_at in 1..3 {
         let world = World::new();
-        world.first_layout(ONE, None, NOON);
-        world.first_layout(OTHER, None, NOON);
+        world.v1_repository(ONE, None, NOON);
+        world.v1_repository(OTHER, None, NOON);
         let renames = std::sync::atomic::AtomicUsize::new(0);
         let died = std::sync::atomic::AtomicBool::new(false);
         let disk = HookedDisk::new(move |call, _| {
@@ -115,7 +115,7 @@ fn what_a_killed_process_left_is_moved_by_the_next() {
 #[test]
 fn a_repository_that_cannot_be_moved_stays_and_refuses_no_checkpoint() {
     let world = World::new();
-    world.first_layout(ONE, None, NOON);
+    world.v1_repository(ONE, None, NOON);
     let disk = HookedDisk::new(|call, path| match call {
         Call::Rename if path.ends_with(ONE) => Err(ErrorKind::PermissionDenied.into()),
         _ => Ok(()),
@@ -132,7 +132,7 @@ fn a_repository_that_cannot_be_moved_stays_and_refuses_no_checkpoint() {
 fn two_processes_at_once_lose_nothing() {
     let world = World::new();
     for number in 0..8 {
-        world.first_layout(&format!("{number:016x}"), None, NOON);
+        world.v1_repository(&format!("{number:016x}"), None, NOON);
     }
     std::thread::scope(|scope| {
         for name in ["one", "other"] {

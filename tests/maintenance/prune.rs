@@ -271,15 +271,15 @@ fn archives_go_by_the_time_in_their_name_or_else_by_their_own() {
 }
 
 #[test]
-fn leftover_repositories_of_the_first_layout_are_judged_by_the_same_evidence() {
+fn leftover_repositories_of_the_v1_repository_are_judged_by_the_same_evidence() {
     let world = World::new();
     fs::create_dir_all(world.project("live")).unwrap();
     let name = |number: u8| format!("{number:016x}");
-    world.first_layout(&name(1), Some(&world.project("live")), NOON);
-    world.first_layout(&name(2), Some(&world.project("gone")), NOON - 90 * DAY);
-    world.first_layout(&name(3), Some(Path::new("/unmounted/project")), NOON);
-    world.first_layout(&name(4), None, NOON);
-    world.first_layout(&name(5), None, NOON - 8 * DAY);
+    world.v1_repository(&name(1), Some(&world.project("live")), NOON);
+    world.v1_repository(&name(2), Some(&world.project("gone")), NOON - 90 * DAY);
+    world.v1_repository(&name(3), Some(Path::new("/unmounted/project")), NOON);
+    world.v1_repository(&name(4), None, NOON);
+    world.v1_repository(&name(5), None, NOON - 8 * DAY);
     fs::create_dir(world.base().join("notes")).unwrap();
     assert_eq!(counts(world.prune()), [5, 1, 1, 0, 0]);
     assert_eq!(world.in_base(), [&name(1), &name(3), &name(4), "notes"]);
@@ -288,7 +288,7 @@ fn leftover_repositories_of_the_first_layout_are_judged_by_the_same_evidence() {
 #[test]
 fn what_a_killed_prune_left_is_removed_and_looks_like_nothing_else() {
     let world = World::new();
-    world.first_layout(V1, None, NOON - 8 * DAY);
+    world.v1_repository(V1, None, NOON - 8 * DAY);
     let died = HookedDisk::new(|call, _| match call {
         Call::RemoveFile | Call::RemoveDirectory => Err(ErrorKind::Other.into()),
         _ => Ok(()),

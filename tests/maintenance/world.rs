@@ -153,8 +153,8 @@ impl World {
         names
     }
 
-    /// A repository of the first layout with one commit, whose files last changed at `changed`.
-    pub fn first_layout(&self, name: &str, workdir: Option<&Path>, changed: i64) -> PathBuf {
+    /// A v1 repository with one commit, whose files last changed at `changed`.
+    pub fn v1_repository(&self, name: &str, workdir: Option<&Path>, changed: i64) -> PathBuf {
         let path = self.base().join(name);
         let tree = self.root.join("tree-of-v1");
         fs::create_dir_all(&path).unwrap();

@@ -9,7 +9,7 @@ mod needs;
 
 use crate::history::file::HistoryError;
 use crate::history::{History, Operation};
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use herma_model::Settings;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,8 @@ impl Case {
     }
 
     /// Whether a subject that claims this can be put to it.
-    pub fn suits(&self, claims: &Claims) -> bool {
-        self.needs.iter().all(|need| claims.names().any(|name| name == need))
+    pub fn suits(&self, capabilities: &Capabilities) -> bool {
+        self.needs.iter().all(|need| capabilities.names().any(|name| name == need))
     }
 
     /// Reads a case from a YAML document; `path` is where it came from, for messages.

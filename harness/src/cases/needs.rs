@@ -2,7 +2,7 @@
 //! something else would be asked of it, or a rule could not be judged.
 
 use crate::history::History;
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use crate::runner::{Event, RunError, run_watched};
 use crate::sandbox::Scratch;
 use crate::subject::CoreSubject;
@@ -18,7 +18,7 @@ pub fn needs(
     rules: &[RuleRef],
     scratch: &Scratch,
 ) -> Result<Vec<String>, RunError> {
-    let everything = Claims::default();
+    let everything = Capabilities::default();
     let asked = asked(history, &everything, scratch)?;
     let mut needs = Vec::new();
     for claim in everything.names() {
@@ -33,22 +33,26 @@ pub fn needs(
 }
 
 /// Whether these claims leave out a setting that a history chose.
-fn changes_a_setting(claims: &Claims, settings: &Settings) -> bool {
+fn changes_a_setting(capabilities: &Capabilities, settings: &Settings) -> bool {
     let fields = |settings: &Settings| serde_json::to_value(settings).unwrap_or_default();
     let (chosen, usual) = (fields(settings), fields(&Settings::default()));
-    let left = fields(&claims.restrict_settings(settings));
+    let left = fields(&capabilities.restrict_settings(settings));
     let names = chosen.as_object().into_iter().flatten().map(|(name, _)| name);
     names.into_iter().any(|name| chosen[name] != left[name] && chosen[name] != usual[name])
 }
 
 /// What is asked for in a run within these claims, without what differs from run to run.
-fn asked(history: &History, claims: &Claims, scratch: &Scratch) -> Result<Vec<String>, RunError> {
+fn asked(
+    history: &History,
+    capabilities: &Capabilities,
+    scratch: &Scratch,
+) -> Result<Vec<String>, RunError> {
     let (mut root, mut asked) = (String::new(), Vec::new());
-    run_watched(history, &CoreSubject::boxed, scratch, claims, &mut |event| match event {
+    run_watched(history, &CoreSubject::boxed, scratch, capabilities, &mut |event| match event {
         Event::Began { root: made, .. } => root = made.to_string(),
         Event::Edited(changes) => asked.push(format!("{changes:?}")),
         Event::StoreEdited(edit) => asked.push(without_ids(&format!("{edit:?}"), &root)),
-        Event::Asked(one) => asked.push(without_ids(&format!("{:?}", one.request), &root)),
+        Event::Requested(one) => asked.push(without_ids(&format!("{:?}", one.request), &root)),
     })?;
     Ok(asked)
 }

@@ -49,7 +49,7 @@ pub struct Entry {
     /// How it is broken.
     pub verdict: Kind,
     /// What is wrong, as the run words it.
-    pub sign: String,
+    pub symptom: String,
     /// The versions of the implementation that this is about.
     pub versions: semver::VersionReq,
     /// Why it is expected, in words.
@@ -61,7 +61,11 @@ pub struct Entry {
 impl Entry {
     /// By what the failure is known.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint { rule: self.rule.clone(), verdict: self.verdict, sign: self.sign.clone() }
+        Fingerprint {
+            rule: self.rule.clone(),
+            verdict: self.verdict,
+            symptom: self.symptom.clone(),
+        }
     }
 
     /// Whether the entry is about this version; one that is no version of the usual form is

@@ -68,7 +68,7 @@ pub fn update(
     expect.extend(new.iter().map(|failure| Entry {
         rule: failure.fingerprint.rule.clone(),
         verdict: failure.fingerprint.verdict,
-        sign: failure.fingerprint.sign.clone(),
+        symptom: failure.fingerprint.symptom.clone(),
         versions: exactly(version),
         reason: String::new(),
         link: String::new(),

@@ -48,7 +48,7 @@ fn write(path: &str, content: &str, executable: bool) -> Operation {
 }
 
 fn checkpoint(dir: &str) -> Operation {
-    Operation::Checkpoint { dir: dir.into(), reason: "by hand".into() }
+    Operation::Checkpoint { dir: dir.into(), reason: "manual".into() }
 }
 
 /// What histories begin with.

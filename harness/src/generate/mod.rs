@@ -8,13 +8,13 @@
 mod content;
 pub mod exhaustive;
 mod idiom;
+mod maintenance;
 mod names;
 mod operation;
 pub mod source;
-mod upkeep;
 
 use crate::history::{History, Operation};
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use herma_model::{ByteString, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -32,21 +32,21 @@ pub struct Options {
     /// A real directory whose copy is the first project, and some of its paths.
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
     /// Whether anything is asked about the store as a whole, or done to it.
-    pub upkeep: bool,
+    pub maintenance: bool,
     /// Whether each history leaves out some kinds of operation, so that others have room.
     pub swarm: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations_max: 60, workspace: None, upkeep: true, swarm: true }
+        Options { operations_max: 60, workspace: None, maintenance: true, swarm: true }
     }
 }
 
 impl Options {
     /// The same for who claims this: without what nobody could be asked or shown.
-    pub fn within(&self, claims: &Claims) -> Options {
-        Options { upkeep: self.upkeep && claims.keeps_store(), ..self.clone() }
+    pub fn within(&self, capabilities: &Capabilities) -> Options {
+        Options { maintenance: self.maintenance && capabilities.keeps_store(), ..self.clone() }
     }
 }
 
@@ -60,16 +60,16 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
-    let (upkeep, all_kinds) = (options.upkeep, !options.swarm);
+    let (maintenance, all_kinds) = (options.maintenance, !options.swarm);
     let swarm = any::<u32>().prop_map(move |swarm| if all_kinds { u32::MAX } else { swarm });
     let drawn = (settings(real), swarm).boxed();
-    let drawn = if upkeep { upkeep::with_bounds(drawn, real) } else { drawn };
+    let drawn = if maintenance { maintenance::with_bounds(drawn, real) } else { drawn };
     drawn.prop_flat_map(move |(settings, swarm)| {
         let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());
         let single = operation.prop_map(|operation| vec![operation]);
         let fragment = prop_oneof![24 => single, 1 => idiom::idiom(settings.max_file_bytes)];
-        let fragment = if upkeep {
-            upkeep::among(fragment.boxed(), settings.max_file_bytes, Kinds(swarm))
+        let fragment = if maintenance {
+            maintenance::among(fragment.boxed(), settings.max_file_bytes, Kinds(swarm))
         } else {
             fragment.boxed()
         };

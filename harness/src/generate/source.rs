@@ -2,7 +2,7 @@
 //! reaches something new. Both depend on a seed and on what was learnt, and on nothing else.
 
 use super::{Options, draw};
-use crate::coverage::Met;
+use crate::coverage::Coverage;
 use crate::history::History;
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ pub trait Source {
     fn next(&mut self) -> Option<History>;
 
     /// Which behaviours a history met.
-    fn learn(&mut self, _history: &History, _met: Met) {}
+    fn learn(&mut self, _history: &History, _met: Coverage) {}
 }
 
 /// The histories of a seed, in order.
@@ -39,7 +39,7 @@ impl Source for Drawn {
 /// Novelty-guided: every other history goes on from somewhere in one that met something new.
 pub struct Guided {
     drawn: Drawn,
-    met: Met,
+    coverage: Coverage,
     /// Histories that met what none before had met.
     novel: Vec<History>,
 }
@@ -47,7 +47,7 @@ pub struct Guided {
 impl Guided {
     /// From the first one on.
     pub fn new(options: Options, seed: u64) -> Self {
-        Guided { drawn: Drawn::new(options, seed), met: Met::default(), novel: Vec::new() }
+        Guided { drawn: Drawn::new(options, seed), coverage: Coverage::default(), novel: Vec::new() }
     }
 
     /// A number below `end` that depends on the seed, on how many histories there were, and on
@@ -75,8 +75,8 @@ impl Source for Guided {
         Some(History { operations, ..parent.clone() })
     }
 
-    fn learn(&mut self, history: &History, met: Met) {
-        if self.met.join(met) {
+    fn learn(&mut self, history: &History, coverage: Coverage) {
+        if self.coverage.join(coverage) {
             self.novel.push(history.clone());
         }
     }

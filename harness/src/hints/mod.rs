@@ -3,7 +3,7 @@
 //! Guesses, from bugs seen in real stores: where to look first, and what most often mends it. They
 //! are never part of a verdict, and the mistake at hand may well be another.
 
-mod upkeep;
+mod maintenance;
 
 use herma_model::rules::{self, RuleRef};
 
@@ -407,7 +407,7 @@ pub fn hint(rule: RuleRef) -> Option<&'static str> {
 }
 
 fn all() -> impl Iterator<Item = &'static (RuleRef, &'static str)> {
-    HINTS.iter().chain(upkeep::HINTS)
+    HINTS.iter().chain(maintenance::HINTS)
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ pub enum Operation {
     },
     /// What does the store hold?
     Status,
-    /// The archives of the first layout are removed.
+    /// The v1 archives are removed.
     ClearLegacy,
     /// Everything is removed.
     Clear,
@@ -169,7 +169,7 @@ pub enum Operation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreEvent {
-    /// The first layout kept a repository of this directory.
+    /// V1 kept a repository of this directory.
     Repository {
         /// The directory.
         dir: ByteString,

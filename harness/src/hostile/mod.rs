@@ -34,7 +34,7 @@ impl Ground {
             let dir = ByteString::from(project.as_os_str().as_bytes());
             let request = Request::Checkpoint { dir, reason: "ground".into() };
             if let Answer::Taken { outcome, .. } = subject.ask(&request)
-                && let herma_model::answer::TakeOutcome::Created { id } = outcome
+                && let herma_model::answer::CheckpointOutcome::Created { id } = outcome
             {
                 ids.push(id);
             }

@@ -1,9 +1,11 @@
 //! The first judge: is the subject's answer one that the model allows?
 
-use super::{Checks, Judge, Kind, Told as Wrong, listing, upkeep, word};
-use crate::protocol::claims::Claims;
-use herma_model::answer::{Answer, Code, Remark, Restored, TakeOutcome};
-use herma_model::expected::{Expected, ExpectedRestore, ExpectedTake, Refusal, TakeKind};
+use super::{Checks, Judge, Kind, Mismatch, listing, maintenance, word};
+use crate::protocol::capabilities::Capabilities;
+use herma_model::answer::{Answer, CheckpointOutcome, Code, Remark, Restored};
+use herma_model::expected::{
+    CheckpointKind, Expected, ExpectedCheckpoint, ExpectedRestore, Refusal,
+};
 use herma_model::rules::{self, RuleRef};
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, World};
@@ -12,7 +14,7 @@ use std::collections::BTreeSet;
 const JUDGE: Judge = Judge::Answer;
 
 /// What was answered to one request.
-pub struct Told<'a> {
+pub struct Answered<'a> {
     /// What the model allows.
     pub expected: &'a Expected,
     /// What the subject said.
@@ -25,16 +27,21 @@ pub struct Told<'a> {
 
 /// Compares an answer with what the model expects, as far as the subject claims to say it, and
 /// teaches the world the ids it brings.
-pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut Checks) {
+pub fn judge(
+    world: &mut World,
+    told: &Answered<'_>,
+    capabilities: &Capabilities,
+    checks: &mut Checks,
+) {
     let (expected, answer) = (told.expected, told.answer);
     if told.alias {
         checks.check(
             JUDGE,
             &rules::SCOPE_IDENTITY,
-            !is_taken_for_another(expected, answer, claims),
+            !is_taken_for_another(expected, answer, capabilities),
             || {
                 let found = format!("{answer:?}, as if the project had no other name");
-                Wrong::new("taken for another project", kind(expected), found)
+                Mismatch::new("taken for another project", kind(expected), found)
             },
         );
     }
@@ -42,47 +49,52 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
         (Expected::Done, Answer::Done) => {}
         (Expected::Project { path, rule }, Answer::Project(found)) => {
             checks.check(JUDGE, rule, path == found, || {
-                let sign = if found.is_some() { "another project" } else { "no project" };
-                Wrong::new(sign, format!("{path:?}"), format!("{found:?}"))
+                let symptom = if found.is_some() { "another project" } else { "no project" };
+                Mismatch::new(symptom, format!("{path:?}"), format!("{found:?}"))
             });
         }
-        (Expected::Take(take), answer) => judge_take(world, take, answer, claims, checks),
+        (Expected::Checkpoint(take), answer) => {
+            judge_checkpoint(world, take, answer, capabilities, checks)
+        }
         (Expected::List(list), Answer::Listed(found)) => {
-            listing::judge_list(list, found, claims, checks)
+            listing::judge_list(list, found, capabilities, checks)
         }
         (Expected::Diff(diff), Answer::Diffed { entries, stats }) => {
-            listing::judge_diff(diff, entries, stats, claims, checks);
+            listing::judge_diff(diff, entries, stats, capabilities, checks);
         }
         (Expected::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
-            judge_refusal(&diff.may_refuse, answer, claims, checks);
+            judge_refusal(&diff.may_refuse, answer, capabilities, checks);
         }
         (Expected::Restore(restore), Answer::Restored(found)) => {
-            judge_restore(world, restore, found, claims, checks);
+            judge_restore(world, restore, found, capabilities, checks);
         }
         (Expected::Status(status), Answer::Status { projects, archives }) => {
-            upkeep::judge_status(status, projects, archives, checks);
+            maintenance::judge_status(status, projects, archives, checks);
         }
         // What these came to is seen on the disk.
         (Expected::Sweep(_), Answer::Swept { .. }) | (Expected::Cleared(_), Answer::Done) => {}
         (Expected::Refused(refusals), answer) => {
             let declined = matches!(
                 answer,
-                Answer::Taken { outcome: TakeOutcome::Deduped | TakeOutcome::Disabled, .. }
+                Answer::Taken {
+                    outcome: CheckpointOutcome::Deduped | CheckpointOutcome::Disabled,
+                    ..
+                }
             );
             match told.if_declined.filter(|_| declined) {
                 // Whoever declines has not looked whether there is anything to refuse.
                 Some(rule) if *rule != rules::CAPTURE_CREATED => {
                     checks.check(JUDGE, rule, false, || {
-                        Wrong::new(word(answer), kind(expected), format!("{answer:?}"))
+                        Mismatch::new(word(answer), kind(expected), format!("{answer:?}"))
                     });
                 }
-                _ => judge_refusal(refusals, answer, claims, checks),
+                _ => judge_refusal(refusals, answer, capabilities, checks),
             }
         }
         (expected, answer) => {
             let rule = main_rule(expected, answer);
             checks.check(JUDGE, rule, false, || {
-                Wrong::new(word(answer), kind(expected), format!("{answer:?}"))
+                Mismatch::new(word(answer), kind(expected), format!("{answer:?}"))
             });
         }
     }
@@ -90,10 +102,10 @@ pub fn judge(world: &mut World, told: &Told<'_>, claims: &Claims, checks: &mut C
 
 /// Whether a subject answers under another name as if it had never seen the project: no directory
 /// or no history where there is one, or a first checkpoint of what it holds already.
-fn is_taken_for_another(expected: &Expected, answer: &Answer, claims: &Claims) -> bool {
+fn is_taken_for_another(expected: &Expected, answer: &Answer, capabilities: &Capabilities) -> bool {
     let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. });
     let absent = match answer {
-        Answer::Refused { code, .. } if claims.has("refusal.reasons") => {
+        Answer::Refused { code, .. } if capabilities.has("refusal.reasons") => {
             Some(code).filter(|code| [Code::MissingDirectory, Code::NotADirectory].contains(code))
         }
         _ => None,
@@ -102,18 +114,21 @@ fn is_taken_for_another(expected: &Expected, answer: &Answer, claims: &Claims) -
         absent.is_some_and(|code| !right.iter().any(|one| one.codes.contains(code)))
     };
     match expected {
-        Expected::Take(take) if is_there(&take.may_refuse) => true,
+        Expected::Checkpoint(take) if is_there(&take.may_refuse) => true,
         Expected::Refused(refusals) => {
             let wrongly = |one: &Refusal| !one.codes.contains(&Code::UnknownCheckpoint);
-            let reasons = claims.has("refusal.reasons");
+            let reasons = capabilities.has("refusal.reasons");
             is_there(refusals) || reasons && unknown && refusals.iter().all(wrongly)
         }
         Expected::List(list) => {
             !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
         }
-        Expected::Take(take) => {
-            let held = matches!(take.kind, TakeKind::Unchanged | TakeKind::Deduped);
-            held && matches!(answer, Answer::Taken { outcome: TakeOutcome::Created { .. }, .. })
+        Expected::Checkpoint(take) => {
+            let held = matches!(take.kind, CheckpointKind::Unchanged | CheckpointKind::Deduped);
+            held && matches!(
+                answer,
+                Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. }
+            )
         }
         // What is not found there may also have been dropped to make room.
         Expected::Restore(restore) => unknown && !restore.evicting,
@@ -131,13 +146,13 @@ fn main_rule(expected: &Expected, answer: &Answer) -> RuleRef {
     match expected {
         Expected::Done => &rules::TURN_RESET,
         Expected::Project { rule, .. } => rule,
-        Expected::Take(take) => take.rule,
+        Expected::Checkpoint(take) => take.rule,
         Expected::List(list) if list.deleted => &rules::RESTORE_DELETED_PROJECT,
         Expected::List(_) => &rules::LIST_COMPLETE,
         Expected::Diff(_) if is_about_target(code) => &rules::RESTORE_TARGET,
         Expected::Diff(_) => &rules::DIFF_PREVIEW,
         Expected::Restore(restore) => not_restored(restore, code),
-        Expected::Sweep(sweep) if !sweep.by_hand => &rules::MAINTENANCE_NEVER_RAISES,
+        Expected::Sweep(sweep) if !sweep.manual => &rules::MAINTENANCE_NEVER_RAISES,
         Expected::Sweep(_) | Expected::Status(_) | Expected::Cleared(_) => {
             &rules::MAINTENANCE_COMMANDS
         }
@@ -169,7 +184,7 @@ fn kind(expected: &Expected) -> String {
     let text = match expected {
         Expected::Done => "done",
         Expected::Project { .. } => "the project of a file",
-        Expected::Take(take) => return format!("{:?}", take.kind),
+        Expected::Checkpoint(take) => return format!("{:?}", take.kind),
         Expected::List(_) => "a list",
         Expected::Diff(_) => "a diff",
         Expected::Restore(_) => "a restore",
@@ -184,11 +199,16 @@ fn kind(expected: &Expected) -> String {
     text.to_owned()
 }
 
-fn judge_refusal(refusals: &[Refusal], answer: &Answer, claims: &Claims, checks: &mut Checks) {
+fn judge_refusal(
+    refusals: &[Refusal],
+    answer: &Answer,
+    capabilities: &Capabilities,
+    checks: &mut Checks,
+) {
     let fits = |refusal: &&Refusal| match answer {
         Answer::Refused { code: Code::Internal, .. } => false,
         Answer::Refused { code, .. } => {
-            !claims.has("refusal.reasons") || refusal.codes.contains(code)
+            !capabilities.has("refusal.reasons") || refusal.codes.contains(code)
         }
         _ => false,
     };
@@ -211,9 +231,12 @@ fn judge_refusal(refusals: &[Refusal], answer: &Answer, claims: &Claims, checks:
     checks.check(JUDGE, rule, fitting.is_some(), || {
         let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
         let due = codes.first().map_or_else(String::new, |code| format!(", not {code}"));
-        let sign = format!("{}{due}", word(answer));
-        let wrong =
-            Wrong::new(sign, format!("a refusal with one of {codes:?}"), format!("{answer:?}"));
+        let symptom = format!("{}{due}", word(answer));
+        let wrong = Mismatch::new(
+            symptom,
+            format!("a refusal with one of {codes:?}"),
+            format!("{answer:?}"),
+        );
         match answer {
             Answer::Refused { .. } => wrong.kind(Kind::WrongReason),
             _ => wrong,
@@ -221,30 +244,30 @@ fn judge_refusal(refusals: &[Refusal], answer: &Answer, claims: &Claims, checks:
     });
 }
 
-fn judge_take(
+fn judge_checkpoint(
     world: &mut World,
-    take: &ExpectedTake,
+    take: &ExpectedCheckpoint,
     answer: &Answer,
-    claims: &Claims,
+    capabilities: &Capabilities,
     checks: &mut Checks,
 ) {
     if matches!(answer, Answer::Refused { .. }) && !take.may_refuse.is_empty() {
-        return judge_refusal(&take.may_refuse, answer, claims, checks);
+        return judge_refusal(&take.may_refuse, answer, capabilities, checks);
     }
-    if let (true, Answer::Taken { outcome: TakeOutcome::Unchanged, .. }) =
+    if let (true, Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. }) =
         (take.may_be_unchanged, answer)
     {
         return world.forget_newest(&take.project);
     }
     let told = || {
         let due = format!("{:?}", take.kind);
-        let sign = match take.kind {
+        let symptom = match take.kind {
             // What else it did says nothing of why: that depends on the files alone.
-            TakeKind::Deduped => "not deduped".to_owned(),
+            CheckpointKind::Deduped => "not deduped".to_owned(),
             _ if word(answer) == "deduped" => "deduped".to_owned(),
             _ => format!("{}, not {}", word(answer), due.to_lowercase()),
         };
-        Wrong::new(sign, due, format!("{answer:?}"))
+        Mismatch::new(symptom, due, format!("{answer:?}"))
     };
     let Answer::Taken { outcome, skipped } = answer else {
         let rule = match answer {
@@ -254,45 +277,47 @@ fn judge_take(
         return checks.check(JUDGE, rule, false, told);
     };
     let found = match outcome {
-        TakeOutcome::Created { .. } => TakeKind::Created,
-        TakeOutcome::Deduped => TakeKind::Deduped,
-        TakeOutcome::Unchanged => TakeKind::Unchanged,
-        TakeOutcome::Disabled => TakeKind::Disabled,
+        CheckpointOutcome::Created { .. } => CheckpointKind::Created,
+        CheckpointOutcome::Deduped => CheckpointKind::Deduped,
+        CheckpointOutcome::Unchanged => CheckpointKind::Unchanged,
+        CheckpointOutcome::Disabled => CheckpointKind::Disabled,
     };
     let rule = match found {
-        TakeKind::Deduped | TakeKind::Disabled if take.kind != found => take.if_declined,
+        CheckpointKind::Deduped | CheckpointKind::Disabled if take.kind != found => {
+            take.if_declined
+        }
         _ => take.rule,
     };
-    if let TakeOutcome::Created { id } = outcome {
+    if let CheckpointOutcome::Created { id } = outcome {
         let known = |one: &Checkpoint| one.id.as_ref() == Some(id);
         let earlier = world.history(&take.project).iter().any(known);
         checks.check(JUDGE, &rules::CAPTURE_HONEST, !earlier, || {
-            Wrong::new("an earlier id", "the id of a new checkpoint", format!("{answer:?}"))
+            Mismatch::new("an earlier id", "the id of a new checkpoint", format!("{answer:?}"))
                 .kind(Kind::Dishonest)
         });
     }
     checks.check(JUDGE, rule, found == take.kind, told);
-    if !matches!(take.kind, TakeKind::Deduped | TakeKind::Disabled) {
+    if !matches!(take.kind, CheckpointKind::Deduped | CheckpointKind::Disabled) {
         // That nothing stopped it is what the rules about declining and counting ask.
         checks.held(take.if_declined, 1);
         checks.held(take.if_too_many, 1);
     }
-    if let (TakeOutcome::Created { id }, TakeKind::Created) = (outcome, take.kind) {
+    if let (CheckpointOutcome::Created { id }, CheckpointKind::Created) = (outcome, take.kind) {
         world.learn_id(&take.project, id);
     }
-    if let (Some(captured), TakeKind::Created) = (&take.captured, take.kind) {
+    if let (Some(captured), CheckpointKind::Created) = (&take.captured, take.kind) {
         let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
-        for path in captured.unreadable().filter(|_| claims.has("take.skipped")) {
+        for path in captured.unreadable().filter(|_| capabilities.has("take.skipped")) {
             checks.check(JUDGE, &rules::CAPTURE_UNREADABLE, reported.contains(path), || {
                 let expected = format!("{path} reported as skipped");
-                Wrong::new("left out unsaid", expected, format!("skipped: {skipped:?}"))
+                Mismatch::new("left out unsaid", expected, format!("skipped: {skipped:?}"))
                     .kind(Kind::Dishonest)
             });
         }
         let captured_and_skipped = reported.iter().find(|path| captured.tree.contains_key(**path));
         checks.check(JUDGE, &rules::CAPTURE_HONEST, captured_and_skipped.is_none(), || {
             let expected = "no captured path reported as skipped";
-            Wrong::new(
+            Mismatch::new(
                 "captured, said to be skipped",
                 expected,
                 format!("{captured_and_skipped:?}"),
@@ -303,7 +328,7 @@ fn judge_take(
 }
 
 /// The rule broken by a refusal: what should only have been left out may not stop a checkpoint.
-fn stopped_by(take: &ExpectedTake) -> RuleRef {
+fn stopped_by(take: &ExpectedCheckpoint) -> RuleRef {
     let left_out = take.captured.iter().flat_map(|captured| captured.left_out.values());
     let stops =
         |rule: &RuleRef| [&rules::CAPTURE_UNREADABLE, &rules::CAPTURE_SPECIAL].contains(rule);
@@ -314,14 +339,14 @@ fn judge_restore(
     world: &mut World,
     restore: &ExpectedRestore,
     found: &Restored,
-    claims: &Claims,
+    capabilities: &Capabilities,
     checks: &mut Checks,
 ) {
     let (wanted, rule) = restore.safety;
     checks.check(JUDGE, rule, found.safety.is_some() == wanted, || {
-        let sign = if wanted { "no pre-rollback checkpoint" } else { "one too many" };
+        let symptom = if wanted { "no pre-rollback checkpoint" } else { "one too many" };
         let expected = format!("a pre-rollback checkpoint: {wanted}");
-        Wrong::new(sign, expected, format!("{:?}", found.safety))
+        Mismatch::new(symptom, expected, format!("{:?}", found.safety))
     });
     if let (true, Some(id)) = (wanted, &found.safety) {
         world.learn_id(&restore.project, id);
@@ -330,17 +355,17 @@ fn judge_restore(
     let past = *rule == rules::RESTORE_SAFETY_REQUIRED;
     let told = || {
         let (due, said) = (format!("forced past: {past}"), found.forced_past.to_string());
-        Wrong::new("forced past", due, said).kind(Kind::Dishonest)
+        Mismatch::new("forced past", due, said).kind(Kind::Dishonest)
     };
     checks.check(JUDGE, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, told);
-    if claims.has("restore.undoes_turn") {
+    if capabilities.has("restore.undoes_turn") {
         let undoes = restore.only.is_none();
         checks.check(JUDGE, &rules::RESTORE_UNDOES_TURN, found.undoes_turn == undoes, || {
             let due = format!("undoes the turn: {undoes}");
-            Wrong::new("undoes the turn", due, found.undoes_turn.to_string())
+            Mismatch::new("undoes the turn", due, found.undoes_turn.to_string())
         });
     }
-    if !claims.has("restore.report") {
+    if !capabilities.has("restore.report") {
         return;
     }
     let set = |paths: &[ByteString]| paths.iter().cloned().collect::<BTreeSet<_>>();
@@ -351,7 +376,7 @@ fn judge_restore(
         // The files were compared before: here only the report can be wrong.
         let due = format!("{due:?}");
         checks.check(JUDGE, rule, due == said, || {
-            let wrong = Wrong::new(what, format!("{what}: {due}"), format!("{what}: {said}"));
+            let wrong = Mismatch::new(what, format!("{what}: {due}"), format!("{what}: {said}"));
             wrong.kind(Kind::Dishonest)
         });
     };

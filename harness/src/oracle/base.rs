@@ -1,7 +1,7 @@
-//! What stands in the base beside the store: repositories of the first layout, their archives, and
+//! What stands in the base beside the store: v1 repositories, their archives, and
 //! what is nobody's business.
 
-use super::{Checks, Judge, Told};
+use super::{Checks, Judge, Mismatch};
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::digest;
 use crate::sandbox::store_edits::ARCHIVED;
@@ -75,20 +75,20 @@ pub fn judge(
         let whole = |path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
         let found = places.iter().find(|(path, _)| whole(path));
         checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
-            let sign = if places.is_empty() { "a repository is gone" } else { "it changed" };
-            let due = format!("the repository {name} of the first layout, as it was");
-            Told::new(sign, due, format!("{places:?}"))
+            let symptom = if places.is_empty() { "a repository is gone" } else { "it changed" };
+            let due = format!("the repository {name} of the v1, as it was");
+            Mismatch::new(symptom, due, format!("{places:?}"))
         });
         let Some((_, archive)) = found else { continue };
         let left = repository.due && in_use && archive.is_none();
         checks.check(JUDGE, &rules::MIGRATION_ARCHIVES, !left, || {
             let due = format!("the repository {name} in an archive once the store is used");
-            Told::new("left where it was", due, "in the base")
+            Mismatch::new("left where it was", due, "in the base")
         });
         let again = repository.archive.is_some() && repository.archive != *archive;
         checks.check(JUDGE, &rules::MIGRATION_ARCHIVES, !again, || {
             let due = format!("the repository {name} where it was archived");
-            Told::new("archived again", due, format!("in {archive:?}"))
+            Mismatch::new("archived again", due, format!("in {archive:?}"))
         });
         if let (Some(archive), None) = (archive, &repository.archive) {
             archived.push((name.clone(), archive.clone()));
@@ -100,13 +100,13 @@ pub fn judge(
         let stands = planted.get(&held).is_none_or(|planted| now == Some(*planted));
         checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, stands, || {
             let due = format!("what is in the archive {archive}, as it was");
-            Told::new("an archive lost something", due, "something else")
+            Mismatch::new("an archive lost something", due, "something else")
         });
     }
     for name in world.strays() {
         let stands = fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());
         checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, stands, || {
-            Told::new("a stray file is gone", format!("{name} where it was"), "nothing")
+            Mismatch::new("a stray file is gone", format!("{name} where it was"), "nothing")
         });
     }
     for (name, archive) in archived {

@@ -1,7 +1,7 @@
 //! What showed in an answer or on the disk may have its cause in the store: this looks for it with
 //! plain git, so that the rule that is blamed is the one that was broken first.
 
-use super::{Divergence, content, cut, naming};
+use super::{Divergence, content, naming, truncated_history};
 use crate::sandbox::Sandbox;
 use herma_model::answer::{Answer, Code};
 use herma_model::expected::Expected;
@@ -32,11 +32,15 @@ pub fn find(
         if let Some(cause) = content::wrong_capture(world, sandbox)? {
             return Ok(Some(cause));
         }
-        if let Some(cause) = content::wrong_take(world, request, told, sandbox)? {
+        if let Some(cause) = content::wrong_checkpoint(world, request, told, sandbox)? {
             return Ok(Some(cause));
         }
     }
-    if shown.iter().any(misses_checkpoints) { cut::find(world, sandbox) } else { Ok(None) }
+    if shown.iter().any(misses_checkpoints) {
+        truncated_history::find(world, sandbox)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The rule by which a file should only have been left out that stopped a preview or a restore.
@@ -60,7 +64,8 @@ fn stopped_by(world: &World, request: &Request, told: (&Expected, &Answer)) -> O
 
 /// Whether a difference is that checkpoints are not there which should be.
 fn misses_checkpoints(one: &Divergence) -> bool {
-    *one.rule == rules::LIST_COMPLETE || one.told.sign.starts_with("refused unknown_checkpoint")
+    *one.rule == rules::LIST_COMPLETE
+        || one.mismatch.symptom.starts_with("refused unknown_checkpoint")
 }
 
 /// Whether a difference may follow from what a checkpoint holds.

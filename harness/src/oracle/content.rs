@@ -2,12 +2,12 @@
 //! captured; and whether that is the cause of something that showed elsewhere first.
 
 use super::plain_git::{Commit, Git};
-use super::{Checks, Divergence, Judge, Told, git_objects};
+use super::{Checks, Divergence, Judge, Mismatch, git_objects};
 use crate::sandbox::Sandbox;
-use herma_model::answer::{Answer, TakeOutcome};
+use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::blame::{self, Wrong};
 use herma_model::capture::Captured;
-use herma_model::expected::{Expected, TakeKind};
+use herma_model::expected::{CheckpointKind, Expected};
 use herma_model::rules::{self, RuleRef};
 use herma_model::tree::differences;
 use herma_model::world::Checkpoint;
@@ -47,11 +47,11 @@ pub fn judge(
     let another = tree != *stored && is_of_another_time(history, index, stored, &wrong);
     checks.check(JUDGE, rule, !another, || {
         let found = format!("tree {stored} of another time");
-        Told::new("the tree of another time", format!("tree {tree}"), found)
+        Mismatch::new("the tree of another time", format!("tree {tree}"), found)
     });
     wrong.told(checks);
     checks.check(JUDGE, &rules::LAYOUT_FSCK, tree == *stored, || {
-        Told::new("another tree", format!("tree {tree}"), format!("tree {stored}"))
+        Mismatch::new("another tree", format!("tree {tree}"), format!("tree {stored}"))
     });
     Ok(wrong.is_none() && tree == *stored)
 }
@@ -124,8 +124,8 @@ pub(super) fn is_renamed(
 }
 
 /// That there is no commit of that id.
-pub fn no_commit(id: &str) -> Told {
-    Told::new("no such commit", format!("checkpoint {id}"), "no such commit")
+pub fn no_commit(id: &str) -> Mismatch {
+    Mismatch::new("no such commit", format!("checkpoint {id}"), "no such commit")
 }
 
 /// Why a checkpoint was taken where nothing is new or too much is there, or none where something
@@ -133,7 +133,7 @@ pub fn no_commit(id: &str) -> Told {
 ///
 /// # Errors
 /// Git is not there.
-pub fn wrong_take(
+pub fn wrong_checkpoint(
     world: &World,
     request: &Request,
     (expected, answer): (&Expected, &Answer),
@@ -144,19 +144,21 @@ pub fn wrong_take(
         return Ok(None);
     };
     let due = match expected {
-        Expected::Take(take) => Some(take.kind),
+        Expected::Checkpoint(take) => Some(take.kind),
         _ => None,
     };
     let captured = world.capture(&project);
     let mut checks = Checks::default();
     match (due, outcome) {
-        (Some(TakeKind::Unchanged) | None, TakeOutcome::Created { id }) if sandbox.has_store() => {
+        (Some(CheckpointKind::Unchanged) | None, CheckpointOutcome::Created { id })
+            if sandbox.has_store() =>
+        {
             let git = Git::on(sandbox.store());
             if let Some(commit) = git.commits()?.get(id) {
                 Difference::of(&captured, &commit.tree, &git)?.told(&mut checks);
             }
         }
-        (Some(TakeKind::Created), TakeOutcome::Unchanged) => {
+        (Some(CheckpointKind::Created), CheckpointOutcome::Unchanged) => {
             let nothing = Tree::new();
             let before = world.history(&project).iter().rev().nth(1);
             let before = before.map_or(&nothing, |one| &one.captured.tree);
@@ -218,14 +220,14 @@ impl<'a> Difference<'a> {
         let Some((path, found)) = first.or(self.wrong.first()) else { return };
         checks.check(JUDGE, rule, false, || {
             let mode = git_objects::mode;
-            let sign = match (due(path), found) {
+            let symptom = match (due(path), found) {
                 (None, _) => "captured, not left out",
                 (_, None) => "left out, not captured",
                 (Some(due), Some(found)) if mode(due) != mode(found) => "another mode",
                 _ => "other bytes",
             };
             let side = |entry: Option<&Entry>| format!("{path}: {}", shown(entry));
-            Told::new(sign, side(due(path)), side(found.as_ref()))
+            Mismatch::new(symptom, side(due(path)), side(found.as_ref()))
         });
     }
 }

@@ -1,12 +1,12 @@
 //! The second judge: are the files what the model says they are, and were they left alone where
 //! nothing was to change?
 
-use super::{Checks, Judge, Kind, Told, mistaken};
+use super::{Checks, Judge, Kind, Mismatch, mistaken};
 use crate::sandbox::manifest::{Manifest, Outline};
 use herma_model::answer::Changed;
 use herma_model::bytes::{below, file_name, parent};
 use herma_model::capture;
-use herma_model::expected::{Expected, ExpectedRestore, TakeKind};
+use herma_model::expected::{CheckpointKind, Expected, ExpectedRestore};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{Answer, ByteString, Entry, Node, Request, World};
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
         let paths: Vec<_> = before.keys().chain(after.keys()).filter(changed).collect();
         checks.check(JUDGE, rule, paths.is_empty(), || {
             let found = format!("changed in the store: {paths:?}");
-            Told::new("the store changed", "the store as it was", found).kind(look.blame())
+            Mismatch::new("the store changed", "the store as it was", found).kind(look.blame())
         });
     }
     match look.expected {
@@ -86,7 +86,8 @@ pub fn judge(world: &mut World, look: &Look<'_>, checks: &mut Checks) {
                 };
                 let paths: Vec<_> = look.before.modified.iter().filter(same).collect();
                 let found = format!("touched: {paths:?}");
-                Told::new("timestamps changed", "timestamps as they were", found).kind(look.blame())
+                Mismatch::new("timestamps changed", "timestamps as they were", found)
+                    .kind(look.blame())
             });
         }
     }
@@ -106,7 +107,9 @@ fn is_history(path: &[u8]) -> bool {
 fn unchanged_store_rule(look: &Look<'_>) -> RuleRef {
     match (look.expected, look.request) {
         (Expected::Refused(_), _) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
-        (Expected::Take(take), _) if take.kind == TakeKind::Disabled => &rules::TURN_DISABLED,
+        (Expected::Checkpoint(take), _) if take.kind == CheckpointKind::Disabled => {
+            &rules::TURN_DISABLED
+        }
         _ => &rules::DIFF_LEAVES_STORE,
     }
 }
@@ -166,19 +169,19 @@ fn compare(
         let (due, stands) = (expected.get(first), found.get(first));
         let mut tree = Vec::new();
         for path in differing.iter().copied().take(TREE_LINES_MAX) {
-            for (sign, node) in [('-', expected.get(path)), ('+', found.get(path))] {
+            for (side, node) in [('-', expected.get(path)), ('+', found.get(path))] {
                 if node.is_some() {
-                    tree.push(format!("{sign} {path}: {}", shown(node)));
+                    tree.push(format!("{side} {path}: {}", shown(node)));
                 }
             }
         }
         let told = |node| format!("{first}: {}", shown(node));
-        Told::new(sign(due, stands), told(due), told(stands)).kind(look.blame()).tree(tree)
+        Mismatch::new(symptom(due, stands), told(due), told(stands)).kind(look.blame()).tree(tree)
     });
 }
 
 /// In which way a path is wrong, without saying which.
-fn sign(due: Option<&Node>, found: Option<&Node>) -> String {
+fn symptom(due: Option<&Node>, found: Option<&Node>) -> String {
     let word = |node| match node {
         None => "nothing",
         Some(&Node::Directory) => "a directory",
@@ -192,12 +195,12 @@ fn sign(due: Option<&Node>, found: Option<&Node>) -> String {
             Some(Node::File { content, executable, .. }),
             Some(Node::File { content: bytes, executable: mode, .. }),
         ) => {
-            let sign = match (content == bytes, executable == mode) {
+            let symptom = match (content == bytes, executable == mode) {
                 (false, _) => "other bytes",
                 (true, false) => "another executable bit",
                 (true, true) => "another right to read",
             };
-            sign.into()
+            symptom.into()
         }
         (due, found) => format!("{}, not {}", word(found), word(due)),
     }

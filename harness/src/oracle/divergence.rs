@@ -1,7 +1,7 @@
 //! A difference between what happened and what the model allows: which rule it breaks, in which
 //! way, and by what it is known again in another history.
 
-use herma_model::answer::{Answer, SweepOutcome, TakeOutcome};
+use herma_model::answer::{Answer, CheckpointOutcome, SweepOutcome};
 use herma_model::rules::RuleRef;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -58,12 +58,12 @@ pub struct Fingerprint {
     /// How it is broken.
     pub verdict: Kind,
     /// What is wrong, in words that hold no path, id or number.
-    pub sign: String,
+    pub symptom: String,
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({}: {})", self.rule, self.verdict, self.sign)
+        write!(formatter, "{} ({}: {})", self.rule, self.verdict, self.symptom)
     }
 }
 
@@ -77,24 +77,24 @@ pub struct Divergence {
     /// The operation, from 0; the number of operations where only the end shows it.
     pub step: usize,
     /// What was told of it.
-    pub told: Told,
+    pub mismatch: Mismatch,
 }
 
 impl Divergence {
     /// By what this failure is known again.
     pub fn fingerprint(&self) -> Fingerprint {
-        let Told { kind: verdict, sign, .. } = &self.told;
-        Fingerprint { rule: self.rule.id.to_owned(), verdict: *verdict, sign: sign.clone() }
+        let Mismatch { kind: verdict, symptom, .. } = &self.mismatch;
+        Fingerprint { rule: self.rule.id.to_owned(), verdict: *verdict, symptom: symptom.clone() }
     }
 }
 
 /// What is said of a difference.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct Mismatch {
     /// In which way the rule is broken.
     pub kind: Kind,
     /// What is wrong, in words that hold no path, id or number.
-    pub sign: String,
+    pub symptom: String,
     /// What the model allows.
     pub expected: String,
     /// What was found.
@@ -103,25 +103,25 @@ pub struct Told {
     pub tree: Vec<String>,
 }
 
-impl Told {
+impl Mismatch {
     /// A plain failure.
     pub fn new(
-        sign: impl Into<String>,
+        symptom: impl Into<String>,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        let (sign, expected, found) = (sign.into(), expected.into(), found.into());
-        Told { kind: Kind::Fail, sign, expected, found, tree: Vec::new() }
+        let (symptom, expected, found) = (symptom.into(), expected.into(), found.into());
+        Mismatch { kind: Kind::Fail, symptom, expected, found, tree: Vec::new() }
     }
 
     /// The same as a failure of this kind.
     pub fn kind(self, kind: Kind) -> Self {
-        Told { kind, ..self }
+        Mismatch { kind, ..self }
     }
 
     /// The same with the paths that differ.
     pub fn tree(self, tree: Vec<String>) -> Self {
-        Told { tree, ..self }
+        Mismatch { tree, ..self }
     }
 }
 
@@ -131,10 +131,10 @@ pub fn word(answer: &Answer) -> String {
         Answer::Done => "done",
         Answer::Project(Some(_)) => "a project",
         Answer::Project(None) => "no project",
-        Answer::Taken { outcome: TakeOutcome::Created { .. }, .. } => "created",
-        Answer::Taken { outcome: TakeOutcome::Deduped, .. } => "deduped",
-        Answer::Taken { outcome: TakeOutcome::Unchanged, .. } => "unchanged",
-        Answer::Taken { outcome: TakeOutcome::Disabled, .. } => "disabled",
+        Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => "created",
+        Answer::Taken { outcome: CheckpointOutcome::Deduped, .. } => "deduped",
+        Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } => "unchanged",
+        Answer::Taken { outcome: CheckpointOutcome::Disabled, .. } => "disabled",
         Answer::Listed(_) => "listed",
         Answer::Diffed { .. } => "diffed",
         Answer::Restored(_) => "restored",

@@ -1,9 +1,9 @@
 //! The third judge: plain git, reading the store as any other tool would.
 
 use super::plain_git::{Commit, Git, HISTORIES};
-use super::{Checks, Judge, Told, content, cut, naming};
+use super::{Checks, Judge, Mismatch, content, naming, truncated_history};
 use crate::history::concrete::hash;
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use herma_model::rules::{self, RuleRef};
 use herma_model::world::Checkpoint;
@@ -28,7 +28,7 @@ struct Stored<'a> {
 pub fn judge(
     world: &World,
     sandbox: &Sandbox,
-    claims: &Claims,
+    capabilities: &Capabilities,
     thorough: bool,
     checks: &mut Checks,
 ) -> io::Result<()> {
@@ -40,12 +40,12 @@ pub fn judge(
     let listed = git.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
     checks.check(JUDGE, &rules::LAYOUT_STORE, listed.status.success(), || {
         let complaint = String::from_utf8_lossy(&listed.stderr).into_owned();
-        Told::new("git reads nothing", "a repository that plain git reads", complaint)
+        Mismatch::new("git reads nothing", "a repository that plain git reads", complaint)
     });
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let refs: Vec<String> = listed.lines().map(str::to_owned).collect();
     if let Some(cause) = naming::wrong(world, &store, &refs) {
-        checks.check(JUDGE, cause.rule, false, || cause.told);
+        checks.check(JUDGE, cause.rule, false, || cause.mismatch);
     }
     judge_refs(world, &refs, checks);
     let unreadable = checks.failed_here();
@@ -54,7 +54,7 @@ pub fn judge(
     }
     judge_layout(world, &store, checks)?;
     checks.new_part();
-    judge_dropped(world, &git, claims, checks)?;
+    judge_dropped(world, &git, capabilities, checks)?;
     if unreadable || refs.is_empty() {
         return Ok(());
     }
@@ -63,7 +63,7 @@ pub fn judge(
     let mut ids = listed.filter_map(|one| one.id.as_ref());
     if ids.any(|id| !commits.contains_key(id)) {
         checks.new_part();
-        cut::judge(world, &git, checks)?;
+        truncated_history::judge(world, &git, checks)?;
         if checks.failed_here() {
             return Ok(());
         }
@@ -72,14 +72,15 @@ pub fn judge(
         // What limits dropped need not be there any more.
         let listed = world.listed(project);
         checks.new_part();
-        let told = Stored { commits: &commits, git: &git, has_clock: claims.has("test.clock") };
+        let told =
+            Stored { commits: &commits, git: &git, has_clock: capabilities.has("test.clock") };
         judge_history(world, listed, &told, thorough, checks)?;
     }
     checks.new_part();
     let fsck = git.check(&["--full", "--no-dangling"])?;
     checks.check(JUDGE, &rules::LAYOUT_FSCK, fsck.status.success(), || {
         let complaint = String::from_utf8_lossy(&fsck.stderr).into_owned();
-        Told::new("git fsck complains", "git fsck finds nothing", complaint)
+        Mismatch::new("git fsck complains", "git fsck finds nothing", complaint)
     });
     Ok(())
 }
@@ -98,7 +99,7 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
         let newest = history.last().and_then(|one| one.id.as_deref()).unwrap_or_default();
         checks.held(&rules::SCOPE_HASH, 1);
         checks.check(JUDGE, &rules::LAYOUT_STORE, found.contains_key(&name[..]), || {
-            Told::new("no such ref", format!("{name} for {project}"), format!("{found:?}"))
+            Mismatch::new("no such ref", format!("{name} for {project}"), format!("{found:?}"))
         });
         let tip = found.get(&name[..]).copied().unwrap_or_default();
         checks.same(JUDGE, &rules::LAYOUT_STORE, "newest checkpoint", &newest, &tip);
@@ -106,7 +107,7 @@ fn judge_refs(world: &World, refs: &[String], checks: &mut Checks) {
     let phantom = found.keys().find(|name| !expected.contains(**name));
     checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, phantom.is_none(), || {
         let expected = "no history but those of checkpointed projects";
-        Told::new("a history of nothing", expected, format!("{phantom:?}"))
+        Mismatch::new("a history of nothing", expected, format!("{phantom:?}"))
     });
 }
 
@@ -135,7 +136,7 @@ fn judge_history(
         }
         let ours = commit.author != "Hostile User";
         checks.check(JUDGE, &rules::ISOLATION_USER_CONFIG, ours, || {
-            Told::new("the user's name", "an author of the store's own", commit.author.clone())
+            Mismatch::new("the user's name", "an author of the store's own", commit.author.clone())
         });
         checks.same(JUDGE, &rules::ISOLATION_NO_SIGNING, "signed", &false, &commit.signed);
         if !content::judge(history, index, &commit.tree, stored.git, thorough, checks)? {
@@ -150,10 +151,15 @@ fn judge_history(
 }
 
 /// What limits dropped is out of sight, and most of it out of the store.
-fn judge_dropped(world: &World, git: &Git, claims: &Claims, checks: &mut Checks) -> io::Result<()> {
+fn judge_dropped(
+    world: &World,
+    git: &Git,
+    capabilities: &Capabilities,
+    checks: &mut Checks,
+) -> io::Result<()> {
     let limit = world.settings.max_snapshots;
     let dropped = world.histories().any(|(_, all)| all.len() > limit);
-    if !claims.has("settings.max_snapshots") || !dropped {
+    if !capabilities.has("settings.max_snapshots") || !dropped {
         return Ok(());
     }
     let visible = git.visible()?;
@@ -161,7 +167,7 @@ fn judge_dropped(world: &World, git: &Git, claims: &Claims, checks: &mut Checks)
         let rule = &rules::LIMIT_NEWEST_REMAIN;
         checks.check(JUDGE, rule, ids.len() <= limit, || {
             let found = format!("{} in the history of {hash}", ids.len());
-            Told::new("dropped and still there", format!("at most {limit}"), found)
+            Mismatch::new("dropped and still there", format!("at most {limit}"), found)
         });
     }
     let stored = git.text(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"])?;
@@ -171,7 +177,7 @@ fn judge_dropped(world: &World, git: &Git, claims: &Claims, checks: &mut Checks)
     let allowed = limit * world.known_directories().len();
     checks.check(JUDGE, &rules::LIMIT_NEWEST_REMAIN, waiting <= allowed, || {
         let due = format!("at most {allowed} dropped ones waiting for their space to be reclaimed");
-        Told::new("dropped and never reclaimed", due, format!("{waiting} of them"))
+        Mismatch::new("dropped and never reclaimed", due, format!("{waiting} of them"))
     });
     Ok(())
 }
@@ -180,7 +186,7 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     checks.new_part();
     let alternates = store.join("objects/info/alternates").exists();
     checks.check(JUDGE, &rules::ISOLATION_SELF_CONTAINED, !alternates, || {
-        Told::new("alternates", "no alternates", "objects/info/alternates")
+        Mismatch::new("alternates", "no alternates", "objects/info/alternates")
     });
     checks.new_part();
     let mut pending = vec![store.to_owned()];
@@ -202,11 +208,11 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     }
     checks.check(JUDGE, &rules::ISOLATION_PRIVATE, open.is_none(), || {
         let found = format!("{open:?}");
-        Told::new("open to others", "everything in the store for its owner only", found)
+        Mismatch::new("open to others", "everything in the store for its owner only", found)
     });
     checks.new_part();
     checks.check(JUDGE, &rules::ISOLATION_SELF_CONTAINED, link.is_none(), || {
-        Told::new("a link out of the store", "no link in the store", format!("{link:?}"))
+        Mismatch::new("a link out of the store", "no link in the store", format!("{link:?}"))
     });
     checks.new_part();
     for (project, _) in world.histories() {
@@ -228,7 +234,7 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
             && value["last_touch"].is_number();
         checks.check(JUDGE, rule, holds, || {
             let expected = format!("workdir {workdir}, a created_at, a last_touch");
-            Told::new("other metadata", expected, text.clone())
+            Mismatch::new("other metadata", expected, text.clone())
         });
     }
     checks.new_part();
@@ -244,7 +250,7 @@ fn judge_layout(world: &World, store: &Path, checks: &mut Checks) -> io::Result<
     }
     checks.check(JUDGE, &rules::SCOPE_NO_DIRECTORY, phantoms.is_empty(), || {
         let found = format!("in projects/, of no directory: {phantoms:?}");
-        Told::new("a project of nothing", "only directories that are there", found)
+        Mismatch::new("a project of nothing", "only directories that are there", found)
     });
     Ok(())
 }

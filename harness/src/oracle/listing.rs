@@ -1,7 +1,7 @@
 //! Lists and previews: is what a subject says of checkpoints what the model expects of them?
 
-use super::{Checks, Judge, Told as Wrong};
-use crate::protocol::claims::Claims;
+use super::{Checks, Judge, Mismatch};
+use crate::protocol::capabilities::Capabilities;
 use herma_model::answer::{DiffEntry, Listed, Stats};
 use herma_model::expected::{ExpectedDiff, ExpectedList};
 use herma_model::rules;
@@ -13,13 +13,13 @@ const JUDGE: Judge = Judge::Answer;
 pub(super) fn judge_list(
     list: &ExpectedList,
     found: &[Listed],
-    claims: &Claims,
+    capabilities: &Capabilities,
     checks: &mut Checks,
 ) {
     let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
     let expected: Vec<&String> = list.entries.iter().filter_map(|one| one.id.as_ref()).collect();
-    let wrong = |sign: &str| {
-        Wrong::new(sign, format!("ids, newest first: {expected:?}"), format!("{ids:?}"))
+    let wrong = |symptom: &str| {
+        Mismatch::new(symptom, format!("ids, newest first: {expected:?}"), format!("{ids:?}"))
     };
     let alien = ids.iter().any(|id| list.foreign.contains(*id));
     checks.check(JUDGE, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
@@ -48,19 +48,19 @@ pub(super) fn judge_list(
             break;
         }
         checks.new_part();
-        if claims.has("test.clock") {
+        if capabilities.has("test.clock") {
             checks.same(JUDGE, &rules::LIST_TIME, "time", &entry.time, &one.time);
         }
         checks.new_part();
-        if let Some(reason) = entry.reason.as_ref().filter(|_| claims.has("list.reason")) {
+        if let Some(reason) = entry.reason.as_ref().filter(|_| capabilities.has("list.reason")) {
             checks.same(JUDGE, &rules::CAPTURE_REASON, "reason", reason, &one.reason);
         }
-        let wrong = |sign: &str| {
+        let wrong = |symptom: &str| {
             let expected = format!("number {}: {:?}", index + 1, entry.stats);
-            Wrong::new(sign, expected, format!("{one:?}"))
+            Mismatch::new(symptom, expected, format!("{one:?}"))
         };
         checks.new_part();
-        if !claims.has("list.stats") {
+        if !capabilities.has("list.stats") {
             continue;
         }
         match (&entry.stats, &one.stats) {
@@ -85,18 +85,18 @@ pub(super) fn judge_diff(
     diff: &ExpectedDiff,
     found: &[DiffEntry],
     stats: &Stats,
-    claims: &Claims,
+    capabilities: &Capabilities,
     checks: &mut Checks,
 ) {
     let entries: Vec<_> = diff.entries.iter().map(|(path, how)| (path, *how)).collect();
     let mut named: Vec<_> = found.iter().map(|one| (&one.path, one.change)).collect();
     named.sort_unstable_by_key(|(path, _)| *path);
     checks.same(JUDGE, &rules::DIFF_PREVIEW, "changed files", &entries, &named);
-    if !claims.has("diff.stats") {
+    if !capabilities.has("diff.stats") {
         return;
     }
     let fits = stats.files == diff.stats.files && diff.stats.allow(stats.added, stats.removed);
     checks.check(JUDGE, &rules::DIFF_STATS, fits, || {
-        Wrong::new("other figures", format!("{:?}", diff.stats), format!("{stats:?}"))
+        Mismatch::new("other figures", format!("{:?}", diff.stats), format!("{stats:?}"))
     });
 }

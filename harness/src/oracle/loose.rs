@@ -5,7 +5,7 @@
 //! a file each. Of anything else nothing is said, and git is asked instead.
 
 use super::git_objects::object_id;
-use super::plain_git::Held;
+use super::plain_git::StoreContents;
 use super::total::Sizes;
 use flate2::bufread::ZlibDecoder;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
 }
 
 /// What the store holds; none where that does not follow from plain files.
-pub fn read(store: &Path) -> Option<Held> {
+pub fn read(store: &Path) -> Option<StoreContents> {
     let head = fs::read(store.join("HEAD")).ok()?;
     let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
     if elsewhere || !head.starts_with(b"ref: ") {
@@ -40,7 +40,7 @@ pub fn read(store: &Path) -> Option<Held> {
     for (hash, tip) in tips(&store.join("refs"))? {
         visible.insert(hash, history(&objects, &cut, tip)?);
     }
-    Some(Held { visible, sizes })
+    Some(StoreContents { visible, sizes })
 }
 
 /// The names of what is in a folder, each with whether it is a folder itself.

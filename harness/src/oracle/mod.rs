@@ -8,20 +8,20 @@ pub mod answer;
 pub mod base;
 pub mod cause;
 pub mod content;
-mod cut;
 pub mod disk;
 mod divergence;
 pub mod git;
 pub mod git_objects;
 mod listing;
 mod loose;
+pub mod maintenance;
 mod mistaken;
 pub mod naming;
 pub mod plain_git;
 pub mod total;
-pub mod upkeep;
+mod truncated_history;
 
-pub use divergence::{Divergence, Fingerprint, Judge, Kind, Told, word};
+pub use divergence::{Divergence, Fingerprint, Judge, Kind, Mismatch, word};
 
 use herma_model::rules::{self, RuleRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,20 +71,26 @@ impl Checks {
     }
 
     /// Compares for `rule`: it holds, or this is what was expected and found.
-    pub fn check(&mut self, judge: Judge, rule: RuleRef, holds: bool, told: impl FnOnce() -> Told) {
+    pub fn check(
+        &mut self,
+        judge: Judge,
+        rule: RuleRef,
+        holds: bool,
+        told: impl FnOnce() -> Mismatch,
+    ) {
         self.held(rule, 1);
         if holds || self.failed_here {
             return;
         }
         self.failed_here = true;
-        let divergence = Divergence { rule, judge, step: self.step, told: told() };
+        let divergence = Divergence { rule, judge, step: self.step, mismatch: told() };
         self.diverged |= !leaves_the_rest_comparable(&divergence);
         if self.seen.insert(divergence.fingerprint()) {
             self.divergences.push(divergence);
         }
     }
 
-    /// Compares two values for `rule`; `what` says what they are, and is the sign.
+    /// Compares two values for `rule`; `what` says what they are, and is the symptom.
     pub fn same<T: PartialEq + fmt::Debug>(
         &mut self,
         judge: Judge,
@@ -94,7 +100,7 @@ impl Checks {
         found: &T,
     ) {
         self.check(judge, rule, expected == found, || {
-            Told::new(what, format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
+            Mismatch::new(what, format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
         });
     }
 
@@ -139,5 +145,5 @@ impl Checks {
 
 fn leaves_the_rest_comparable(divergence: &Divergence) -> bool {
     let only_said = divergence.judge == Judge::Answer && ONLY_SAID.contains(&divergence.rule);
-    only_said || divergence.told.kind == Kind::WrongReason
+    only_said || divergence.mismatch.kind == Kind::WrongReason
 }

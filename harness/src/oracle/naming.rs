@@ -2,7 +2,7 @@
 //! everywhere else, and that is the cause of whatever shows it.
 
 use super::plain_git::{Git, HISTORIES};
-use super::{Divergence, Judge, Told};
+use super::{Divergence, Judge, Mismatch};
 use crate::history::concrete::hash;
 use crate::sandbox::Sandbox;
 use herma_model::World;
@@ -30,8 +30,8 @@ pub fn wrong(world: &World, store: &Path, refs: &[String]) -> Option<Divergence>
     aliased(world, store, &refs).or_else(|| moved(world, &refs))
 }
 
-fn divergence(rule: RuleRef, told: Told) -> Divergence {
-    Divergence { rule, judge: Judge::Git, step: 0, told }
+fn divergence(rule: RuleRef, told: Mismatch) -> Divergence {
+    Divergence { rule, judge: Judge::Git, step: 0, mismatch: told }
 }
 
 /// A project that was taken for another because of how its path was written.
@@ -50,7 +50,7 @@ fn aliased(world: &World, store: &Path, refs: &[(&str, &str)]) -> Option<Diverge
         let is_alias = *own != *path.as_bytes() && hash(world, &project) != other;
         is_alias.then(|| {
             let found = format!("a history of {path}");
-            let told = Told::new("taken for another project", format!("one of {own}"), found);
+            let told = Mismatch::new("taken for another project", format!("one of {own}"), found);
             divergence(&rules::SCOPE_IDENTITY, told)
         })
     })
@@ -67,7 +67,7 @@ fn moved(world: &World, refs: &[(&str, &str)]) -> Option<Divergence> {
         let (name, _) = refs.iter().find(|(_, tip)| *tip == newest)?;
         let hashed = name.starts_with(HISTORIES);
         let rule = if hashed { &rules::SCOPE_HASH } else { &rules::LAYOUT_STORE };
-        let told = Told::new("under another name", format!("{own} for {project}"), *name);
+        let told = Mismatch::new("under another name", format!("{own} for {project}"), *name);
         Some(divergence(rule, told))
     })
 }

@@ -36,7 +36,7 @@ pub struct Commit {
 
 /// What a store holds at one moment.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct StoreContents {
     /// The checkpoints that are seen of each project, by its hash, newest first.
     pub visible: BTreeMap<String, Vec<String>>,
     /// The bytes that each stored object takes on the disk.
@@ -61,14 +61,17 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn held(&mut self) -> io::Result<Held> {
+    pub fn held(&mut self) -> io::Result<StoreContents> {
         let deciding = loose::deciding(&self.store);
         if deciding.is_none() || deciding != self.understood {
             let understands = self.run(&["for-each-ref"])?.status.success();
             self.understood = deciding.filter(|_| understands);
         }
         let plain = self.understood.as_ref().and_then(|_| loose::read(&self.store));
-        plain.map_or_else(|| Ok(Held { visible: self.visible()?, sizes: self.sizes()? }), Ok)
+        plain.map_or_else(
+            || Ok(StoreContents { visible: self.visible()?, sizes: self.sizes()? }),
+            Ok,
+        )
     }
 
     /// What git says to these arguments.
@@ -142,7 +145,7 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn unreachable(&self, held: &Held) -> io::Result<Vec<String>> {
+    pub fn unreachable(&self, held: &StoreContents) -> io::Result<Vec<String>> {
         if held.visible.is_empty() && self.text(&["for-each-ref"])?.is_empty() {
             // Without any ref git does not say what it cannot reach.
             return Ok(held.sizes.keys().cloned().collect());

@@ -4,8 +4,8 @@
 //! which of them a checkpoint needs follows from the model's trees. So the size of every set of
 //! checkpoints is known that a correct subject could have left.
 
-use super::plain_git::Held;
-use super::{Checks, Judge, Told, git_objects};
+use super::plain_git::StoreContents;
+use super::{Checks, Judge, Mismatch, git_objects};
 use crate::history::concrete::hash;
 use herma_model::rules;
 use herma_model::world::Checkpoint;
@@ -41,7 +41,13 @@ impl Kept<'_> {
 
 /// Judges what is `held` under a bound of `bytes`, given what objects took before, adds what they
 /// take now, and teaches the world what is left.
-pub fn judge(world: &mut World, bytes: u64, sizes: &mut Sizes, held: &Held, checks: &mut Checks) {
+pub fn judge(
+    world: &mut World,
+    bytes: u64,
+    sizes: &mut Sizes,
+    held: &StoreContents,
+    checks: &mut Checks,
+) {
     for (id, size) in &held.sizes {
         // What is stored in another form now was judged by what it took before, or takes now.
         let seen = sizes.entry(id.clone()).or_insert(*size);
@@ -89,7 +95,7 @@ fn compare(kept: &[Kept<'_>], bytes: u64, (now, most): (&Sizes, &Sizes), checks:
     for one in kept {
         checks.check(JUDGE, &rules::LIMIT_NEWEST_STAYS, one.left > 0, || {
             let found = format!("{} lost its newest checkpoint", one.project);
-            Told::new("the newest is gone", "the newest of every project", found)
+            Mismatch::new("the newest is gone", "the newest of every project", found)
         });
     }
     // Where the newest alone take more, nothing that could be dropped would help.
@@ -99,7 +105,7 @@ fn compare(kept: &[Kept<'_>], bytes: u64, (now, most): (&Sizes, &Sizes), checks:
     let left = size_of(now, &|one| one.left);
     checks.check(JUDGE, &rules::LIMIT_TOTAL_SIZE, left <= bytes, || {
         let found = format!("{left} bytes, and checkpoints that could be dropped");
-        Told::new("above the bound", format!("at most {bytes} bytes of checkpoints"), found)
+        Mismatch::new("above the bound", format!("at most {bytes} bytes of checkpoints"), found)
     });
     let dropped = || kept.iter().filter(|one| one.dropped() > 0);
     if dropped().next().is_none() {
@@ -112,7 +118,7 @@ fn compare(kept: &[Kept<'_>], bytes: u64, (now, most): (&Sizes, &Sizes), checks:
     let needed = dropped().map(with).max().unwrap_or_default();
     checks.check(JUDGE, &rules::LIMIT_NO_MORE_THAN_NEEDED, needed > bytes, || {
         let found = format!("one more would have made {needed} bytes");
-        Told::new("more was dropped", format!("no more than makes {bytes} bytes"), found)
+        Mismatch::new("more was dropped", format!("no more than makes {bytes} bytes"), found)
     });
     let turns = kept.iter().map(Kept::dropped).max().unwrap_or_default();
     let spared = kept.iter().find(|one| one.left > 1 && one.dropped() + 1 < turns);
@@ -120,6 +126,6 @@ fn compare(kept: &[Kept<'_>], bytes: u64, (now, most): (&Sizes, &Sizes), checks:
         let counts: Vec<_> =
             kept.iter().map(|one| (one.project, one.dropped(), one.left)).collect();
         let found = format!("dropped and left: {counts:?}");
-        Told::new("not in turns", "one of each project in turn", found)
+        Mismatch::new("not in turns", "one of each project in turn", found)
     });
 }

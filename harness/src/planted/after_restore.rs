@@ -1,6 +1,6 @@
 //! What a restore came to, for a bug to change: the files before and after, and what is said.
 
-use super::host::{Host, restores};
+use super::intercepted::{Intercepted, restores};
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
 use herma_model::{Answer, ByteString, Files, Node, Request, bytes};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// What a restore came to.
 pub struct Came<'a> {
     /// Whose restore.
-    pub host: &'a Host,
+    pub host: &'a Intercepted,
     /// The project's directory, relative to the root of the sandbox.
     project: ByteString,
     /// The files before and after.
@@ -26,7 +26,7 @@ pub struct Came<'a> {
 
 /// Asks the core, and where it restored something, changes what came of that.
 pub fn afterwards(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
     change: impl FnOnce(&mut Came<'_>) -> io::Result<()>,
 ) -> Answer {
@@ -44,7 +44,11 @@ pub fn afterwards(
 }
 
 /// Asks the core, and where it restored something, says something else.
-pub fn saying(host: &mut Host, request: &Request, change: impl FnOnce(&mut Restored)) -> Answer {
+pub fn saying(
+    host: &mut Intercepted,
+    request: &Request,
+    change: impl FnOnce(&mut Restored),
+) -> Answer {
     let mut answer = host.ask(request);
     if let Answer::Restored(said) = &mut answer {
         change(said);

@@ -60,7 +60,7 @@ pub fn find(
         if let Some(divergence) = run.divergences.into_iter().next() {
             return Ok(Some(Found { history, divergence, histories, operations }));
         }
-        source.learn(&history, run.met);
+        source.learn(&history, run.coverage);
     }
     Ok(None)
 }

@@ -1,7 +1,7 @@
 //! Bugs of isolation: what of the user reaches the store, and what of the store reaches the user.
 
-use super::bent_disk::Bends;
-use super::host::{Host, created};
+use super::faulty_disk::DiskFaults;
+use super::intercepted::{Intercepted, created};
 use super::{Flaw, PlantedBug};
 use crate::sandbox::git_alone;
 use herma_model::{Answer, Request, rules};
@@ -19,7 +19,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_USER_CONFIG,
         about: "A checkpoint is committed in the name that the user's git configuration says.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             host.retell(answer, |text| {
                 let name = said(git_of(host).args(["config", "--global", "user.name"]))?;
@@ -37,7 +37,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_USER_CONFIG,
         about: "What the user's own ignore file names is not captured.",
         operations_min: 3,
-        flaw: Flaw::Disk(Bends {
+        flaw: Flaw::Disk(DiskFaults {
             list: |sandbox, path, names| {
                 let ignored = fs::read_to_string(sandbox.home().join(".config/git/ignore"));
                 let ignored = ignored.unwrap_or_default();
@@ -45,7 +45,7 @@ pub static BUGS: &[PlantedBug] = &[
                 let inside = path.starts_with(sandbox.base());
                 names.into_iter().filter(|name| inside || !is_ignored(name)).collect()
             },
-            ..Bends::NONE
+            ..DiskFaults::NONE
         }),
     },
     PlantedBug {
@@ -53,7 +53,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_NO_SIGNING,
         about: "A checkpoint is committed as the user's git configuration says, which may be signed.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             after_each(host, request, |host, _, id| {
                 if said(git_of(host).args(["config", "--global", "commit.gpgsign"]))? == "true" {
                     let tree = format!("{id}^{{tree}}");
@@ -69,7 +69,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_NO_SIGNING,
         about: "Every checkpoint carries a signature.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             host.retell(answer, |text| {
                 let (headers, message) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -84,7 +84,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_HOME,
         about: "What is done is logged in a file in the home directory.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             after_each(host, request, |host, _, id| {
                 let log = host.sandbox.home().join(".hermes/checkpoints.log");
                 append(&log, &format!("took {id}\n"))
@@ -96,7 +96,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_HOME,
         about: "The user's git configuration is told that the store is safe.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             after_each(host, request, |host, _, _| {
                 let store = host.sandbox.store();
                 let line = format!("[safe]\n\tdirectory = {}\n", store.display());
@@ -109,7 +109,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_USER_REPOSITORY,
         about: "What is captured is staged in the index that the user's shell names, the project's own.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             after_each(host, request, |_, repository, _| {
                 append(&repository.join("index"), "a path that only the store has\n")
             })
@@ -120,7 +120,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_USER_REPOSITORY,
         about: "A checkpoint becomes the newest commit of the repository that the user's shell names.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             after_each(host, request, |_, repository, id| {
                 fs::create_dir_all(repository.join("refs/heads"))?;
                 fs::write(repository.join("refs/heads/main"), format!("{id}\n"))
@@ -132,7 +132,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_SELF_CONTAINED,
         about: "The store has the objects of the project's own repository for alternates.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             after_each(host, request, |host, repository, _| {
                 let objects = repository.join("objects");
                 let alternates = host.sandbox.store().join("objects/info/alternates");
@@ -145,8 +145,8 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_SELF_CONTAINED,
         about: "Objects are kept in a place for all tools, and the store holds links to them.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
-            if request.is_upkeep() && !request.only_looks() {
+        flaw: Flaw::Intercepted(|host, request| {
+            if request.is_maintenance() && !request.only_looks() {
                 // Who keeps the store knows where its objects are.
                 let _ = each_link(host, |link, object| {
                     fs::remove_file(link).and_then(|()| fs::copy(object, link)).map(drop)
@@ -171,13 +171,13 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_PRIVATE,
         about: "The store is made with the permissions that files and folders usually have.",
         operations_min: 1,
-        flaw: Flaw::Disk(Bends {
+        flaw: Flaw::Disk(DiskFaults {
             mode: |sandbox, path, mode| match path.starts_with(sandbox.base()) {
                 // Whoever may enter or run it may read it.
                 true => mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6,
                 false => mode,
             },
-            ..Bends::NONE
+            ..DiskFaults::NONE
         }),
     },
     PlantedBug {
@@ -185,12 +185,12 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::ISOLATION_PRIVATE,
         about: "Objects have the permissions that git gives them, in a store that is private.",
         operations_min: 2,
-        flaw: Flaw::Disk(Bends {
+        flaw: Flaw::Disk(DiskFaults {
             mode: |sandbox, path, mode| {
                 let objects = sandbox.store().join("objects");
                 if path.parent() == Some(&objects) && mode & 0o100 == 0 { 0o444 } else { mode }
             },
-            ..Bends::NONE
+            ..DiskFaults::NONE
         }),
     },
 ];
@@ -198,9 +198,9 @@ pub static BUGS: &[PlantedBug] = &[
 /// Does something after each checkpoint that was taken of a project with a repository of its own,
 /// given that and the id of the checkpoint.
 fn after_each(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
-    deed: fn(&Host, &Path, &str) -> io::Result<()>,
+    deed: fn(&Intercepted, &Path, &str) -> io::Result<()>,
 ) -> Answer {
     let answer = host.ask(request);
     let repository: Option<PathBuf> = host.project(request).map(|project| project.join(".git"));
@@ -214,7 +214,7 @@ fn after_each(
 }
 
 /// Does something with each link among the objects and what it leads to.
-fn each_link(host: &mut Host, deed: fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+fn each_link(host: &mut Intercepted, deed: fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
     let objects = host.sandbox.store().join("objects");
     for object in fs::read_dir(host.aside()?)? {
         let object = object?;
@@ -228,7 +228,7 @@ fn each_link(host: &mut Host, deed: fn(&Path, &Path) -> io::Result<()>) -> io::R
 }
 
 /// Git on the store as the user runs it: with the configuration of their home.
-fn git_of(host: &Host) -> Command {
+fn git_of(host: &Intercepted) -> Command {
     let mut git = git_alone();
     git.env_remove("GIT_CONFIG_GLOBAL").env("HOME", host.sandbox.home());
     git.arg("--git-dir").arg(host.sandbox.store());

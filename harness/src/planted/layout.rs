@@ -1,7 +1,7 @@
 //! Bugs of the layout: what other tools find in the store. Each changes the store for as long as
 //! nobody asks the core, which so finds what it left.
 
-use super::host::{Host, created, rewrite, takes, write_private};
+use super::intercepted::{Intercepted, created, rewrite, takes, write_private};
 use super::{Flaw, PlantedBug};
 use herma_model::{Answer, Request, rules};
 use std::fs;
@@ -15,7 +15,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LAYOUT_STORE,
         about: "The history of a project is `refs/checkpoints/<hash>`.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let refs = host.sandbox.store().join("refs");
             let (right, wrong) = (refs.join("hermes"), refs.join("checkpoints"));
             between(host, request, |_| fs::rename(&wrong, &right), |_| fs::rename(&right, &wrong))
@@ -26,12 +26,12 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LAYOUT_STORE,
         about: "The ref of a project names the checkpoint before the newest, until the store is kept.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let lagged = host.sandbox.store().join(LAGS).exists();
             // Who keeps the store brings it up to date, and only who takes lets it lag.
-            let keeps = request.is_upkeep() && !request.only_looks();
+            let keeps = request.is_maintenance() && !request.only_looks();
             let lags = takes(request) || lagged && !keeps;
-            let wrong = |host: &Host| if lags { each_ref(host, back) } else { Ok(()) };
+            let wrong = |host: &Intercepted| if lags { each_ref(host, back) } else { Ok(()) };
             between(host, request, |host| each_ref(host, forward), wrong)
         }),
     },
@@ -40,7 +40,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LAYOUT_FSCK,
         about: "An object that was not written whole is left where whole ones are.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             if let Some(id) = created(&answer) {
                 let objects = host.sandbox.store().join("objects");
@@ -57,7 +57,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LAYOUT_FSCK,
         about: "The log of a ref names a commit that is not in the store.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             if let Some(id) = created(&answer) {
                 let name = host.name_of(id).unwrap_or_default();
@@ -75,23 +75,23 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LAYOUT_METADATA,
         about: "What is noted of a project does not say when it was last touched.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| renamed(host, request, "last_touch", "lastTouch")),
+        flaw: Flaw::Intercepted(|host, request| renamed(host, request, "last_touch", "lastTouch")),
     },
     PlantedBug {
         name: "metadata-without-a-directory",
         rule: &rules::LAYOUT_METADATA,
         about: "What is noted of a project does not say which directory it is.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| renamed(host, request, "workdir", "path")),
+        flaw: Flaw::Intercepted(|host, request| renamed(host, request, "workdir", "path")),
     },
 ];
 
 /// Asks the core in a store that is put right for as long as it is asked.
 fn between(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
-    right: impl FnOnce(&Host) -> io::Result<()>,
-    wrong: impl FnOnce(&Host) -> io::Result<()>,
+    right: impl FnOnce(&Intercepted) -> io::Result<()>,
+    wrong: impl FnOnce(&Intercepted) -> io::Result<()>,
 ) -> Answer {
     // Where there is no store yet there is nothing to put right.
     let _ = right(host);
@@ -101,8 +101,8 @@ fn between(
 }
 
 /// Asks the core with another key in the metadata of every project than plain git finds there.
-fn renamed(host: &mut Host, request: &Request, right: &str, wrong: &str) -> Answer {
-    let rename = |host: &Host, from: &str, to: &str| {
+fn renamed(host: &mut Intercepted, request: &Request, right: &str, wrong: &str) -> Answer {
+    let rename = |host: &Intercepted, from: &str, to: &str| {
         for entry in fs::read_dir(host.sandbox.store().join("projects"))? {
             let key = |key: &str| format!("\"{key}\":");
             // Somebody may have damaged it, which then is no matter of this bug.
@@ -116,7 +116,10 @@ fn renamed(host: &mut Host, request: &Request, right: &str, wrong: &str) -> Answ
 /// Where refs keep the newest checkpoint while they name another.
 const LAGS: &str = "newest";
 
-fn each_ref(host: &Host, change: fn(&Host, &Path, &Path) -> io::Result<()>) -> io::Result<()> {
+fn each_ref(
+    host: &Intercepted,
+    change: fn(&Intercepted, &Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
     let store = host.sandbox.store();
     for entry in fs::read_dir(store.join("refs/hermes"))? {
         let entry = entry?;
@@ -127,7 +130,7 @@ fn each_ref(host: &Host, change: fn(&Host, &Path, &Path) -> io::Result<()>) -> i
 }
 
 /// Puts the ref back to the checkpoint before the newest, where there is one.
-fn back(host: &Host, named: &Path, newest: &Path) -> io::Result<()> {
+fn back(host: &Intercepted, named: &Path, newest: &Path) -> io::Result<()> {
     let id = fs::read_to_string(named)?;
     if let Ok(parent) = host.git(&["rev-parse", "--verify", &format!("{}^", id.trim())]) {
         write_private(newest, id.as_bytes())?;
@@ -136,7 +139,7 @@ fn back(host: &Host, named: &Path, newest: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn forward(_: &Host, named: &Path, newest: &Path) -> io::Result<()> {
+fn forward(_: &Intercepted, named: &Path, newest: &Path) -> io::Result<()> {
     let id = fs::read_to_string(newest)?;
     fs::remove_file(newest)?;
     // The folder goes with the last of them.

@@ -1,6 +1,6 @@
 //! Bugs of limits: what is dropped when there is too much.
 
-use super::host::{Host, created, taken, takes};
+use super::intercepted::{Intercepted, created, taken, takes};
 use super::sweep::workdirs;
 use super::{Flaw, PlantedBug};
 use herma_model::{Answer, Request, Settings, rules};
@@ -15,7 +15,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NEWEST_REMAIN,
         about: "Only the list is cut at the limit; nothing is ever dropped.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             takes_with(host, request, |settings| settings.max_snapshots = usize::MAX)
         }),
     },
@@ -24,7 +24,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NEWEST_REMAIN,
         about: "One checkpoint more than the limit is kept.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             takes_with(host, request, |settings| settings.max_snapshots += 1)
         }),
     },
@@ -33,7 +33,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NEWEST_REMAIN,
         about: "One checkpoint less than the limit is kept.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             takes_with(host, request, |settings| {
                 settings.max_snapshots = (settings.max_snapshots - 1).max(1);
             })
@@ -44,7 +44,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NEWEST_REMAIN,
         about: "What the limit drops is out of sight and never out of the store.",
         operations_min: 6,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Sweep | Request::Prune { .. } | Request::Clear => host.ask(request),
             _ => keeping_objects(host, request, |_| true),
         }),
@@ -54,7 +54,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIST_STABLE,
         about: "A history that is cut is written anew, so that everything in it has another id.",
         operations_min: 6,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             match (takes(request), created(&answer)) {
                 (true, Some(id)) => written_anew(host, id).unwrap_or(answer),
@@ -67,7 +67,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_TOTAL_SIZE,
         about: "A take never looks at what the store takes.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             takes_with(host, request, |settings| settings.max_total_bytes = 0)
         }),
     },
@@ -76,7 +76,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_TOTAL_SIZE,
         about: "The size cap takes everything it can of one project before it goes to another.",
         operations_min: 18,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             capped(host, request, |host, bytes| {
                 drop_while(host, bytes, reachable_bytes, |histories| {
                     histories.iter().find(|ids| ids.len() > 1).into_iter().collect()
@@ -89,7 +89,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NEWEST_STAYS,
         about: "The size cap goes on until nothing is left that is too much.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             if takes(request) && host.settings.max_total_bytes > 0 {
                 let _ = drop_projects(host, host.settings.max_total_bytes);
@@ -102,7 +102,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NO_MORE_THAN_NEEDED,
         about: "The size cap takes one of every project before it looks again.",
         operations_min: 8,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             capped(host, request, |host, bytes| {
                 drop_while(host, bytes, reachable_bytes, |histories| {
                     histories.iter().filter(|ids| ids.len() > 1).collect()
@@ -115,7 +115,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NO_MORE_THAN_NEEDED,
         about: "The size cap counts objects that wait to be freed, so that dropping never helps.",
         operations_min: 6,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             capped(host, request, |host, bytes| {
                 drop_while(host, bytes, stored_bytes, |histories| {
                     let longest = histories.iter().max_by_key(|ids| ids.len());
@@ -129,19 +129,23 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::LIMIT_NO_MORE_THAN_NEEDED,
         about: "The store is kept below half of what it may take.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             takes_with(host, request, |settings| settings.max_total_bytes /= 2)
         }),
     },
 ];
 
 /// Takes are made by a core that is configured otherwise.
-fn takes_with(host: &mut Host, request: &Request, configure: fn(&mut Settings)) -> Answer {
+fn takes_with(host: &mut Intercepted, request: &Request, configure: fn(&mut Settings)) -> Answer {
     if takes(request) { host.ask_second(request, configure) } else { host.ask(request) }
 }
 
 /// Asks the core, and brings back what it removed of the objects where its answer is such a one.
-pub fn keeping_objects(host: &mut Host, request: &Request, when: fn(&Answer) -> bool) -> Answer {
+pub fn keeping_objects(
+    host: &mut Intercepted,
+    request: &Request,
+    when: fn(&Answer) -> bool,
+) -> Answer {
     let objects = host.sandbox.store().join("objects");
     // A bug that cannot be played is no bug; the suite then just does not find it.
     let kept = host.aside().map(|aside| aside.join("objects")).and_then(|kept| {
@@ -171,7 +175,7 @@ pub fn keeping_objects(host: &mut Host, request: &Request, when: fn(&Answer) -> 
 
 /// The history that a take cut as it would be without the parent of its oldest checkpoint; none
 /// where it was not cut.
-fn written_anew(host: &mut Host, newest: &str) -> io::Result<Answer> {
+fn written_anew(host: &mut Intercepted, newest: &str) -> io::Result<Answer> {
     let ids = host.git(&["rev-list", "--reverse", newest])?;
     if ids.lines().count() != host.settings.max_snapshots {
         return Err(io::Error::other("what was dropped was not too many"));
@@ -198,7 +202,7 @@ fn written_anew(host: &mut Host, newest: &str) -> io::Result<Answer> {
 }
 
 /// The visible checkpoints of every project, the newest first; the projects by what they hold.
-fn histories(host: &Host) -> io::Result<Vec<Vec<String>>> {
+fn histories(host: &Intercepted) -> io::Result<Vec<Vec<String>>> {
     let refs = host.git(&["for-each-ref", "--format=%(refname)"])?;
     let history = |name| {
         let ids = host.git(&["rev-list", name])?.lines().map(str::to_owned).collect();
@@ -212,20 +216,24 @@ fn histories(host: &Host) -> io::Result<Vec<Vec<String>>> {
 }
 
 /// Bytes that what the checkpoints need takes.
-fn reachable_bytes(host: &Host) -> io::Result<u64> {
+fn reachable_bytes(host: &Intercepted) -> io::Result<u64> {
     let bytes = host.git(&["rev-list", "--objects", "--all", "--disk-usage"])?;
     bytes.parse().map_err(io::Error::other)
 }
 
 /// Bytes that everything takes that is stored.
-fn stored_bytes(host: &Host) -> io::Result<u64> {
+fn stored_bytes(host: &Intercepted) -> io::Result<u64> {
     let lines =
         host.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectsize:disk)"])?;
     Ok(lines.lines().filter_map(|line| line.parse::<u64>().ok()).sum())
 }
 
 /// Takes and prunes as they are without a cap, and then caps otherwise.
-fn capped(host: &mut Host, request: &Request, cap: fn(&mut Host, u64) -> io::Result<()>) -> Answer {
+fn capped(
+    host: &mut Intercepted,
+    request: &Request,
+    cap: fn(&mut Intercepted, u64) -> io::Result<()>,
+) -> Answer {
     let (answer, bytes) = match request {
         Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
             let (retention_days, delete_orphans) = (*retention_days, *delete_orphans);
@@ -247,9 +255,9 @@ fn capped(host: &mut Host, request: &Request, cap: fn(&mut Host, u64) -> io::Res
 /// Drops the oldest checkpoint of each history that is chosen while there is too much, and frees
 /// the space of all of them together.
 fn drop_while(
-    host: &mut Host,
+    host: &mut Intercepted,
     bytes: u64,
-    takes: fn(&Host) -> io::Result<u64>,
+    takes: fn(&Intercepted) -> io::Result<u64>,
     choose: fn(&[Vec<String>]) -> Vec<&Vec<String>>,
 ) -> io::Result<()> {
     let mut dropped = false;
@@ -275,7 +283,7 @@ fn drop_while(
 }
 
 /// Drops one project after the other while there is too much.
-fn drop_projects(host: &Host, bytes: u64) -> io::Result<()> {
+fn drop_projects(host: &Intercepted, bytes: u64) -> io::Result<()> {
     for (hash, _) in workdirs(host)? {
         if reachable_bytes(host)? <= bytes {
             break;

@@ -1,7 +1,7 @@
 //! Bugs of keeping the store by hand and of getting over damage: what is said of the store, what
 //! is cleared, and what becomes of bookkeeping that cannot be read.
 
-use super::host::{Host, names, refused, takes};
+use super::intercepted::{Intercepted, names, refused, takes};
 use super::sweep::{MARKER, is_archive, last_sweep, not_due};
 use super::{Flaw, PlantedBug};
 use herma_model::answer::{ProjectState, ProjectStatus};
@@ -18,7 +18,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "The status counts one checkpoint more than there is.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             saying(host, request, |project| {
                 let checkpoints = project.checkpoints.map(|count| count + 1);
                 Some(ProjectStatus { checkpoints, ..project })
@@ -30,7 +30,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "The status names no project whose directory is gone.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             saying(host, request, |project| {
                 Some(project).filter(|project| project.state != ProjectState::Orphan)
             })
@@ -41,7 +41,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "The status says of every project that its directory is there.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             saying(host, request, |project| {
                 Some(ProjectStatus { state: ProjectState::Live, ..project })
             })
@@ -52,7 +52,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "What is asked for by hand is not done while the last sweep was not long ago.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let interval = (host.settings.min_interval_hours * 60 * 60) as f64;
             let since = last_sweep(host).map(|last| host.seconds as f64 - last);
             match (request, since) {
@@ -66,9 +66,9 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "clear-leaves-the-archives",
         rule: &rules::MAINTENANCE_COMMANDS,
-        about: "Everything is cleared but what the first layout left.",
+        about: "Everything is cleared but what v1 left.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Clear => host.ask_without(request, is_archive),
             _ => host.ask(request),
         }),
@@ -78,7 +78,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_COMMANDS,
         about: "It is said that everything was cleared, and all of it is there.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Clear => Answer::Done,
             _ => host.ask(request),
         }),
@@ -86,9 +86,9 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "clear-legacy-clears-everything",
         rule: &rules::MAINTENANCE_COMMANDS,
-        about: "Who clears what the first layout left loses the store as well.",
+        about: "Who clears what v1 left loses the store as well.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::ClearLegacy => {
                 let answer = host.ask(request);
                 let _ = fs::remove_dir_all(host.sandbox.store());
@@ -102,7 +102,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_HEALS,
         about: "What cannot be read of a project is not written again.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let damaged = unreadable(host).unwrap_or_default();
             let before: Vec<_> =
                 damaged.into_iter().map(|name| (content(host, &name), name)).collect();
@@ -118,7 +118,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_HEALS,
         about: "While one project's metadata cannot be read, no checkpoint is taken of any.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             if takes(request) && unreadable(host).is_ok_and(|names| !names.is_empty()) {
                 return refused(Code::Internal, "the metadata of a project cannot be read");
             }
@@ -130,7 +130,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_NEVER_RAISES,
         about: "A sweep fails where the time of the last one cannot be read.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let marker = fs::read_to_string(host.sandbox.base().join(MARKER));
             let is_time = |text: String| text.trim().parse::<f64>().is_ok();
             if *request == Request::Sweep && !marker.map_or(true, is_time) {
@@ -144,7 +144,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MAINTENANCE_NEVER_RAISES,
         about: "A sweep fails where the metadata of a project cannot be read.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let is_damaged = unreadable(host).is_ok_and(|names| !names.is_empty());
             if *request == Request::Sweep && host.settings.auto_prune && is_damaged {
                 return refused(Code::Internal, "the metadata of a project cannot be read");
@@ -156,7 +156,7 @@ pub static BUGS: &[PlantedBug] = &[
 
 /// The status with each project said otherwise, or not at all.
 fn saying(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
     say: fn(ProjectStatus) -> Option<ProjectStatus>,
 ) -> Answer {
@@ -168,16 +168,16 @@ fn saying(
     }
 }
 
-fn projects(host: &Host) -> PathBuf {
+fn projects(host: &Intercepted) -> PathBuf {
     host.sandbox.store().join("projects")
 }
 
-fn content(host: &Host, name: &OsString) -> Vec<u8> {
+fn content(host: &Intercepted, name: &OsString) -> Vec<u8> {
     fs::read(projects(host).join(name)).unwrap_or_default()
 }
 
 /// The files of metadata that are there and say nothing.
-fn unreadable(host: &Host) -> io::Result<Vec<OsString>> {
+fn unreadable(host: &Intercepted) -> io::Result<Vec<OsString>> {
     let says_nothing = |path: &Path| {
         fs::read(path).is_ok_and(|text| serde_json::from_slice::<serde_json::Value>(&text).is_err())
     };

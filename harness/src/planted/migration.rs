@@ -1,7 +1,7 @@
-//! Bugs of the way from the first layout: what becomes of its repositories, of what stands beside
+//! Bugs of the way from v1: what becomes of its repositories, of what stands beside
 //! them, and of archives that are there.
 
-use super::host::{Host, names, takes};
+use super::intercepted::{Intercepted, names, takes};
 use super::sweep::is_archive;
 use super::{Flaw, PlantedBug};
 use herma_model::rules;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
-        name: "the-first-layout-stays",
+        name: "v1-repositories-stay",
         rule: &rules::MIGRATION_ARCHIVES,
-        about: "What the first layout left stays where it was.",
+        about: "What v1 left stays where it was.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match takes(request) {
+        flaw: Flaw::Intercepted(|host, request| match takes(request) {
             true => host.ask_without(request, is_repository),
             false => host.ask(request),
         }),
@@ -24,9 +24,9 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-repository-is-archived",
         rule: &rules::MIGRATION_ARCHIVES,
-        about: "The first repository of the first layout is archived, and the others stay.",
+        about: "The first v1 repository is archived, and the others stay.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match takes(request) {
+        flaw: Flaw::Intercepted(|host, request| match takes(request) {
             true => host.ask_without(request, is_another_repository),
             false => host.ask(request),
         }),
@@ -36,7 +36,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MIGRATION_ARCHIVES,
         about: "Each checkpoint moves what was archived before into an archive of its own.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let archived = archived(host).unwrap_or_default();
             let answer = host.ask(request);
             if takes(request) {
@@ -46,11 +46,11 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "first-layout-is-lost",
+        name: "v1-repositories-are-lost",
         rule: &rules::MIGRATION_LOSES_NOTHING,
-        about: "What the first layout left is removed where it should be archived.",
+        about: "What v1 left is removed where it should be archived.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             for path in entries(host).into_iter().filter(|_| takes(request)) {
                 if is_repository(&path) {
                     // A bug that cannot be played is no bug; the suite then just does not find it.
@@ -65,7 +65,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MIGRATION_LOSES_NOTHING,
         about: "What says which directory a repository was of is not archived with it.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             for path in archived(host).unwrap_or_default() {
                 let _ = fs::remove_file(path.join(WORKDIR));
@@ -78,7 +78,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MIGRATION_LOSES_NOTHING,
         about: "The store begins with an empty base, whatever stood there.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             if takes(request) && !host.sandbox.has_store() {
                 for path in entries(host).into_iter().filter(|path| path.is_file()) {
                     let _ = fs::remove_file(path);
@@ -92,7 +92,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::MIGRATION_LOSES_NOTHING,
         about: "An archive that was made in the same second is lost.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let before: Vec<PathBuf> =
                 entries(host).into_iter().filter(|path| is_archive(path)).collect();
             let answer = host.ask(request);
@@ -108,7 +108,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The file by which the first layout knew the directory of a repository.
+/// The file by which the v1 knew the directory of a repository.
 const WORKDIR: &str = "HERMES_WORKDIR";
 
 fn is_repository(path: &Path) -> bool {
@@ -124,13 +124,13 @@ fn is_another_repository(path: &Path) -> bool {
 }
 
 /// What stands in the base.
-fn entries(host: &Host) -> Vec<PathBuf> {
+fn entries(host: &Intercepted) -> Vec<PathBuf> {
     let base = host.sandbox.base();
     names(&base).unwrap_or_default().into_iter().map(|name| base.join(name)).collect()
 }
 
 /// The repositories that are in an archive.
-fn archived(host: &Host) -> io::Result<Vec<PathBuf>> {
+fn archived(host: &Intercepted) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for archive in entries(host).into_iter().filter(|path| is_archive(path)) {
         found.extend(names(&archive)?.into_iter().map(|name| archive.join(name)));
@@ -139,7 +139,7 @@ fn archived(host: &Host) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn archive_again(host: &Host, path: &Path) -> io::Result<()> {
+fn archive_again(host: &Intercepted, path: &Path) -> io::Result<()> {
     let (Some(name), Some(archive)) = (path.file_name(), path.parent()) else { return Ok(()) };
     let number = entries(host).iter().filter(|path| is_archive(path)).count();
     let place = archive.with_file_name(format!("legacy-again-{number}"));

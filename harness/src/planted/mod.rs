@@ -6,10 +6,10 @@
 //! [`hunt`]'s.
 
 mod after_restore;
-mod bent_disk;
 mod capture;
-mod host;
+mod faulty_disk;
 pub mod hunt;
+mod intercepted;
 mod isolation;
 mod layout;
 mod limits;
@@ -29,10 +29,10 @@ mod turn;
 
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Subject};
-use bent_disk::{Bends, BentDisk};
+use faulty_disk::{DiskFaults, FaultyDisk};
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
-use host::Host;
+use intercepted::Intercepted;
 use std::sync::Arc;
 
 /// One planted bug.
@@ -52,11 +52,11 @@ pub struct PlantedBug {
 /// How a core is broken.
 enum Flaw {
     /// It is asked something else, something is done around it, or its answer is another.
-    Asked(fn(&mut Host, &Request) -> Answer),
+    Intercepted(fn(&mut Intercepted, &Request) -> Answer),
     /// Its disk does something wrong.
-    Disk(Bends),
+    Disk(DiskFaults),
     /// Its disk does something wrong while a checkpoint is asked for, and else nothing.
-    DiskOfTakes(Bends),
+    DiskInCheckpoints(DiskFaults),
     /// It is configured otherwise than it was told.
     Configured(fn(&mut Settings)),
 }
@@ -69,17 +69,18 @@ impl PlantedBug {
 
     fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
         match self.flaw {
-            Flaw::Asked(ask) => {
-                Box::new(Misled { host: Host::new(sandbox, settings, seconds), ask })
-            }
+            Flaw::Intercepted(ask) => Box::new(InterceptedSubject {
+                host: Intercepted::new(sandbox, settings, seconds),
+                ask,
+            }),
             Flaw::Disk(bends) => {
-                let disk = Arc::new(BentDisk::new(sandbox, bends));
+                let disk = Arc::new(FaultyDisk::new(sandbox, bends));
                 Box::new(on_disk(disk, sandbox, settings, seconds))
             }
-            Flaw::DiskOfTakes(bends) => {
-                let disk = Arc::new(BentDisk::new(sandbox, bends));
+            Flaw::DiskInCheckpoints(bends) => {
+                let disk = Arc::new(FaultyDisk::new(sandbox, bends));
                 let core = on_disk(disk.clone(), sandbox, settings, seconds);
-                Box::new(BentInTakes { disk, core })
+                Box::new(FaultyInCheckpoints { disk, core })
             }
             Flaw::Configured(configure) => {
                 let mut settings = settings.clone();
@@ -92,7 +93,7 @@ impl PlantedBug {
 
 /// A core on a disk of the sandbox.
 fn on_disk(
-    disk: Arc<BentDisk>,
+    disk: Arc<FaultyDisk>,
     sandbox: &Sandbox,
     settings: &Settings,
     seconds: i64,
@@ -102,25 +103,25 @@ fn on_disk(
 }
 
 /// A core whose disk is only bent while it takes a checkpoint.
-struct BentInTakes {
-    disk: Arc<BentDisk>,
+struct FaultyInCheckpoints {
+    disk: Arc<FaultyDisk>,
     core: CoreSubject,
 }
 
-impl Subject for BentInTakes {
+impl Subject for FaultyInCheckpoints {
     fn ask(&mut self, request: &Request) -> Answer {
-        self.disk.bend(host::takes(request));
+        self.disk.bend(intercepted::takes(request));
         self.core.ask(request)
     }
 }
 
 /// A core that somebody stands before.
-struct Misled {
-    host: Host,
-    ask: fn(&mut Host, &Request) -> Answer,
+struct InterceptedSubject {
+    host: Intercepted,
+    ask: fn(&mut Intercepted, &Request) -> Answer,
 }
 
-impl Subject for Misled {
+impl Subject for InterceptedSubject {
     fn ask(&mut self, request: &Request) -> Answer {
         (self.ask)(&mut self.host, request)
     }

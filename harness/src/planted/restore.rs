@@ -12,7 +12,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_BYTES,
         about: "A restore leaves the last file that it should bring back as it was.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 let mut restored = came.said.restored.iter().rev();
                 let Some(path) = restored.find(|path| came.changed_bytes(path)) else {
@@ -27,7 +27,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_BYTES,
         about: "A file that is as long as the recorded one is taken for it.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.put_back_where(|before, after| match (before, after) {
                     (Some(Node::File { content, .. }), Some(Node::File { content: now, .. })) => {
@@ -43,7 +43,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_EXECUTABLE,
         about: "A restored file may be executed if and only if the one that it replaces could.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| match (came.before(path), came.after(path)) {
                     (Some(Node::File { executable, .. }), Some(Node::File { .. })) => {
@@ -59,7 +59,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_EXECUTABLE,
         about: "A file that is made anew may not be executed, whatever was recorded.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| match (came.before(path), came.after(path)) {
                     (None, Some(Node::File { executable: true, .. })) => {
@@ -75,7 +75,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TYPE,
         about: "A link comes back as a file that holds the name of what the link points at.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| match came.after(path) {
                     Some(Node::Link { target }) => {
@@ -92,7 +92,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TYPE,
         about: "A file is written into what a link in its place points at, inside the project.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| came.follow(path, true))
             })
@@ -103,7 +103,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TYPE,
         about: "Where a directory with files in it stands now, no file or link comes back.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.put_back_where(|before, _| before == Some(&Node::Directory))
             })
@@ -114,28 +114,28 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_LEAVES_NEW,
         about: "A restore removes files created since though nobody asked for that.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| host.ask(&exactly(request, true))),
+        flaw: Flaw::Intercepted(|host, request| host.ask(&exactly(request, true))),
     },
     PlantedBug {
         name: "files-created-since-are-not-named",
         rule: &rules::RESTORE_LEAVES_NEW,
         about: "A restore says nothing of the files created since that it leaves.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| saying(host, request, |said| said.left.clear())),
+        flaw: Flaw::Intercepted(|host, request| saying(host, request, |said| said.left.clear())),
     },
     PlantedBug {
         name: "exact-removes-nothing",
         rule: &rules::RESTORE_EXACT,
         about: "An exact restore leaves files created since like any other.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| host.ask(&exactly(request, false))),
+        flaw: Flaw::Intercepted(|host, request| host.ask(&exactly(request, false))),
     },
     PlantedBug {
         name: "exact-keeps-new-folders",
         rule: &rules::RESTORE_EXACT,
         about: "An exact restore leaves files created since in folders.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let is_exact = matches!(request, Request::Restore { exact: true, .. });
             afterwards(host, request, |came| {
                 let removed = came.said.removed.iter().filter(|_| is_exact);
@@ -153,14 +153,14 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_HONEST,
         about: "A restore says nothing of what it removed.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| saying(host, request, |said| said.removed.clear())),
+        flaw: Flaw::Intercepted(|host, request| saying(host, request, |said| said.removed.clear())),
     },
     PlantedBug {
         name: "one-restored-path-is-not-said",
         rule: &rules::RESTORE_HONEST,
         about: "A restore leaves out the last of the paths that it brought back.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             saying(host, request, |said| {
                 said.restored.pop();
             })
@@ -171,7 +171,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_HONEST,
         about: "A restore names every path of the checkpoint, also those that stood as recorded.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let full = matches!(request, Request::Restore { .. });
             let named = host.named(request).filter(|_| full).map(|id| host.tree(&id));
             saying(host, request, |said| {

@@ -1,6 +1,6 @@
 //! Bugs of restoring one file: what its path is taken for, and what else is touched.
 
-use super::host::{Host, refused, with_target};
+use super::intercepted::{Intercepted, refused, with_target};
 use super::stored::EMPTY_TREE;
 use super::{Flaw, PlantedBug};
 use crate::sandbox::manifest::on_disk;
@@ -19,7 +19,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_BAD_PATH,
         about: "Dots are resolved as text, past links and from outside the project.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let project = host.project(request);
             at_path(host, request, |path| {
                 let mut place = project.clone()?;
@@ -42,7 +42,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_BAD_PATH,
         about: "An absolute path is taken for one that is relative to the project.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             at_path(host, request, |path| path.strip_prefix(b"/").map(ByteString::from))
         }),
     },
@@ -51,7 +51,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_BAD_PATH,
         about: "An empty path stands for the whole project.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::RestoreFile { path, .. } if path.is_empty() => host.ask(&in_full(request)),
             _ => host.ask(request),
         }),
@@ -61,7 +61,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_BAD_PATH,
         about: "A single file is written through a directory that is a link by now.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             let refused = matches!(answer, Answer::Refused { code: Code::BadPath, .. });
             match request {
@@ -77,7 +77,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_FILE_LITERAL,
         about: "The path of a single file is a pattern to git, and every file that fits comes back.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             matching(host, request, |path| {
                 path.starts_with(b":") || path.iter().any(|byte| b"*?[".contains(byte))
             })
@@ -88,7 +88,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_FILE_LITERAL,
         about: "The path of a directory stands for every file in it.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             matching(host, request, |path| {
                 let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
                 // What dots stand for is another matter.
@@ -102,21 +102,23 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_FILE_LITERAL,
         about: "That there are too many files is said before whether the checkpoint has this one.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| counted_first(host, request, Code::NotInCheckpoint)),
+        flaw: Flaw::Intercepted(|host, request| {
+            counted_first(host, request, Code::NotInCheckpoint)
+        }),
     },
     PlantedBug {
         name: "too-many-files-hide-what-is-in-the-way",
         rule: &rules::RESTORE_FILE_ONLY,
         about: "That there are too many files is said before what stands in the way of this one.",
         operations_min: 6,
-        flaw: Flaw::Asked(|host, request| counted_first(host, request, Code::WouldOverwrite)),
+        flaw: Flaw::Intercepted(|host, request| counted_first(host, request, Code::WouldOverwrite)),
     },
     PlantedBug {
         name: "one-file-brings-back-all",
         rule: &rules::RESTORE_FILE_ONLY,
         about: "With a single file everything else of the checkpoint comes back.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let named = host.named(request);
             let answer = host.ask(request);
             let (
@@ -143,14 +145,14 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_PROTECTS,
         about: "A single file is written over one that no checkpoint holds.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| clearing(host, request, is_itself)),
+        flaw: Flaw::Intercepted(|host, request| clearing(host, request, is_itself)),
     },
     PlantedBug {
         name: "one-file-clears-its-way",
         rule: &rules::RESTORE_FILE_ONLY,
         about: "What stands in the way of a single file is removed.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             clearing(host, request, |full, place| !is_itself(full, place))
         }),
     },
@@ -163,7 +165,11 @@ fn is_itself(full: &Path, place: &Path) -> bool {
 }
 
 /// Restores a single file where something stands in its way, if that is to be removed.
-fn clearing(host: &mut Host, request: &Request, is_removed: fn(&Path, &Path) -> bool) -> Answer {
+fn clearing(
+    host: &mut Intercepted,
+    request: &Request,
+    is_removed: fn(&Path, &Path) -> bool,
+) -> Answer {
     let answer = host.ask(request);
     let refused = matches!(answer, Answer::Refused { code: Code::WouldOverwrite, .. });
     // Nothing else may stand against it, or the refusal would have removed something.
@@ -189,7 +195,7 @@ fn clearing(host: &mut Host, request: &Request, is_removed: fn(&Path, &Path) -> 
 }
 
 /// Says that there are too many files where there are, and something else was to be said.
-fn counted_first(host: &mut Host, request: &Request, due: Code) -> Answer {
+fn counted_first(host: &mut Intercepted, request: &Request, due: Code) -> Answer {
     let answer = host.ask(request);
     let hidden = matches!(answer, Answer::Refused { code, .. } if code == due);
     if hidden && files_now(host, request) > Some(host.settings.max_files) {
@@ -199,7 +205,7 @@ fn counted_first(host: &mut Host, request: &Request, due: Code) -> Answer {
 }
 
 /// How many files a checkpoint of the project would hold now.
-fn files_now(host: &Host, request: &Request) -> Option<usize> {
+fn files_now(host: &Intercepted, request: &Request) -> Option<usize> {
     let (dir, id) = (request.dir()?.clone(), host.named(request)?);
     let target = id.as_str().into();
     match host.another(&host.settings).ask(&Request::Diff { dir, target }) {
@@ -223,7 +229,7 @@ fn in_full(request: &Request) -> Request {
 
 /// Asks the core as if another path had been typed.
 fn at_path(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
     meant: impl Fn(&[u8]) -> Option<ByteString>,
 ) -> Answer {
@@ -237,7 +243,7 @@ fn at_path(
 }
 
 /// Restores every file that git finds by the path of a single one, where that is a pattern.
-fn matching(host: &mut Host, request: &Request, is_pattern: fn(&[u8]) -> bool) -> Answer {
+fn matching(host: &mut Intercepted, request: &Request, is_pattern: fn(&[u8]) -> bool) -> Answer {
     let Request::RestoreFile { path: pattern, .. } = request else { return host.ask(request) };
     let Some(id) = host.named(request).filter(|_| is_pattern(pattern)) else {
         return host.ask(request);
@@ -261,7 +267,7 @@ fn matching(host: &mut Host, request: &Request, is_pattern: fn(&[u8]) -> bool) -
 }
 
 /// Writes a file of the checkpoint where its path leads, if that is in the sandbox.
-fn through_a_link(host: &Host, request: &Request, path: &ByteString) -> Option<Answer> {
+fn through_a_link(host: &Intercepted, request: &Request, path: &ByteString) -> Option<Answer> {
     let tree = host.tree(&host.named(request)?);
     let Some(Node::File { content, .. }) = tree.get(path) else { return None };
     let full = on_disk(&host.project(request)?, path);

@@ -2,7 +2,7 @@
 //! outside the project.
 
 use super::after_restore::{Came, afterwards, saying};
-use super::host::{Host, restores};
+use super::intercepted::{Intercepted, restores};
 use super::{Flaw, PlantedBug};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
@@ -19,7 +19,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_PROTECTS,
         about: "A file that no checkpoint holds is overwritten, as one that outgrew the cap.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             overwriting_kept(host, request, |node| matches!(node, Node::File { .. }))
         }),
     },
@@ -28,7 +28,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_PROTECTS,
         about: "A directory with ignored files in it gives way to the file that it once was.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             overwriting_kept(host, request, |node| *node == Node::Directory)
         }),
     },
@@ -37,14 +37,14 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_PROTECTS,
         about: "A restore says nothing of the paths that it could not bring back.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| saying(host, request, |said| said.kept.clear())),
+        flaw: Flaw::Intercepted(|host, request| saying(host, request, |said| said.kept.clear())),
     },
     PlantedBug {
         name: "exact-removes-ignored-files",
         rule: &rules::RESTORE_PROTECTS,
         about: "An exact restore removes everything that the checkpoint does not hold.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let exact = matches!(request, Request::Restore { exact: true, .. });
             let named = host.named(request).filter(|_| exact).map(|id| host.tree(&id));
             afterwards(host, request, |came| {
@@ -62,7 +62,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_PROTECTS,
         about: "An exact restore removes what was ignored until it brought the ignore file back.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let exact = matches!(request, Request::Restore { exact: true, .. });
             let named = host.named(request).filter(|_| exact);
             afterwards(host, request, |came| {
@@ -83,7 +83,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_CONTAINED,
         about: "A file is written through a directory that is a link out of the project by now.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| {
                     let was_link =
@@ -101,7 +101,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_CONTAINED,
         about: "A file is written into what a link in its place points at, outside the project.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             afterwards(host, request, |came| {
                 came.each_restored(|came, path| came.follow(path, false))
             })
@@ -111,7 +111,7 @@ pub static BUGS: &[PlantedBug] = &[
 
 /// Restores, and then does away with what was rightly kept where the checkpoint has a file.
 fn overwriting_kept(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
     is_overwritten: fn(&Node) -> bool,
 ) -> Answer {

@@ -1,11 +1,11 @@
 //! Bugs of scope: what is a project, and which directories are none.
 
-use super::host::{Host, about, none_taken, refused, rewrite, takes, write_private};
+use super::intercepted::{Intercepted, about, none_taken, refused, rewrite, takes, write_private};
 use super::{Flaw, PlantedBug};
 use crate::history::concrete::hash_of;
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
-use herma_model::answer::TakeOutcome;
+use herma_model::answer::CheckpointOutcome;
 use herma_model::world::MARKERS;
 use herma_model::{Answer, ByteString, Code, Request, rules};
 use std::fs;
@@ -19,7 +19,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_IDENTITY,
         about: "A tilde before a directory is taken for the name of one.",
         operations_min: 1,
-        flaw: Flaw::Asked(|host, request| match request.dir() {
+        flaw: Flaw::Intercepted(|host, request| match request.dir() {
             Some(dir) if **dir == *b"~" || dir.starts_with(b"~/") => {
                 let literal = on_disk(&host.sandbox.current_directory(), dir);
                 host.ask(&about(request, &literal))
@@ -32,7 +32,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_IDENTITY,
         about: "A project is known by its absolute path, with the links in that as they are.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request.dir() {
+        flaw: Flaw::Intercepted(|host, request| match request.dir() {
             Some(dir) => {
                 let name = without_dots(&host.path(dir));
                 known_as(host, request, name.as_os_str().as_bytes(), &name)
@@ -45,7 +45,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_IDENTITY,
         about: "A project is known by the path that was typed, relative or not.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request.dir().cloned() {
+        flaw: Flaw::Intercepted(|host, request| match request.dir().cloned() {
             Some(dir) => known_as(host, request, &dir, &on_disk(Path::new(""), &dir)),
             None => host.ask(request),
         }),
@@ -55,7 +55,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_HASH,
         about: "What is hashed for a project is its path with a slash at its end.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match host.directory(request) {
+        flaw: Flaw::Intercepted(|host, request| match host.directory(request) {
             Some(directory) => {
                 let hashed = [directory.as_os_str().as_bytes(), b"/"].concat();
                 known_as(host, request, &hashed, &directory)
@@ -68,7 +68,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_ROOT_OF_FILE,
         about: "A file's project is the farthest ancestor that holds a marker.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match host.ask(request) {
+        flaw: Flaw::Intercepted(|host, request| match host.ask(request) {
             Answer::Project(Some(found)) => {
                 let nearest = on_disk(Path::new("/"), &found);
                 let inside =
@@ -85,7 +85,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_ROOT_OF_FILE,
         about: "A file's project is the directory it lies in.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match (host.ask(request), request) {
+        flaw: Flaw::Intercepted(|host, request| match (host.ask(request), request) {
             (Answer::Project(Some(_)), Request::ProjectOf { file }) => {
                 let typed = host.path(file);
                 let path = typed.canonicalize().unwrap_or(typed);
@@ -100,7 +100,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_ROOT_NEVER_BROAD,
         about: "A marker in the home directory makes it the project of all files below.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match host.ask(request) {
+        flaw: Flaw::Intercepted(|host, request| match host.ask(request) {
             Answer::Project(Some(found)) => {
                 let found = on_disk(Path::new("/"), &found);
                 let home = host.sandbox.home();
@@ -115,7 +115,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_ROOT_NEVER_BROAD,
         about: "The project of a file that lies in the home directory is the home directory.",
         operations_min: 1,
-        flaw: Flaw::Asked(|host, request| match (host.ask(request), request) {
+        flaw: Flaw::Intercepted(|host, request| match (host.ask(request), request) {
             (Answer::Project(None), Request::ProjectOf { file }) => {
                 let home = host.sandbox.home();
                 let inside = host.path(file).starts_with(&home);
@@ -129,7 +129,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_NEVER_ROOT,
         about: "The root is a directory like any other.",
         operations_min: 1,
-        flaw: Flaw::Asked(|host, request| match request.dir() {
+        flaw: Flaw::Intercepted(|host, request| match request.dir() {
             Some(dir) if takes(request) && dir.iter().all(|byte| *byte == b'/') => {
                 // The sandbox stands for the whole disk, of which a bug must not touch more.
                 let whole = host.sandbox.root().to_owned();
@@ -143,14 +143,14 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_NEVER_HOME,
         about: "The home directory is one like any other.",
         operations_min: 1,
-        flaw: Flaw::Asked(|host, request| homeless(host, request, |_, _| true)),
+        flaw: Flaw::Intercepted(|host, request| homeless(host, request, |_, _| true)),
     },
     PlantedBug {
         name: "a-link-to-the-home-is-not-the-home",
         rule: &rules::SCOPE_NEVER_HOME,
         about: "The home directory is known by its path, so that a link leads past that.",
         operations_min: 1,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             homeless(host, request, |host, dir| host.path(dir) != host.sandbox.home())
         }),
     },
@@ -159,7 +159,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_TOO_MANY_FILES,
         about: "A directory is checkpointed however many files it holds.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match host.ask(request) {
+        flaw: Flaw::Intercepted(|host, request| match host.ask(request) {
             Answer::Refused { code: Code::TooManyFiles, .. } if takes(request) => {
                 host.elsewhere(|_| {}).ask(request)
             }
@@ -171,7 +171,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_COUNTS_CAPTURED,
         about: "All files of a directory count towards the limit, ignored or not.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let project = host.project(request).filter(|_| takes(request));
             let crowded = project.is_some_and(|one| files(&one) > host.settings.max_files);
             match host.ask(request) {
@@ -187,7 +187,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_BASE_NOT_CAPTURED,
         about: "A checkpoint of a directory that holds the base holds the base as well.",
         operations_min: 1,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             if host.project(request).as_deref() != host.sandbox.base().parent() {
                 return answer;
@@ -210,7 +210,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_BASE_NOT_CAPTURED,
         about: "The base and what is in it are directories like any other.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match host.project(request) {
+        flaw: Flaw::Intercepted(|host, request| match host.project(request) {
             Some(project) if takes(request) && project.starts_with(host.sandbox.base()) => {
                 let Ok(base) = host.aside().map(Path::to_owned) else { return host.ask(request) };
                 host.elsewhere(|environment| environment.base = base).ask(request)
@@ -223,7 +223,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_NO_DIRECTORY,
         about: "A directory is noted as a project before anybody looks whether it is there.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             let answer = host.ask(request);
             let missing = matches!(&answer, Answer::Refused { code: Code::MissingDirectory, .. });
             if let (true, true, Some(directory)) =
@@ -248,8 +248,10 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SCOPE_NO_DIRECTORY,
         about: "A file is walked like a directory, in which nothing is found to save.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match host.project(request) {
-            Some(file) if takes(request) && file.is_file() => none_taken(TakeOutcome::Unchanged),
+        flaw: Flaw::Intercepted(|host, request| match host.project(request) {
+            Some(file) if takes(request) && file.is_file() => {
+                none_taken(CheckpointOutcome::Unchanged)
+            }
             _ => host.ask(request),
         }),
     },
@@ -271,8 +273,8 @@ fn without_dots(path: &Path) -> PathBuf {
 }
 
 /// Whether the files were looked at to come to this.
-fn looks(outcome: &TakeOutcome) -> bool {
-    matches!(outcome, TakeOutcome::Created { .. } | TakeOutcome::Unchanged)
+fn looks(outcome: &CheckpointOutcome) -> bool {
+    matches!(outcome, CheckpointOutcome::Created { .. } | CheckpointOutcome::Unchanged)
 }
 
 fn has_marker(directory: &Path) -> bool {
@@ -280,7 +282,11 @@ fn has_marker(directory: &Path) -> bool {
 }
 
 /// Takes a checkpoint of the home directory as if it were none, where `misses` it.
-fn homeless(host: &mut Host, request: &Request, misses: fn(&Host, &ByteString) -> bool) -> Answer {
+fn homeless(
+    host: &mut Intercepted,
+    request: &Request,
+    misses: fn(&Intercepted, &ByteString) -> bool,
+) -> Answer {
     let is_home = host.directory(request) == Some(host.sandbox.home());
     match request.dir() {
         Some(dir) if takes(request) && is_home && misses(host, dir) => {
@@ -313,7 +319,7 @@ const ASIDE: &str = "0000000000000000";
 /// Asks as if `hashed` were what is hashed for the project, and `name` its directory. The core
 /// still knows it by its own hash: what is kept under the other changes places with what is kept
 /// under that for as long as it is asked.
-fn known_as(host: &mut Host, request: &Request, hashed: &[u8], name: &Path) -> Answer {
+fn known_as(host: &mut Intercepted, request: &Request, hashed: &[u8], name: &Path) -> Answer {
     let Some(directory) = host.directory(request) else { return host.ask(request) };
     let (right, wrong) = (hash_of(directory.as_os_str().as_bytes()), hash_of(hashed));
     if right == wrong {

@@ -1,10 +1,10 @@
 //! How a planted bug reads and changes what is stored: with plain git, as another tool would.
 
-use super::host::{Host, target};
+use super::intercepted::{Intercepted, target};
 use crate::history::concrete::hash_of;
 use crate::sandbox::git_alone;
 use crate::subject::Subject;
-use herma_model::answer::{Listed, TakeOutcome};
+use herma_model::answer::{CheckpointOutcome, Listed};
 use herma_model::{Answer, ByteString, Node, Request};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// Fewer digits are no id.
 const SHORT_ID_MIN: usize = 4;
 
-impl Host {
+impl Intercepted {
     /// Plain git on the store: what it printed.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ impl Host {
     /// The same, given these bytes. What it writes is for its owner only, as all of the store is.
     ///
     /// # Errors
-    /// As [`Host::git`].
+    /// As [`Intercepted::git`].
     pub fn git_given(&self, arguments: &[&str], given: &[u8]) -> io::Result<String> {
         let printed = self.git_bytes(arguments, given)?;
         Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
@@ -38,7 +38,7 @@ impl Host {
     /// The same, as the bytes it printed.
     ///
     /// # Errors
-    /// As [`Host::git`].
+    /// As [`Intercepted::git`].
     pub fn git_bytes(&self, arguments: &[&str], given: &[u8]) -> io::Result<Vec<u8>> {
         let private = ["-c", "core.sharedRepository=0600"];
         let mut git = git_alone();
@@ -58,7 +58,7 @@ impl Host {
     /// Stores an object of that kind, and answers its id.
     ///
     /// # Errors
-    /// As [`Host::git`].
+    /// As [`Intercepted::git`].
     pub fn write(&self, kind: &str, content: &[u8]) -> io::Result<String> {
         self.git_given(&["hash-object", "-t", kind, "-w", "--stdin"], content)
     }
@@ -66,7 +66,7 @@ impl Host {
     /// The id of the tree of a commit, however that is named.
     ///
     /// # Errors
-    /// As [`Host::git`].
+    /// As [`Intercepted::git`].
     pub fn tree_of(&self, commit: &str) -> io::Result<String> {
         self.git(&["rev-parse", &format!("{commit}^{{tree}}")])
     }
@@ -74,7 +74,7 @@ impl Host {
     /// The name under which the history is kept whose newest checkpoint is `id`.
     ///
     /// # Errors
-    /// As [`Host::git`].
+    /// As [`Intercepted::git`].
     pub fn name_of(&self, id: &str) -> io::Result<String> {
         self.git(&["for-each-ref", "--format=%(refname)", &format!("--points-at={id}")])
     }
@@ -83,7 +83,7 @@ impl Host {
     /// the place of `newest`; answers its id.
     ///
     /// # Errors
-    /// As [`Host::git`], and where the text cannot be changed.
+    /// As [`Intercepted::git`], and where the text cannot be changed.
     pub fn commit_instead(
         &self,
         newest: &str,
@@ -103,9 +103,9 @@ impl Host {
         change: impl FnOnce(&str) -> io::Result<String>,
     ) -> Answer {
         match answer {
-            Answer::Taken { outcome: TakeOutcome::Created { id }, skipped } => {
+            Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } => {
                 let id = self.commit_instead(&id, change).unwrap_or(id);
-                Answer::Taken { outcome: TakeOutcome::Created { id }, skipped }
+                Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped }
             }
             answer => answer,
         }
@@ -157,7 +157,7 @@ impl Host {
     /// Stores a commit of that tree as a checkpoint made now, and makes it the newest of a history.
     ///
     /// # Errors
-    /// As [`Host::git`].
+    /// As [`Intercepted::git`].
     pub fn commit(&self, history: &str, tree: &str, parent: &str) -> io::Result<String> {
         let who = format!("Hermes <hermes@localhost> {} +0000", self.seconds);
         let parent = self.git(&["rev-parse", parent])?;

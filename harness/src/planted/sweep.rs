@@ -1,6 +1,6 @@
 //! Bugs of sweeps and prunes: when one is made, what it removes and leaves, and what it counts.
 
-use super::host::{Host, names};
+use super::intercepted::{Intercepted, names};
 use super::limits::keeping_objects;
 use super::{Flaw, PlantedBug};
 use herma_model::answer::{Counts, SweepOutcome};
@@ -16,7 +16,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_INTERVAL,
         about: "A sweep is made whenever a process starts, however long ago the last one was.",
         operations_min: 2,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Sweep => host.ask_without(request, |path| path.ends_with(MARKER)),
             _ => host.ask(request),
         }),
@@ -26,7 +26,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_INTERVAL,
         about: "Once a clock was wrong, no sweep is made until that time is reached.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| match (request, last_sweep(host)) {
+        flaw: Flaw::Intercepted(|host, request| match (request, last_sweep(host)) {
             (Request::Sweep, Some(last)) if last > host.seconds as f64 => not_due(),
             _ => host.ask(request),
         }),
@@ -36,42 +36,42 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_ORPHANS,
         about: "No sweep looks whether the directory of a project is still there.",
         operations_min: 5,
-        flaw: Flaw::Asked(|host, request| pruning_orphans(host, request, false)),
+        flaw: Flaw::Intercepted(|host, request| pruning_orphans(host, request, false)),
     },
     PlantedBug {
         name: "orphans-are-never-spared",
         rule: &rules::SWEEP_ORPHANS,
         about: "Orphans are deleted also where they are to be kept.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| pruning_orphans(host, request, true)),
+        flaw: Flaw::Intercepted(|host, request| pruning_orphans(host, request, true)),
     },
     PlantedBug {
         name: "stale-is-judged-first",
         rule: &rules::SWEEP_ORPHANS,
         about: "A project that is gone and was not used for long counts as stale.",
         operations_min: 5,
-        flaw: Flaw::Asked(stale_first),
+        flaw: Flaw::Intercepted(stale_first),
     },
     PlantedBug {
         name: "an-orphan-leaves-its-metadata",
         rule: &rules::SWEEP_ORPHANS,
         about: "What is noted of a project that is gone stays behind.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| leaving(host, request, "projects", false)),
+        flaw: Flaw::Intercepted(|host, request| leaving(host, request, "projects", false)),
     },
     PlantedBug {
         name: "a-stale-project-leaves-its-index",
         rule: &rules::SWEEP_STALE,
         about: "The index of a project that was not used for long stays behind.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| leaving(host, request, "indexes", true)),
+        flaw: Flaw::Intercepted(|host, request| leaving(host, request, "indexes", true)),
     },
     PlantedBug {
         name: "nothing-is-ever-stale",
         rule: &rules::SWEEP_STALE,
         about: "However long a project was not used, it stays.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Sweep => host.ask_second(request, |settings| settings.retention_days = 0),
             Request::Prune { max_total_bytes, delete_orphans, .. } => {
                 let (max_total_bytes, delete_orphans) = (*max_total_bytes, *delete_orphans);
@@ -85,7 +85,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_STALE,
         about: "A retention of no days is taken for a bound that everything is beyond.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Prune { retention_days: 0, max_total_bytes, delete_orphans } => {
                 let (max_total_bytes, delete_orphans) = (*max_total_bytes, *delete_orphans);
                 let now = host.seconds;
@@ -101,9 +101,9 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "archives-stay-for-ever",
         rule: &rules::SWEEP_STALE,
-        about: "No sweep looks at archives of the first layout.",
+        about: "No sweep looks at v1 archives.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Sweep | Request::Prune { .. } => host.ask_without(request, is_archive),
             _ => host.ask(request),
         }),
@@ -113,7 +113,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_COUNTS,
         about: "A sweep says that it freed nothing.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             counting(host, request, |counts| Counts { bytes_freed: 0, ..counts })
         }),
     },
@@ -122,7 +122,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_COUNTS,
         about: "A sweep says that it looked at what it removed and nothing else.",
         operations_min: 3,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             counting(host, request, |counts| Counts {
                 scanned: counts.orphans + counts.stale,
                 ..counts
@@ -134,7 +134,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_COUNTS,
         about: "A sweep says that it removed nothing.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| {
+        flaw: Flaw::Intercepted(|host, request| {
             counting(host, request, |counts| Counts { orphans: 0, stale: 0, ..counts })
         }),
     },
@@ -143,7 +143,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_RECLAIMS,
         about: "A sweep drops what projects had and leaves the objects.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Sweep | Request::Prune { .. } => keeping_objects(
                 host,
                 request,
@@ -157,7 +157,7 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::SWEEP_EVIDENCE,
         about: "A project on a disk that is not mounted is taken for deleted.",
         operations_min: 4,
-        flaw: Flaw::Asked(|host, request| match request {
+        flaw: Flaw::Intercepted(|host, request| match request {
             Request::Sweep | Request::Prune { .. } => {
                 let made = make_missing_parents(host).unwrap_or_default();
                 let answer = host.ask(request);
@@ -175,7 +175,7 @@ pub const MARKER: &str = ".last_prune";
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// When the last sweep was, where that can be read.
-pub fn last_sweep(host: &Host) -> Option<f64> {
+pub fn last_sweep(host: &Intercepted) -> Option<f64> {
     fs::read_to_string(host.sandbox.base().join(MARKER)).ok()?.trim().parse().ok()
 }
 
@@ -184,13 +184,13 @@ pub fn not_due() -> Answer {
     Answer::Swept { outcome: SweepOutcome::NotDue, counts: Counts::default() }
 }
 
-/// Whether that is an archive of the first layout.
+/// Whether that is an v1 archive.
 pub fn is_archive(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"legacy-"))
 }
 
 /// Sweeps and prunes with what is asked of orphans replaced.
-fn pruning_orphans(host: &mut Host, request: &Request, delete_orphans: bool) -> Answer {
+fn pruning_orphans(host: &mut Intercepted, request: &Request, delete_orphans: bool) -> Answer {
     match request {
         Request::Sweep if delete_orphans => {
             host.ask_second(request, |settings| settings.delete_orphans = true)
@@ -205,7 +205,7 @@ fn pruning_orphans(host: &mut Host, request: &Request, delete_orphans: bool) -> 
 }
 
 /// Two prunes instead of one: the first for what is stale, the second for what is left.
-fn stale_first(host: &mut Host, request: &Request) -> Answer {
+fn stale_first(host: &mut Intercepted, request: &Request) -> Answer {
     let whole = match request {
         Request::Sweep => Request::Prune {
             retention_days: host.settings.retention_days,
@@ -235,7 +235,12 @@ fn stale_first(host: &mut Host, request: &Request) -> Answer {
 
 /// A sweep or prune after which something of projects that went is there again: of those whose
 /// directory is there, or of those whose directory is not.
-fn leaving(host: &mut Host, request: &Request, folder: &str, of_those_there: bool) -> Answer {
+fn leaving(
+    host: &mut Intercepted,
+    request: &Request,
+    folder: &str,
+    of_those_there: bool,
+) -> Answer {
     if !matches!(request, Request::Sweep | Request::Prune { .. }) {
         return host.ask(request);
     }
@@ -259,7 +264,7 @@ fn leaving(host: &mut Host, request: &Request, folder: &str, of_those_there: boo
 
 /// The hash and the directory of every project, as they are noted in the store, by directory: a hash
 /// is another one in every sandbox.
-pub fn workdirs(host: &Host) -> io::Result<Vec<(String, PathBuf)>> {
+pub fn workdirs(host: &Intercepted) -> io::Result<Vec<(String, PathBuf)>> {
     let folder = host.sandbox.store().join("projects");
     let mut found = Vec::new();
     for name in names(&folder)? {
@@ -273,7 +278,7 @@ pub fn workdirs(host: &Host) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-fn counting(host: &mut Host, request: &Request, count: fn(Counts) -> Counts) -> Answer {
+fn counting(host: &mut Intercepted, request: &Request, count: fn(Counts) -> Counts) -> Answer {
     match host.ask(request) {
         Answer::Swept { outcome: SweepOutcome::Done, counts } => {
             Answer::Swept { outcome: SweepOutcome::Done, counts: count(counts) }
@@ -284,7 +289,7 @@ fn counting(host: &mut Host, request: &Request, count: fn(Counts) -> Counts) -> 
 
 /// Makes the directories that projects were in where they are missing, so that nothing shows that
 /// they were; a bug that is not that one looks at no more than the project.
-fn make_missing_parents(host: &Host) -> io::Result<Vec<PathBuf>> {
+fn make_missing_parents(host: &Intercepted) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     for (_, workdir) in workdirs(host)? {
         let Some(parent) = workdir.parent().filter(|parent| !parent.exists()) else { continue };

@@ -4,7 +4,7 @@
 //! the operation is left out. That is never a verdict, and never changes what a claim is judged by.
 //! What could harm the machine is left out for everybody.
 
-use super::claims::Claims;
+use super::capabilities::Capabilities;
 use crate::history::{Operation, Target, concrete};
 use herma_model::{ByteString, Edit, World};
 
@@ -12,21 +12,27 @@ use herma_model::{ByteString, Edit, World};
 const PROJECTS: [&[u8]; 2] = [b"work/alpha", b"work/beta"];
 
 /// What is asked for in the place of one operation, in this state of the world.
-pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<Operation> {
+pub fn asked_for(
+    capabilities: &Capabilities,
+    operation: &Operation,
+    world: &World,
+) -> Vec<Operation> {
     let kept = match operation {
-        Operation::ProjectOf { .. } => claims.has("project_of"),
-        Operation::Ensure { .. } => claims.has("ensure_checkpoint"),
-        Operation::Diff { .. } => claims.has("diff"),
-        Operation::RestoreFile { .. } => claims.has("restore.file"),
-        Operation::RestoreEach { .. } => claims.has("restore.exact"),
-        Operation::Advance { .. } => claims.has("test.clock"),
-        Operation::Edit(edit) => is_offered(claims, edit),
+        Operation::ProjectOf { .. } => capabilities.has("project_of"),
+        Operation::Ensure { .. } => capabilities.has("ensure_checkpoint"),
+        Operation::Diff { .. } => capabilities.has("diff"),
+        Operation::RestoreFile { .. } => capabilities.has("restore.file"),
+        Operation::RestoreEach { .. } => capabilities.has("restore.exact"),
+        Operation::Advance { .. } => capabilities.has("test.clock"),
+        Operation::Edit(edit) => is_offered(capabilities, edit),
         // What comes of these is seen by looking at the store alone.
-        Operation::Sweep => claims.has("sweep") && claims.has("layout"),
-        Operation::Prune { .. } => claims.has("prune") && claims.has("layout"),
-        Operation::Status => claims.has("status"),
-        Operation::Clear | Operation::ClearLegacy => claims.has("clear") && claims.has("layout"),
-        Operation::Store(_) => claims.has("test.store") && claims.has("layout"),
+        Operation::Sweep => capabilities.has("sweep") && capabilities.has("layout"),
+        Operation::Prune { .. } => capabilities.has("prune") && capabilities.has("layout"),
+        Operation::Status => capabilities.has("status"),
+        Operation::Clear | Operation::ClearLegacy => {
+            capabilities.has("clear") && capabilities.has("layout")
+        }
+        Operation::Store(_) => capabilities.has("test.store") && capabilities.has("layout"),
         _ => true,
     };
     if !kept {
@@ -43,26 +49,26 @@ pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<O
         if writes && world.canonical(&concrete::typed(dir, world)).is_none() {
             return Vec::new();
         }
-        match directory(claims, dir, world) {
+        match directory(capabilities, dir, world) {
             Some(spelled) => *dir = spelled,
             None => return Vec::new(),
         }
     }
     let dir = dir_of(&mut operation).cloned().unwrap_or_default();
     if let Some(target) = target_of(&mut operation)
-        && !restrict_target(claims, target, &dir)
+        && !restrict_target(capabilities, target, &dir)
     {
         return Vec::new();
     }
     match operation {
         Operation::Prune { retention_days, max_total_bytes, delete_orphans } => {
-            let bounded = claims.has("settings.max_total_bytes");
+            let bounded = capabilities.has("settings.max_total_bytes");
             let max_total_bytes = if bounded { max_total_bytes } else { 0 };
             vec![Operation::Prune { retention_days, max_total_bytes, delete_orphans }]
         }
         // Who cannot be asked by hand takes one in a turn of its own.
-        Operation::Checkpoint { dir, reason } if !claims.has("checkpoint") => {
-            let ensured = claims.has("ensure_checkpoint");
+        Operation::Checkpoint { dir, reason } if !capabilities.has("checkpoint") => {
+            let ensured = capabilities.has("ensure_checkpoint");
             let own = ensured.then_some(Operation::Ensure { dir, reason });
             own.map_or(Vec::new(), |ensure| vec![Operation::NewTurn, ensure])
         }
@@ -70,23 +76,24 @@ pub fn asked_for(claims: &Claims, operation: &Operation, world: &World) -> Vec<O
             dir,
             target,
             // Who always removes what was created since can be asked for nothing else.
-            exact: claims.has("restore.exact") && (exact || !claims.has("restore.leaves_new")),
-            force: force && claims.has("restore.force"),
+            exact: capabilities.has("restore.exact")
+                && (exact || !capabilities.has("restore.leaves_new")),
+            force: force && capabilities.has("restore.force"),
         }],
         operation => vec![operation],
     }
 }
 
 /// Whether an edit leaves the subject what it may count on.
-fn is_offered(claims: &Claims, edit: &Edit) -> bool {
+fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     let in_repository = |path: &ByteString| {
         let names_one = path.split(|byte| *byte == b'/').any(|name| name == b".git");
         // A project that goes takes its repository with it.
         names_one || path.split(|byte| *byte == b'/').count() < 3
     };
     let paths: Vec<&ByteString> = match edit {
-        Edit::MakeSpecial { .. } if !claims.has("files.special") => return false,
-        Edit::SetReadable { .. } if !claims.has("files.unreadable") => return false,
+        Edit::MakeSpecial { .. } if !capabilities.has("files.special") => return false,
+        Edit::SetReadable { .. } if !capabilities.has("files.unreadable") => return false,
         Edit::Rename { from, to } => vec![from, to],
         Edit::Write { path, .. }
         | Edit::Remove { path }
@@ -95,7 +102,7 @@ fn is_offered(claims: &Claims, edit: &Edit) -> bool {
         | Edit::MakeSpecial { path }
         | Edit::SetReadable { path, .. } => vec![path],
     };
-    !claims.needs_repository() || !paths.into_iter().any(in_repository)
+    !capabilities.needs_repository() || !paths.into_iter().any(in_repository)
 }
 
 fn dir_of(operation: &mut Operation) -> Option<&mut ByteString> {
@@ -121,37 +128,39 @@ fn target_of(operation: &mut Operation) -> Option<&mut Target> {
 }
 
 /// The directory as the subject may be told it; none where it may not be asked about it.
-fn directory(claims: &Claims, dir: &ByteString, world: &World) -> Option<ByteString> {
+fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Option<ByteString> {
     let canonical = world.canonical(&concrete::typed(dir, world));
-    if !claims.has("scope.refusals")
+    if !capabilities.has("scope.refusals")
         && !canonical.as_ref().is_some_and(|path| world.may_be_project(path))
     {
         return None;
     }
-    if !claims.has("project.any_directory")
+    if !capabilities.has("project.any_directory")
         && !canonical.as_ref().is_some_and(|path| PROJECTS.contains(&&path[..]))
     {
         return None;
     }
-    if claims.has("project.spellings") { Some(dir.clone()) } else { canonical }
+    if capabilities.has("project.spellings") { Some(dir.clone()) } else { canonical }
 }
 
 /// Spells a target as the subject may be told it; answers whether it may at all.
-fn restrict_target(claims: &Claims, target: &mut Target, dir: &ByteString) -> bool {
+fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteString) -> bool {
     if let Target::Number(number @ 1..) = *target
-        && !claims.has("target.number")
+        && !capabilities.has("target.number")
     {
         *target = Target::Id { of: dir.clone(), back: number as usize - 1, digits: usize::MAX };
     }
     if let Target::Id { digits, .. } = target
-        && !claims.has("target.short")
+        && !capabilities.has("target.short")
     {
         *digits = usize::MAX;
     }
     match target {
-        Target::Number(_) => claims.has("target.number"),
+        Target::Number(_) => capabilities.has("target.number"),
         // What could be digits of an id or a number means something else to everyone.
-        Target::Text(text) if !(claims.has("target.number") && claims.has("target.short")) => {
+        Target::Text(text)
+            if !(capabilities.has("target.number") && capabilities.has("target.short")) =>
+        {
             text.is_empty() || !text.iter().all(u8::is_ascii_hexdigit)
         }
         _ => true,

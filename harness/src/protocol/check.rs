@@ -3,7 +3,7 @@
 //! A probe that fails names what is wrong. None says anything about the rules.
 
 use super::VERSION;
-use super::claims::Claims;
+use super::capabilities::Capabilities;
 use super::fault::Fault;
 use super::message::{Control, ErrorCode, Hello, Message, Reply, Unsupported, Versions};
 use super::process::{Adapter, Limits};
@@ -105,8 +105,8 @@ fn hello(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     if hello.protocol != VERSION {
         return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
     }
-    let claims = Claims::read(&hello.capabilities, &hello.needs)?;
-    if claims.needs_repository() {
+    let capabilities = Capabilities::read(&hello.capabilities, &hello.needs)?;
+    if capabilities.needs_repository() {
         sandbox.make_repositories().map_err(|error| error.to_string())?;
     }
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
@@ -144,9 +144,8 @@ fn project(sandbox: &Sandbox) -> ByteString {
 
 fn checkpoint(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     let (dir, reason) = (project(sandbox), "probe".to_owned());
-    let by_hand =
-        Message::Request(Request::Checkpoint { dir: dir.clone(), reason: reason.clone() });
-    let mut reply = ask(adapter, &by_hand)?;
+    let manual = Message::Request(Request::Checkpoint { dir: dir.clone(), reason: reason.clone() });
+    let mut reply = ask(adapter, &manual)?;
     let code = reply.err.as_ref().map(|refusal| refusal.code);
     if code == Some(ErrorCode::Unsupported(Unsupported::Unsupported)) {
         // Who cannot be asked by hand takes one in a turn.

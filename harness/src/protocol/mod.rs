@@ -6,8 +6,8 @@
 //! implementation says it can, [`asked`] is what is put to it then, [`check`] probes an adapter for all of it, and [`serve`] is the core behind it.
 
 pub mod asked;
+pub mod capabilities;
 pub mod check;
-pub mod claims;
 pub mod fault;
 pub mod message;
 pub mod process;

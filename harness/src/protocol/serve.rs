@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct Asked {
+struct RequestRecord {
     id: u64,
     op: String,
 }
@@ -56,7 +56,7 @@ fn answer(
     core: &mut Option<Box<dyn Subject>>,
 ) -> Value {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
-    let Ok(Asked { id, op }) = Asked::deserialize(&value) else {
+    let Ok(RequestRecord { id, op }) = RequestRecord::deserialize(&value) else {
         return refused(0, "bad_target", "this line is no request");
     };
     match &op[..] {

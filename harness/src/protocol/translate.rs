@@ -5,8 +5,8 @@
 use super::fault::Fault;
 use super::message::{ErrorCode, Reply, operation};
 use herma_model::answer::{
-    Answer, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark, Restored, Stats, SweepOutcome,
-    TakeOutcome,
+    Answer, CheckpointOutcome, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark, Restored,
+    Stats, SweepOutcome,
 };
 use herma_model::{ByteString, Request};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ pub(super) struct Project {
 #[schemars(rename = "TakeAnswer")]
 pub(super) struct Taken {
     #[serde(flatten)]
-    outcome: TakeOutcome,
+    outcome: CheckpointOutcome,
     /// Paths that were left out, and why.
     #[serde(default)]
     skipped: Vec<Remark>,
@@ -67,7 +67,7 @@ pub(super) struct Swept {
 pub(super) struct Status {
     /// Its projects, in any order.
     projects: Vec<ProjectStatus>,
-    /// The archives of the first layout, by name.
+    /// The v1 archives, by name.
     #[serde(default)]
     archives: Vec<String>,
 }

@@ -21,7 +21,7 @@ pub fn gate_annotations(judgement: &Judgement<'_>, file: &str) -> String {
 fn annotation(one: &FailureFound) -> String {
     let message = format!(
         "{}: expected {}, found {}\n{}\nreplay: {}",
-        one.fingerprint.sign, one.expected, one.found, one.statement, one.replay
+        one.fingerprint.symptom, one.expected, one.found, one.statement, one.replay
     );
     command("title", &one.fingerprint.rule, &message)
 }
@@ -69,9 +69,9 @@ fn in_a_word(results: &Results) -> String {
 fn broken(results: &Results) -> String {
     let row = |one: &FailureFound| {
         let again = one.reproduced.map_or("known".into(), |(times, of)| format!("{times} of {of}"));
-        let (rule, sign) = (plain(&one.fingerprint.rule), plain(&one.fingerprint.sign));
+        let (rule, symptom) = (plain(&one.fingerprint.rule), plain(&one.fingerprint.symptom));
         let verdict = plain(&one.fingerprint.verdict.to_string());
-        format!("| {rule} | {verdict} | {sign} | {} | {again} |\n", one.histories)
+        format!("| {rule} | {verdict} | {symptom} | {} | {again} |\n", one.histories)
     };
     let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
     let rows: String = failures.map(row).collect();

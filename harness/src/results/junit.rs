@@ -65,8 +65,8 @@ fn case(rule: &RuleJudged, results: &Results) -> String {
 
 fn failure(one: &FailureFound) -> String {
     let kind = one.fingerprint.verdict.to_string();
-    let sign = &one.fingerprint.sign;
-    let message = format!("{sign}: expected {}, found {}", one.expected, one.found);
+    let symptom = &one.fingerprint.symptom;
+    let message = format!("{symptom}: expected {}, found {}", one.expected, one.found);
     let start = open("failure", &[("type", &kind), ("message", &message)]);
     format!("{start}>{}</failure>\n", escaped(&text::failure(one)))
 }
@@ -124,8 +124,8 @@ pub(super) mod tests {
     use serde_json::{Value, json};
 
     /// Results of five rules, one of each verdict; the broken one is broken in one way, with this
-    /// sign, `found` as what was found.
-    pub fn results(sign: &str, found: &str) -> Results {
+    /// symptom, `found` as what was found.
+    pub fn results(symptom: &str, found: &str) -> Results {
         let rule = |id: &str, verdict: &str, checks: u64, lacking: Value| {
             json!({
                 "event": "rule", "id": id, "tier": "0", "verdict": verdict, "checks": checks,
@@ -135,14 +135,14 @@ pub(super) mod tests {
         let lines = [
             json!({
                 "event": "started", "schema": super::super::SCHEMA, "suite": "0.1.0",
-                "canary": { "rule": "list/complete", "verdict": "fail", "sign": "too many" },
+                "canary": { "rule": "list/complete", "verdict": "fail", "symptom": "too many" },
                 "subject": { "name": "a & b", "version": "1.2.3", "commit": "abc" },
                 "claims": [], "seed": 7, "histories": 3, "operations": 5,
                 "replay": "herma-conform run --seed 7",
             }),
             json!({
                 "event": "failure", "rule": "list/at-most", "verdict": "wrong_reason",
-                "sign": sign, "statement": "It lists few.", "source": "the page", "judge": "git",
+                "symptom": symptom, "statement": "It lists few.", "source": "the page", "judge": "git",
                 "operation": 2, "expected": "two", "found": found, "tree": [], "hint": null,
                 "origin": "history 1", "histories": 2, "executions": 9, "reproduced": [2, 3],
                 "history": { "operations": ["new_turn"] }, "replay": "herma-conform replay a.yaml",

@@ -35,7 +35,7 @@ pub enum Line {
     /// What became of a rule.
     Rule(RuleJudged),
     /// A behaviour that was met.
-    Met(MetBehaviour),
+    Coverage(MetBehaviour),
     /// The last line.
     Finished(Finished),
 }
@@ -50,7 +50,7 @@ pub struct Started {
     /// Who is judged.
     pub subject: Identity,
     /// What it claims.
-    pub claims: Vec<String>,
+    pub capabilities: Vec<String>,
     /// Which histories are drawn.
     pub seed: u64,
     /// How many are drawn.
@@ -188,7 +188,7 @@ pub struct Results {
     /// Every rule.
     pub rules: Vec<RuleJudged>,
     /// Every behaviour that was met.
-    pub met: Vec<MetBehaviour>,
+    pub coverage: Vec<MetBehaviour>,
     /// The figures.
     pub finished: Finished,
 }
@@ -212,7 +212,7 @@ impl Results {
             }
             _ => return Err(ResultsError::NoStart),
         };
-        let (mut failures, mut rules, mut met) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut failures, mut rules, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
         let mut finished = None;
         for line in lines {
             match line {
@@ -220,12 +220,12 @@ impl Results {
                 Line::History(_) => {}
                 Line::Failure(failure) => failures.push(*failure),
                 Line::Rule(rule) => rules.push(rule),
-                Line::Met(behaviour) => met.push(behaviour),
+                Line::Coverage(behaviour) => coverage.push(behaviour),
                 Line::Finished(end) => finished = Some(end),
             }
         }
         let finished = finished.ok_or(ResultsError::NoEnd)?;
-        Ok(Results { started, failures, rules, met, finished })
+        Ok(Results { started, failures, rules, coverage, finished })
     }
 
     /// What was found, with `replay` for the command that shows a failure again.
@@ -245,7 +245,7 @@ impl Results {
                 tier: rule.tier.to_string(),
                 verdict: findings.verdict(rule),
                 checks: findings.checks.get(rule.id).copied().unwrap_or_default(),
-                lacking: findings.claims.lacking(rule).map(str::to_owned),
+                lacking: findings.capabilities.lacking(rule).map(str::to_owned),
             })
             .collect();
         let mut by_verdict = BTreeMap::new();
@@ -258,22 +258,22 @@ impl Results {
             seconds: findings.elapsed.as_secs_f64(),
             jobs: findings.jobs,
             rules: by_verdict,
-            behaviours: findings.met.0.len(),
+            behaviours: findings.coverage.0.len(),
         };
-        let behaviours = findings.met.0.iter();
-        let met = behaviours
+        let behaviours = findings.coverage.0.iter();
+        let coverage = behaviours
             .map(|(behaviour, times)| MetBehaviour { behaviour: behaviour.clone(), times: *times })
             .collect();
-        Results { started, failures, rules, met, finished }
+        Results { started, failures, rules, coverage, finished }
     }
 
     /// The lines after those that were written while it ran.
     pub fn last_lines(&self) -> Vec<Line> {
         let failures = self.failures.iter().cloned().map(|one| Line::Failure(Box::new(one)));
         let rules = self.rules.iter().cloned().map(Line::Rule);
-        let met = self.met.iter().cloned().map(Line::Met);
+        let coverage = self.coverage.iter().cloned().map(Line::Coverage);
         let finished = std::iter::once(Line::Finished(self.finished.clone()));
-        failures.chain(rules).chain(met).chain(finished).collect()
+        failures.chain(rules).chain(coverage).chain(finished).collect()
     }
 
     /// The failures of one cause together: by rule, those that most histories show first.
@@ -298,9 +298,9 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         source: divergence.rule.source.to_owned(),
         judge: divergence.judge.to_string(),
         operation: divergence.step + 1,
-        expected: divergence.told.expected.clone(),
-        found: divergence.told.found.clone(),
-        tree: divergence.told.tree.clone(),
+        expected: divergence.mismatch.expected.clone(),
+        found: divergence.mismatch.found.clone(),
+        tree: divergence.mismatch.tree.clone(),
         hint: hints::hint(divergence.rule).map(str::to_owned),
         origin: failure.origin.clone(),
         histories: failure.histories,

@@ -16,7 +16,7 @@ pub fn failure(one: &FailureFound) -> String {
         one.source,
         one.judge,
         one.operation,
-        one.fingerprint.sign,
+        one.fingerprint.symptom,
         one.expected,
         one.found,
     );
@@ -144,7 +144,7 @@ pub fn json(results: &Results) -> String {
         "started": results.started,
         "failures": results.failures,
         "rules": results.rules,
-        "met": results.met,
+        "met": results.coverage,
         "finished": results.finished,
     });
     serde_json::to_string_pretty(&document).expect("a JSON value always serializes") + "\n"

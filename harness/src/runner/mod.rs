@@ -6,14 +6,14 @@ mod store;
 
 pub use request::main_rule;
 
-use crate::coverage::Met;
+use crate::coverage::Coverage;
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::plain_git::Git;
 use crate::oracle::total::Sizes;
-use crate::oracle::{Checks, Divergence, Judge, Told, base, git};
+use crate::oracle::{Checks, Divergence, Judge, Mismatch, base, git};
 use crate::protocol::asked::asked_for;
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::sandbox::manifest::{self, Manifest};
 use crate::sandbox::{Sandbox, Scratch, edits};
@@ -36,12 +36,12 @@ pub struct Run {
     /// How many operations were applied.
     pub operations: usize,
     /// Which behaviours were met.
-    pub met: Met,
+    pub coverage: Coverage,
     /// Every difference; the last ended the run, where model and subject no longer agreed on what
     /// there is.
     pub divergences: Vec<Divergence>,
     /// What the subject claimed; the history was run without the rest.
-    pub claims: Claims,
+    pub capabilities: Capabilities,
     /// Who the subject is.
     pub subject: Identity,
 }
@@ -96,12 +96,12 @@ pub enum Event {
     /// The runner changed the base of the store.
     StoreEdited(StoreEdit),
     /// The subject was asked.
-    Asked(Box<Asked>),
+    Requested(Box<RequestRecord>),
 }
 
 /// A request and what came of it.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct RequestRecord {
     /// The operation of the history, from 0.
     pub step: usize,
     /// What the subject was asked.
@@ -121,7 +121,7 @@ pub fn run(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Run, RunError> {
-    run_watched(history, new_subject, scratch, &Claims::default(), &mut |_| {})
+    run_watched(history, new_subject, scratch, &Capabilities::default(), &mut |_| {})
 }
 
 /// The same, asking for no more than `limit`, with `watch` told what happens.
@@ -132,7 +132,7 @@ pub fn run_watched(
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-    limit: &Claims,
+    limit: &Capabilities,
     watch: &mut dyn FnMut(Event),
 ) -> Result<Run, RunError> {
     let sandbox = Sandbox::new(scratch, history)?;
@@ -141,7 +141,7 @@ pub fn run_watched(
     }
     let mut seen = manifest::read(sandbox.root(), &sandbox.base(), false)?;
     let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
-    let claims = subject.claims().in_common(limit);
+    let capabilities = subject.capabilities().in_common(limit);
     let mut checks = Checks::default();
     if let Some(fault) = subject.fault() {
         return Err(RunError::Adapter { step: 0, fault: fault.clone() });
@@ -150,29 +150,34 @@ pub fn run_watched(
     checks.check(Judge::Disk, &rules::ISOLATION_HOME, opened.files == seen.files, || {
         let files = opened.files.iter().filter(|(path, _)| seen.files.get(path).is_none());
         let files: Vec<_> = files.map(|(path, _)| path).collect();
-        Told::new("opening leaves files", "no file but in the store", format!("{files:?}"))
+        Mismatch::new("opening leaves files", "no file but in the store", format!("{files:?}"))
     });
-    if claims.needs_repository() {
+    if capabilities.needs_repository() {
         sandbox.make_repositories()?;
         seen = manifest::read(sandbox.root(), &sandbox.base(), true)?;
     }
-    let plain_home = history.plain_home || claims.needs_repository();
-    let settings = claims.restrict_settings(&history.settings);
-    let world =
-        World::new(seen.files.clone(), sandbox.layout(), settings, claims.dialect(), FIRST_SECOND);
+    let plain_home = history.plain_home || capabilities.needs_repository();
+    let settings = capabilities.restrict_settings(&history.settings);
+    let world = World::new(
+        seen.files.clone(),
+        sandbox.layout(),
+        settings,
+        capabilities.dialect(),
+        FIRST_SECOND,
+    );
     watch(Event::Began { root: sandbox.layout().root, files: seen.files.clone() });
     let git = Git::on(sandbox.store());
     let mut runner = Runner {
         sandbox,
         world,
         subject,
-        claims,
+        capabilities,
         seen: Some(seen),
         planted: base::Planted::new(),
         sizes: None,
         git,
         checks,
-        met: Met::default(),
+        coverage: Coverage::default(),
         plain_home,
         watch,
     };
@@ -180,7 +185,7 @@ pub fn run_watched(
     for (step, operation) in history.operations.iter().enumerate() {
         runner.checks.at_step(step);
         // The steps that are counted are those of the history as written.
-        for operation in asked_for(&runner.claims, operation, &runner.world) {
+        for operation in asked_for(&runner.capabilities, operation, &runner.world) {
             operations += runner.operation(step, &operation)?;
         }
         if runner.checks.diverged() {
@@ -194,7 +199,7 @@ struct Runner<'a> {
     sandbox: Sandbox,
     world: World,
     subject: Box<dyn Subject>,
-    claims: Claims,
+    capabilities: Capabilities,
     /// The disk as it was seen last; none once an edit changed it.
     seen: Option<Manifest>,
     /// What the runner put into the base of the store.
@@ -203,7 +208,7 @@ struct Runner<'a> {
     sizes: Option<Sizes>,
     git: Git,
     checks: Checks,
-    met: Met,
+    coverage: Coverage,
     plain_home: bool,
     watch: &'a mut dyn FnMut(Event),
 }
@@ -251,9 +256,9 @@ impl Runner<'_> {
     fn finish(mut self, operations: usize, steps: usize, thorough: bool) -> Result<Run, RunError> {
         self.checks.at_step(steps);
         if !self.checks.diverged() {
-            if self.claims.has("layout") {
+            if self.capabilities.has("layout") {
                 let (world, sandbox) = (&self.world, &self.sandbox);
-                git::judge(world, sandbox, &self.claims, thorough, &mut self.checks)?;
+                git::judge(world, sandbox, &self.capabilities, thorough, &mut self.checks)?;
             }
             self.checks.new_part();
             self.checks.held(&rules::ISOLATION_USER_CONFIG, u64::from(!self.plain_home));
@@ -262,6 +267,13 @@ impl Runner<'_> {
         }
         let (checks, divergences) = self.checks.into_parts();
         let subject = self.subject.identity();
-        Ok(Run { checks, operations, met: self.met, divergences, claims: self.claims, subject })
+        Ok(Run {
+            checks,
+            operations,
+            coverage: self.coverage,
+            divergences,
+            capabilities: self.capabilities,
+            subject,
+        })
     }
 }

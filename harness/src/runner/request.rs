@@ -1,11 +1,11 @@
 //! One request of a run: put to the model and to the subject, and what came of it before the judges.
 
-use super::{Asked, Event, RunError, Runner};
+use super::{Event, RequestRecord, RunError, Runner};
 use crate::coverage;
-use crate::oracle::{Judge, Kind, Told, answer, cause, disk};
+use crate::oracle::{Judge, Kind, Mismatch, answer, cause, disk};
 use crate::sandbox::manifest::{self, Manifest};
 use herma_model::answer::Answer;
-use herma_model::expected::{Expected, TakeKind};
+use herma_model::expected::{CheckpointKind, Expected};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{ByteString, Request};
 use std::io;
@@ -19,7 +19,12 @@ impl Runner<'_> {
             self.world.step(request);
             let answer = self.subject.ask(request);
             let (request, crashed) = (request.clone(), crash(&answer));
-            (self.watch)(Event::Asked(Box::new(Asked { step, request, answer, after: None })));
+            (self.watch)(Event::Requested(Box::new(RequestRecord {
+                step,
+                request,
+                answer,
+                after: None,
+            })));
             return crashed.map_or(Ok(()), |why| self.crashed(step, &rules::TURN_RESET, &why));
         }
         let before = self.before(step)?;
@@ -37,9 +42,9 @@ impl Runner<'_> {
         };
         let failures = self.checks.failures().len();
         let answer = self.subject.ask(request);
-        self.met.add(state, request, &answer);
+        self.coverage.add(state, request, &answer);
         let after = self.look()?;
-        (self.watch)(Event::Asked(Box::new(Asked {
+        (self.watch)(Event::Requested(Box::new(RequestRecord {
             step,
             request: request.clone(),
             answer: answer.clone(),
@@ -49,13 +54,13 @@ impl Runner<'_> {
             return self.crashed(step, main_rule(request), &why);
         }
         let alias = self.is_alias(request);
-        let told = answer::Told { expected: &expected, answer: &answer, alias, if_declined };
+        let told = answer::Answered { expected: &expected, answer: &answer, alias, if_declined };
         // What was restored is looked at before what was said of it: a report is only dishonest
         // where the files are right.
         let files_first =
             matches!((&expected, &answer), (Expected::Restore(_), Answer::Restored(_)));
         if !files_first {
-            answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
+            answer::judge(&mut self.world, &told, &self.capabilities, &mut self.checks);
             if !self.checks.diverged() {
                 // That something wrong was said says nothing yet of what was done.
                 self.checks.new_part();
@@ -75,7 +80,7 @@ impl Runner<'_> {
         };
         disk::judge(&mut self.world, &look, &mut self.checks);
         if files_first {
-            answer::judge(&mut self.world, &told, &self.claims, &mut self.checks);
+            answer::judge(&mut self.world, &told, &self.capabilities, &mut self.checks);
         }
         self.seen = Some(after);
         self.judge_store((&expected, &answer), bound, sizes, request.only_looks())?;
@@ -83,7 +88,7 @@ impl Runner<'_> {
     }
 
     fn look(&self) -> io::Result<Manifest> {
-        let in_repositories = self.claims.needs_repository();
+        let in_repositories = self.capabilities.needs_repository();
         manifest::read(self.sandbox.root(), &self.sandbox.base(), in_repositories)
     }
 
@@ -111,7 +116,7 @@ impl Runner<'_> {
         told: (&Expected, &Answer),
     ) -> Result<(), RunError> {
         let shown = self.checks.failures().get(failures..).unwrap_or_default();
-        if shown.is_empty() || !self.claims.has("layout") {
+        if shown.is_empty() || !self.capabilities.has("layout") {
             return Ok(());
         }
         if let Some(cause) = cause::find(shown, &self.world, request, told, &self.sandbox)? {
@@ -133,9 +138,9 @@ impl Runner<'_> {
         }
         self.checks.check(Judge::Answer, rule, false, || {
             let silent = why.starts_with("silent");
-            let (sign, kind) =
+            let (symptom, kind) =
                 if silent { ("silent", Kind::Timeout) } else { ("died", Kind::Crash) };
-            Told::new(sign, "an answer", why).kind(kind)
+            Mismatch::new(symptom, "an answer", why).kind(kind)
         });
         self.checks.give_up();
         Ok(())
@@ -159,7 +164,7 @@ pub fn main_rule(request: &Request) -> RuleRef {
         Request::RestoreFile { .. } => &rules::RESTORE_FILE_LITERAL,
         Request::ProjectOf { .. } => &rules::SCOPE_ROOT_OF_FILE,
         Request::Sweep => &rules::MAINTENANCE_NEVER_RAISES,
-        _ if request.is_upkeep() => &rules::MAINTENANCE_COMMANDS,
+        _ if request.is_maintenance() => &rules::MAINTENANCE_COMMANDS,
         _ => &rules::CAPTURE_CREATED,
     }
 }
@@ -169,7 +174,7 @@ fn must_leave_store(request: &Request, expected: &Expected) -> bool {
     let restore = matches!(request, Request::Restore { .. } | Request::RestoreFile { .. });
     match expected {
         Expected::Refused(_) => restore || request.only_looks(),
-        Expected::Take(take) => take.kind == TakeKind::Disabled,
+        Expected::Checkpoint(take) => take.kind == CheckpointKind::Disabled,
         _ => request.only_looks(),
     }
 }

@@ -2,9 +2,9 @@
 //! judging what a request left of it.
 
 use super::{Event, RunError, Runner};
-use crate::oracle::plain_git::Held;
+use crate::oracle::plain_git::StoreContents;
 use crate::oracle::total::{self, Sizes};
-use crate::oracle::{base, upkeep};
+use crate::oracle::{base, maintenance};
 use crate::sandbox::store_edits;
 use herma_model::answer::Answer;
 use herma_model::expected::Expected;
@@ -51,13 +51,14 @@ impl Runner<'_> {
             Request::Prune { max_total_bytes, .. } => *max_total_bytes,
             _ => 0,
         };
-        let judged = self.claims.has("layout") && self.claims.has("settings.max_total_bytes");
+        let judged =
+            self.capabilities.has("layout") && self.capabilities.has("settings.max_total_bytes");
         (judged && (1..=BOUND_MET_MAX).contains(&bytes)).then_some(bytes)
     }
 
     /// What the store holds, as far as there is one.
-    pub(super) fn held(&mut self) -> io::Result<Held> {
-        if self.sandbox.has_store() { self.git.held() } else { Ok(Held::default()) }
+    pub(super) fn held(&mut self) -> io::Result<StoreContents> {
+        if self.sandbox.has_store() { self.git.held() } else { Ok(StoreContents::default()) }
     }
 
     /// What a request did to the store as a whole.
@@ -79,13 +80,13 @@ impl Runner<'_> {
             (Expected::Sweep(sweep), Answer::Swept { outcome, counts }) => {
                 let said = (*outcome, counts);
                 let places = (sandbox, &mut self.git);
-                upkeep::judge_sweep(world, sweep, said, &mut sizes, places, checks)?;
+                maintenance::judge_sweep(world, sweep, said, &mut sizes, places, checks)?;
             }
             (Expected::Cleared(cleared), _) => {
-                upkeep::judge_cleared(world, *cleared, sandbox, checks)?;
+                maintenance::judge_cleared(world, *cleared, sandbox, checks)?;
             }
             (
-                Expected::Take(_) | Expected::Restore(_),
+                Expected::Checkpoint(_) | Expected::Restore(_),
                 Answer::Taken { .. } | Answer::Restored(_),
             ) => {
                 if let Some(bytes) = bound.filter(|_| sandbox.has_store()) {

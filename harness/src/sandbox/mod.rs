@@ -12,13 +12,12 @@
 //! ```
 
 pub mod edits;
-pub mod first_layout;
 pub mod hostility;
 pub mod manifest;
 pub mod store_edits;
+pub mod v1_repository;
 
 use crate::history::History;
-use first_layout::FirstLayout;
 use herma_model::ByteString;
 use herma_model::world::Layout;
 use std::fs;
@@ -29,12 +28,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
+use v1_repository::FirstLayout;
 
 /// Where sandboxes are made.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     root: PathBuf,
-    first_layout: Arc<FirstLayout>,
+    v1_repository: Arc<FirstLayout>,
 }
 
 impl Scratch {
@@ -49,7 +49,7 @@ impl Scratch {
 
     /// Sandboxes are made below `root`.
     pub fn at(root: PathBuf) -> Self {
-        Scratch { root, first_layout: Arc::default() }
+        Scratch { root, v1_repository: Arc::default() }
     }
 
     /// A directory that is removed when it is dropped.
@@ -77,7 +77,7 @@ pub struct Sandbox {
     /// None where the sandbox is somebody else's.
     _directory: Option<TempDir>,
     root: PathBuf,
-    first_layout: Arc<FirstLayout>,
+    v1_repository: Arc<FirstLayout>,
 }
 
 impl Sandbox {
@@ -86,8 +86,8 @@ impl Sandbox {
         let directory = scratch.temporary()?;
         // Links on the way to the scratch place would give every project a second name.
         let root = directory.path().canonicalize()?;
-        let first_layout = Arc::clone(&scratch.first_layout);
-        let sandbox = Sandbox { _directory: Some(directory), root, first_layout };
+        let v1_repository = Arc::clone(&scratch.v1_repository);
+        let sandbox = Sandbox { _directory: Some(directory), root, v1_repository };
         if !history.plain_home {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
@@ -99,7 +99,7 @@ impl Sandbox {
 
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
-        Sandbox { _directory: None, root, first_layout: Arc::default() }
+        Sandbox { _directory: None, root, v1_repository: Arc::default() }
     }
 
     /// The sandbox as an absolute canonical path.
@@ -107,9 +107,9 @@ impl Sandbox {
         &self.root
     }
 
-    /// The repository that those of the first layout are copies of.
-    pub fn first_layout(&self) -> &FirstLayout {
-        &self.first_layout
+    /// The repository that those of the v1 are copies of.
+    pub fn v1_repository(&self) -> &FirstLayout {
+        &self.v1_repository
     }
 
     /// A project marker in a directory above the sandbox, where every history would find it.

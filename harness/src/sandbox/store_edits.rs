@@ -1,8 +1,8 @@
-//! What the runner itself does to a checkpoint base: repositories and archives of the first layout,
+//! What the runner itself does to a checkpoint base: repositories and v1 archives,
 //! made as that made them, what else may stand there, and damage.
 
 use super::Sandbox;
-use super::first_layout::FirstLayout;
+use super::v1_repository::FirstLayout;
 use crate::history::concrete::hash;
 use herma_model::store_edit::Damage;
 use herma_model::{StoreEdit, World};
@@ -28,7 +28,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
                 return Ok(false);
             }
             make_repository(
-                sandbox.first_layout(),
+                sandbox.v1_repository(),
                 &path,
                 Path::new(OsStr::from_bytes(&world.absolute(project))),
             )?;
@@ -76,9 +76,9 @@ fn harm(path: &Path, damage: Damage) -> io::Result<bool> {
     Ok(true)
 }
 
-/// As the first layout made them, with the path of the working tree beside git's own files.
-fn make_repository(first_layout: &FirstLayout, path: &Path, workdir: &Path) -> io::Result<()> {
-    super::edits::copy(&first_layout.repository()?, path)?;
+/// As v1 made them, with the path of the working tree beside git's own files.
+fn make_repository(v1_repository: &FirstLayout, path: &Path, workdir: &Path) -> io::Result<()> {
+    super::edits::copy(&v1_repository.repository()?, path)?;
     let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
     fs::write(path.join("HERMES_WORKDIR"), line)
 }

@@ -9,8 +9,8 @@ use herma_core::{
     Pruned, RestoreOptions, Swept,
 };
 use herma_model::answer::{
-    self, Answer, Changed, Counts, DiffEntry, Listed, ProjectStatus, Remark, Stats, SweepOutcome,
-    TakeOutcome,
+    self, Answer, Changed, CheckpointOutcome, Counts, DiffEntry, Listed, ProjectStatus, Remark,
+    Stats, SweepOutcome,
 };
 use herma_model::{ByteString, Code, Request, Settings};
 use serde::Deserialize;
@@ -204,10 +204,10 @@ fn stats(stats: &herma_core::Stats) -> Stats {
 
 fn taken(taken: herma_core::Taken) -> Answer {
     let outcome = match taken.outcome {
-        Outcome::Created { id } => TakeOutcome::Created { id },
-        Outcome::Deduped => TakeOutcome::Deduped,
-        Outcome::Unchanged => TakeOutcome::Unchanged,
-        Outcome::Disabled => TakeOutcome::Disabled,
+        Outcome::Created { id } => CheckpointOutcome::Created { id },
+        Outcome::Deduped => CheckpointOutcome::Deduped,
+        Outcome::Unchanged => CheckpointOutcome::Unchanged,
+        Outcome::Disabled => CheckpointOutcome::Disabled,
     };
     Answer::Taken { outcome, skipped: remarks(taken.skipped) }
 }

@@ -1,7 +1,7 @@
 //! The system's disk with a hook before every call: the hook may make the call fail, or do
 //! something to the disk first.
 
-use herma_core::disk::{Disk, Held, Sharing, Stat, SystemDisk};
+use herma_core::disk::{Disk, LockGuard, Sharing, Stat, SystemDisk};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -132,7 +132,7 @@ impl Disk for HookedDisk {
         SystemDisk.sync_directory(path)
     }
 
-    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>> {
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
         (self.hook)(Call::TryLock, path)?;
         SystemDisk.try_lock(path, sharing)
     }

@@ -8,7 +8,7 @@ pub use self::core::CoreSubject;
 pub use hooked_disk::{Call, Hook, HookedDisk};
 pub use process::{AdapterCommand, ProcessSubject};
 
-use crate::protocol::claims::Claims;
+use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
@@ -46,8 +46,8 @@ pub trait Subject {
     }
 
     /// What the subject claims to do; nothing else is asked of it.
-    fn claims(&self) -> Claims {
-        Claims::default()
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
     }
 
     /// What is wrong with the adapter, once it broke the protocol; then no answer of it counts.

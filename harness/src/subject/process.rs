@@ -5,8 +5,8 @@
 //! verdict.
 
 use super::{Identity, Subject};
+use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
-use crate::protocol::claims::Claims;
 use crate::protocol::fault::Fault;
 use crate::protocol::message::{Control, Hello, Message, Reply, Versions};
 use crate::protocol::process::{Adapter, Limits};
@@ -44,7 +44,7 @@ pub struct ProcessSubject {
     home: ByteString,
     current_directory: ByteString,
     settings: Settings,
-    claims: Claims,
+    capabilities: Capabilities,
     identity: Identity,
     seconds: i64,
     adapter: Result<Adapter, Fault>,
@@ -66,7 +66,7 @@ impl ProcessSubject {
             home: bytes(&sandbox.home()),
             current_directory: bytes(&sandbox.current_directory()),
             settings: settings.clone(),
-            claims: Claims::default(),
+            capabilities: Capabilities::default(),
             identity: Identity::default(),
             seconds,
             adapter: Err(Fault::NotStarted("it was not tried yet".into())),
@@ -80,15 +80,15 @@ impl ProcessSubject {
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
         let protocol = Versions { min: VERSION, max: VERSION };
         let said = adapter.ask(&Message::Control(Control::Hello { protocol }))?;
-        (self.identity, self.claims) = read_hello(said)?;
+        (self.identity, self.capabilities) = read_hello(said)?;
         let open = Control::Open {
             store: self.store.clone(),
             home: self.home.clone(),
             current_directory: self.current_directory.clone(),
-            settings: self.claims.restrict_settings(&self.settings),
+            settings: self.capabilities.restrict_settings(&self.settings),
         };
         served(adapter.ask(&Message::Control(open))?)?;
-        if self.claims.has("test.clock") {
+        if self.capabilities.has("test.clock") {
             let clock = Request::SetClock { seconds: self.seconds };
             served(adapter.ask(&Message::Request(clock))?)?;
         }
@@ -118,13 +118,13 @@ impl ProcessSubject {
 }
 
 /// Who says hello, and what it claims.
-fn read_hello(said: Reply) -> Result<(Identity, Claims), Fault> {
+fn read_hello(said: Reply) -> Result<(Identity, Capabilities), Fault> {
     let hello = served(said)?;
     let hello: Hello = serde_json::from_value(hello)
         .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })?;
-    let claims = Claims::read(&hello.capabilities, &hello.needs)
+    let capabilities = Capabilities::read(&hello.capabilities, &hello.needs)
         .map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
-    Ok((hello.implementation, claims))
+    Ok((hello.implementation, capabilities))
 }
 
 /// What was answered; a refusal of what every adapter must serve is a breach.
@@ -138,8 +138,8 @@ impl Subject for ProcessSubject {
         self.identity.clone()
     }
 
-    fn claims(&self) -> Claims {
-        self.claims.clone()
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities.clone()
     }
 
     fn ask(&mut self, request: &Request) -> Answer {

@@ -25,7 +25,7 @@ super::rules! { RULES;
         "The sweep removes projects whose directory is gone, and judges orphan before stale.";
     SWEEP_STALE = "sweep/stale", Documented, Modelled,
         "behaviour: Limits and maintenance; seeds 000, 004":
-        "The sweep removes projects, archives and leftover old repositories not touched for \
+        "The sweep removes projects, archives and leftover v1 repositories not touched for \
          retention_days.";
     SWEEP_COUNTS = "sweep/counts", Documented, Modelled,
         "behaviour: Limits and maintenance; seed 004":
@@ -51,7 +51,7 @@ super::rules! { RULES;
         "Maintenance never raises into the caller; failures are logged and counted.";
     MIGRATION_ARCHIVES = "migration/archives", Documented, Modelled,
         "behaviour: Migration from v1; seeds 000, 004":
-        "Repositories of the first layout move, intact and readable by git, to one legacy \
+        "Repositories of the v1 move, intact and readable by git, to one legacy \
          archive; doing it again changes nothing.";
     MIGRATION_LOSES_NOTHING = "migration/loses-nothing", Integrity, Modelled,
         "behaviour: Migration from v1":

@@ -9,7 +9,7 @@ use crate::place::{Place, Standing};
 use crate::rules;
 use crate::target::{self, Target};
 use crate::tree::{self, Difference, Tree};
-use crate::world::take::TOO_MANY_FILES;
+use crate::world::checkpoint::TOO_MANY_FILES;
 use std::collections::BTreeSet;
 
 impl World {

@@ -3,14 +3,14 @@
 //! This file holds the state and the way from a request to the transition that decides it; the
 //! transitions have a file each.
 
+mod checkpoint;
 mod listing;
+mod maintenance;
 mod restore;
-mod take;
 #[cfg(test)]
 mod tests;
-mod upkeep;
 
-pub use take::MARKERS;
+pub use checkpoint::MARKERS;
 
 use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
@@ -21,7 +21,7 @@ use crate::files::Files;
 use crate::place::{self, Place, Standing};
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
-use crate::world::upkeep::Upkeep;
+use crate::world::maintenance::Maintenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,7 +123,7 @@ pub struct World {
     histories: BTreeMap<ByteString, Vec<Checkpoint>>,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
-    upkeep: Upkeep,
+    maintenance: Maintenance,
     dialect: Dialect,
     capturer: Capturer,
 }
@@ -146,7 +146,7 @@ impl World {
             rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
-            upkeep: Upkeep::default(),
+            maintenance: Maintenance::default(),
             capturer: Capturer::new(&dialect),
             dialect,
         }
@@ -166,7 +166,7 @@ impl World {
             self.known.insert(path);
         }
         if let Some(project) = request.dir().and_then(|dir| self.canonical(dir)) {
-            self.upkeep.mention(project, self.seconds);
+            self.maintenance.mention(project, self.seconds);
         }
         match request {
             Request::NewTurn | Request::Reopen => {
@@ -180,7 +180,7 @@ impl World {
             }
             Request::ProjectOf { file } => self.project_of(file),
             Request::EnsureCheckpoint { dir, reason } => self.ensure(dir, reason),
-            Request::Checkpoint { dir, reason } => self.take_by_hand(dir, reason),
+            Request::Checkpoint { dir, reason } => self.checkpoint_manually(dir, reason),
             Request::List { dir } => self.list(dir),
             Request::Diff { dir, target } => self.diff(dir, target),
             Request::Restore { dir, target, exact, force } => {
@@ -191,7 +191,7 @@ impl World {
             | Request::Prune { .. }
             | Request::Status
             | Request::ClearLegacy
-            | Request::Clear => self.upkeep(request),
+            | Request::Clear => self.maintenance(request),
         }
     }
 

@@ -5,7 +5,7 @@ use super::listing::NOT_A_DIRECTORY;
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
-use crate::expected::{Expected, ExpectedRestore, Refusal, TakeKind};
+use crate::expected::{CheckpointKind, Expected, ExpectedRestore, Refusal};
 use crate::files::Node;
 use crate::place::{Place, Standing};
 use crate::rules::{self, RuleRef};
@@ -269,7 +269,7 @@ impl World {
             return Ok((false, &rules::RESTORE_SAFETY_SKIPPED));
         }
         match self.record(project, captured, None, true).0 {
-            TakeKind::Created => {
+            CheckpointKind::Created => {
                 self.rolled_back.insert(project.clone());
                 Ok((true, &rules::RESTORE_SAFETY_CHECKPOINT))
             }

@@ -94,7 +94,7 @@ Exit codes: 0 done; 1 declined; 2 failed.";
 const PRUNE_EXAMPLES: &str = "\
 Projects go whose directory is gone, but only where the directory it was in is there, and what
 nobody used for longer than the retention: projects, legacy archives, and repositories of the
-first layout. Then space is freed that nothing needs, and while the store takes more than its
+v1. Then space is freed that nothing needs, and while the store takes more than its
 size the oldest checkpoints go; the newest of each project stays. Bounds that are not given are
 as configured.
 
@@ -116,7 +116,7 @@ Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing w
 2 failed.";
 
 const CLEAR_LEGACY_EXAMPLES: &str = "\
-A legacy archive holds what the first layout kept, one repository for each directory; until it is
+A legacy archive holds what v1 kept, one repository for each directory; until it is
 removed, git can read it.
 
 Examples:
@@ -144,7 +144,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Take a checkpoint by hand
+    /// Take a manual checkpoint
     #[command(after_help = CHECKPOINT_EXAMPLES)]
     Checkpoint(CheckpointArguments),
     /// List the checkpoints of a project, preview one, or bring it back

@@ -51,7 +51,7 @@ pub fn clear_question(base: &Path, holdings: &Holdings) -> String {
         parts += &format!(" and {}", archives(holdings.archives));
     }
     if holdings.repositories > 0 {
-        let (one, many) = ("old repository", "old repositories");
+        let (one, many) = ("v1 repository", "v1 repositories");
         parts += &format!(" and {}", count(holdings.repositories, one, many));
     }
     question(&parts, base, holdings.bytes)
@@ -111,7 +111,7 @@ mod tests {
             clear_question(Path::new("/base"), &holdings)
         };
         let all = asked(Some(2), 1, 1);
-        for part in ["the checkpoints of 2 projects", "archive", "1 old repository"] {
+        for part in ["the checkpoints of 2 projects", "archive", "1 v1 repository"] {
             assert!(all.contains(part), "{part}: {all}");
         }
         let some = asked(None, 0, 0);

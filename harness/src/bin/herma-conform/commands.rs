@@ -6,7 +6,7 @@ use crate::subjects::{Chosen, SubjectArguments, quoted};
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
 use herma_harness::oracle::Divergence;
-use herma_harness::protocol::claims::Claims;
+use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::report;
 use herma_harness::results::{github, text};
 use herma_harness::sandbox::Scratch;
@@ -117,7 +117,7 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.any(Verdict::Broken) {
         return Ok(ExitCode::from(BROKEN));
     }
-    let met = findings.met.0.len();
+    let met = findings.coverage.0.len();
     if is_a_full_run(&plan, &findings) && met < BEHAVIOURS_FLOOR {
         let message = format!(
             "too little ran: {met} behaviours were met, and a full run meets {BEHAVIOURS_FLOOR}"
@@ -137,7 +137,7 @@ fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
     plan.options.workspace.is_none()
         && plan.histories >= HISTORIES_OF_CORE
         && plan.options.operations_max >= usual.operations_max
-        && findings.claims == Claims::default()
+        && findings.capabilities == Capabilities::default()
 }
 
 /// How many histories are enough for a verdict on every rule.

@@ -21,17 +21,17 @@ fn side_by_side(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
     let (open_one, open_other) = (one.opener(), other.opener());
     let scratch = scratch(arguments.scratch.clone());
     let no_verdict = |error| (format!("{error}; nothing is compared"), NO_VERDICT);
-    let (_, claims) = introduce(&open_one, &scratch).map_err(no_verdict)?;
+    let (_, capabilities) = introduce(&open_one, &scratch).map_err(no_verdict)?;
     let (_, others) = introduce(&open_other, &scratch).map_err(no_verdict)?;
     let comparison = Comparison {
         one: &open_one,
         other: &open_other,
-        claims: claims.in_common(&others),
+        capabilities: capabilities.in_common(&others),
         scratch: &scratch,
     };
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
     let options = Options { operations_max: arguments.operations, ..Options::default() };
-    let options = options.within(&comparison.claims);
+    let options = options.within(&comparison.capabilities);
     let bar = progress::bar(arguments.histories, "histories");
     let jobs = arguments.jobs.unwrap_or_else(cores);
     let tick = || bar.inc(1);
@@ -57,7 +57,7 @@ fn shown(differing: &Differing, one: &str, other: &str) -> String {
         "{}: {}, in {} histories, first in history {}, at operation {}\n  asked: {}\n  {one}: {}\n  \
          {other}: {}\n{}\n",
         difference.rule.id,
-        difference.sign,
+        difference.symptom,
         differing.histories,
         differing.number,
         difference.step + 1,

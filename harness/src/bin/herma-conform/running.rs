@@ -46,18 +46,18 @@ pub fn run(
 ) -> Result<(Results, Findings), NoVerdict> {
     let open = chosen.opener();
     let scratch = scratch(place.scratch.clone());
-    let (subject, claims) = introduce(&open, &scratch).map_err(no_verdict)?;
+    let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let canary = canary(&open, &scratch).map_err(no_verdict)?;
     let Some(canary) = canary else {
         let message = "the canary was not seen to fail, so nothing would be; no verdict is given";
         return Err((message.into(), SELF_CHECK));
     };
-    let plan = &plan.within(&claims);
+    let plan = &plan.within(&capabilities);
     let started = Started {
         schema: SCHEMA,
         suite: env!("CARGO_PKG_VERSION").to_owned(),
         subject,
-        claims: claims.names().map(str::to_owned).collect(),
+        capabilities: capabilities.names().map(str::to_owned).collect(),
         seed: plan.seed,
         histories: plan.histories,
         operations: plan.options.operations_max,
@@ -92,7 +92,7 @@ pub fn run(
 
 /// The file that a failing history is kept in.
 fn file_name(fingerprint: &Fingerprint) -> String {
-    let text = format!("{}-{}", fingerprint.rule, fingerprint.sign).to_lowercase();
+    let text = format!("{}-{}", fingerprint.rule, fingerprint.symptom).to_lowercase();
     let words: Vec<&str> = text
         .split(|one: char| !one.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())

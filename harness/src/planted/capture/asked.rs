@@ -1,10 +1,10 @@
 //! What is done around a core that is asked for a checkpoint, and what is said instead of what it
 //! said. A bug that cannot be played is no bug; the suite then just does not find it.
 
-use super::super::host::{Host, created, none_taken, restores, taken, takes};
+use super::super::intercepted::{Intercepted, created, none_taken, restores, taken, takes};
 use crate::history::concrete::hash_of;
 use crate::sandbox::manifest::on_disk;
-use herma_model::answer::{Remark, TakeOutcome};
+use herma_model::answer::{CheckpointOutcome, Remark};
 use herma_model::{Answer, ByteString, Node, Request, bytes};
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// The files of the project that a request is about: their place, their path in it, and what they
 /// are; what is in its own repository is none.
-fn files(host: &Host, request: &Request) -> Vec<(PathBuf, ByteString, Node)> {
+fn files(host: &Intercepted, request: &Request) -> Vec<(PathBuf, ByteString, Node)> {
     let Some(inside) = host.project_inside(request) else { return Vec::new() };
     let (root, all) = (host.sandbox.root(), host.files());
     let below = all.iter().filter_map(|(full, node)| {
@@ -28,21 +28,21 @@ fn files(host: &Host, request: &Request) -> Vec<(PathBuf, ByteString, Node)> {
 
 /// Asks the core, and where that takes a checkpoint has `change` do something to it.
 fn once_created(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
-    change: impl FnOnce(&mut Host, &Request, &str) -> io::Result<String>,
+    change: impl FnOnce(&mut Intercepted, &Request, &str) -> io::Result<String>,
 ) -> Answer {
     let answer = host.ask(request);
     let (true, Some(id)) = (takes(request), created(&answer)) else { return answer };
     match (change(host, request, id), &answer) {
         (Ok(id), Answer::Taken { skipped, .. }) => {
-            Answer::Taken { outcome: TakeOutcome::Created { id }, skipped: skipped.clone() }
+            Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped: skipped.clone() }
         }
         _ => answer,
     }
 }
 
-pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
+pub fn equal_sizes_are_no_change(host: &mut Intercepted, request: &Request) -> Answer {
     if !takes(request) {
         // A restore may take one too, of which this would know nothing.
         let name = name_of_history(host, request);
@@ -63,22 +63,22 @@ pub fn equal_sizes_are_no_change(host: &mut Host, request: &Request) -> Answer {
     let answer = host.ask(request);
     let Ok(seen) = seen else { return answer };
     let same = fs::read_to_string(&seen).is_ok_and(|before| before == sizes);
-    if !matches!(answer, Answer::Taken { outcome: TakeOutcome::Deduped, .. }) {
+    if !matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Deduped, .. }) {
         let _ = fs::write(&seen, &sizes);
     }
     match created(&answer) {
-        Some(_) if same => none_taken(TakeOutcome::Unchanged),
+        Some(_) if same => none_taken(CheckpointOutcome::Unchanged),
         _ => answer,
     }
 }
 
 /// The hash under which the history of a project is kept.
-fn name_of_history(host: &Host, request: &Request) -> String {
+fn name_of_history(host: &Intercepted, request: &Request) -> String {
     let project = host.project(request).unwrap_or_default();
     hash_of(project.as_os_str().as_bytes())
 }
 
-pub fn secrets_are_re_included(host: &mut Host, request: &Request) -> Answer {
+pub fn secrets_are_re_included(host: &mut Intercepted, request: &Request) -> Answer {
     let files = files(host, request);
     let re_includes = files.iter().any(|(_, path, node)| {
         let text = match node {
@@ -92,12 +92,16 @@ pub fn secrets_are_re_included(host: &mut Host, request: &Request) -> Answer {
     captures_also(host, request, also)
 }
 
-pub fn logs_are_captured(host: &mut Host, request: &Request) -> Answer {
+pub fn logs_are_captured(host: &mut Intercepted, request: &Request) -> Answer {
     captures_also(host, request, |path| !path.contains(&b'/') && path.ends_with(b".log"))
 }
 
 /// Takes a checkpoint that holds other files of the project's own directory as well.
-fn captures_also(host: &mut Host, request: &Request, also: fn(&ByteString) -> bool) -> Answer {
+fn captures_also(
+    host: &mut Intercepted,
+    request: &Request,
+    also: fn(&ByteString) -> bool,
+) -> Answer {
     once_created(host, request, |host, request, id| {
         let mut tree = host.git_bytes(&["ls-tree", "-z", id], b"")?;
         for (place, path, node) in files(host, request) {
@@ -116,7 +120,7 @@ fn captures_also(host: &mut Host, request: &Request, also: fn(&ByteString) -> bo
 }
 
 /// The same checkpoint with another tree.
-fn with_tree(host: &Host, id: &str, tree: &str) -> io::Result<String> {
+fn with_tree(host: &Intercepted, id: &str, tree: &str) -> io::Result<String> {
     let was = host.tree_of(id)?;
     if was == tree {
         return Ok(id.to_owned());
@@ -124,14 +128,14 @@ fn with_tree(host: &Host, id: &str, tree: &str) -> io::Result<String> {
     host.commit_instead(id, |text| Ok(text.replacen(&was, tree, 1)))
 }
 
-pub fn says_nothing_of_what_is_left_out(host: &mut Host, request: &Request) -> Answer {
+pub fn says_nothing_of_what_is_left_out(host: &mut Intercepted, request: &Request) -> Answer {
     match host.ask(request) {
         Answer::Taken { outcome, .. } => Answer::Taken { outcome, skipped: Vec::new() },
         answer => answer,
     }
 }
 
-pub fn stores_the_tree_of_before(host: &mut Host, request: &Request) -> Answer {
+pub fn stores_the_tree_of_before(host: &mut Intercepted, request: &Request) -> Answer {
     once_created(host, request, |host, _, id| {
         let complete = match host.log.last() {
             Some((_, Answer::Taken { skipped, .. })) => skipped.is_empty(),
@@ -145,11 +149,11 @@ pub fn stores_the_tree_of_before(host: &mut Host, request: &Request) -> Answer {
     })
 }
 
-pub fn tells_the_id_of_before(host: &mut Host, request: &Request) -> Answer {
+pub fn tells_the_id_of_before(host: &mut Intercepted, request: &Request) -> Answer {
     once_created(host, request, |host, _, id| host.git(&["rev-parse", &format!("{id}^")]))
 }
 
-pub fn says_that_links_are_left_out(host: &mut Host, request: &Request) -> Answer {
+pub fn says_that_links_are_left_out(host: &mut Intercepted, request: &Request) -> Answer {
     let links: Vec<ByteString> = files(host, request)
         .into_iter()
         .filter(|(_, _, node)| matches!(node, Node::Link { .. }))
@@ -166,15 +170,15 @@ pub fn says_that_links_are_left_out(host: &mut Host, request: &Request) -> Answe
 }
 
 /// Whether nothing was taken, and the id of the newest checkpoint there is.
-fn unchanged(host: &mut Host, request: &Request, answer: &Answer) -> Option<Option<String>> {
-    let Answer::Taken { outcome: TakeOutcome::Unchanged, .. } = answer else { return None };
+fn unchanged(host: &mut Intercepted, request: &Request, answer: &Answer) -> Option<Option<String>> {
+    let Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } = answer else { return None };
     match host.ask(&Request::List { dir: request.dir()?.clone() }) {
         Answer::Listed(listed) => Some(listed.into_iter().next().map(|newest| newest.id)),
         _ => None,
     }
 }
 
-pub fn takes_it_again(host: &mut Host, request: &Request) -> Answer {
+pub fn takes_it_again(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     let Some(Some(newest)) = unchanged(host, request, &answer) else { return answer };
     let again = host.commit_instead(&newest, |text| {
@@ -187,13 +191,13 @@ pub fn takes_it_again(host: &mut Host, request: &Request) -> Answer {
     again.map_or(answer, taken)
 }
 
-pub fn takes_nothing(host: &mut Host, request: &Request) -> Answer {
+pub fn takes_nothing(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     let (Some(None), Some(history)) = (unchanged(host, request, &answer), host.history(request))
     else {
         return answer;
     };
-    let take = |host: &Host| -> io::Result<String> {
+    let take = |host: &Intercepted| -> io::Result<String> {
         let tree = host.git(&["mktree"])?;
         let who = format!("Somebody <somebody@example.org> {} +0000", host.seconds);
         let text = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nnothing\n");
@@ -204,7 +208,7 @@ pub fn takes_nothing(host: &mut Host, request: &Request) -> Answer {
     take(host).map_or(answer, taken)
 }
 
-pub fn touches_every_file(host: &mut Host, request: &Request) -> Answer {
+pub fn touches_every_file(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     for (place, _, node) in files(host, request) {
         let Node::File { readable: true, .. } = node else { continue };
@@ -218,7 +222,7 @@ pub fn touches_every_file(host: &mut Host, request: &Request) -> Answer {
     answer
 }
 
-pub fn makes_files_readable(host: &mut Host, request: &Request) -> Answer {
+pub fn makes_files_readable(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     for (place, _, node) in files(host, request) {
         if let (Node::File { readable: false, .. }, true) = (node, takes(request)) {
@@ -228,7 +232,7 @@ pub fn makes_files_readable(host: &mut Host, request: &Request) -> Answer {
     answer
 }
 
-pub fn leaves_a_patch(host: &mut Host, request: &Request) -> Answer {
+pub fn leaves_a_patch(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     if let (Answer::Diffed { entries, .. }, Some(project)) = (&answer, host.project(request)) {
         let _ = fs::write(project.join("rollback.patch"), format!("{entries:?}\n"));
@@ -237,7 +241,7 @@ pub fn leaves_a_patch(host: &mut Host, request: &Request) -> Answer {
 }
 
 /// Asks with another reason.
-pub fn with_reason(host: &mut Host, request: &Request, change: fn(&str) -> &str) -> Answer {
+pub fn with_reason(host: &mut Intercepted, request: &Request, change: fn(&str) -> &str) -> Answer {
     let mut request = request.clone();
     if let Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } =
         &mut request

@@ -1,7 +1,7 @@
 //! What becomes of the core's previews. A bug that cannot be played is no bug; the suite then just
 //! does not find it.
 
-use super::super::host::Host;
+use super::super::intercepted::Intercepted;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::{Change, DiffEntry, Stats};
 use herma_model::{Answer, ByteString, Node, Request, bytes};
@@ -11,9 +11,9 @@ use std::path::Path;
 
 /// The core's preview, changed by somebody who can see the project.
 fn changed(
-    host: &mut Host,
+    host: &mut Intercepted,
     request: &Request,
-    change: impl Fn(&Host, &Path, &mut Vec<DiffEntry>, &mut Stats),
+    change: impl Fn(&Intercepted, &Path, &mut Vec<DiffEntry>, &mut Stats),
 ) -> Answer {
     let answer = host.ask(request);
     match (answer, host.project(request)) {
@@ -25,7 +25,7 @@ fn changed(
     }
 }
 
-pub fn backwards(host: &mut Host, request: &Request) -> Answer {
+pub fn backwards(host: &mut Intercepted, request: &Request) -> Answer {
     changed(host, request, |_, _, entries, stats| {
         for entry in entries {
             entry.change = match entry.change {
@@ -38,14 +38,14 @@ pub fn backwards(host: &mut Host, request: &Request) -> Answer {
     })
 }
 
-pub fn without_new_files(host: &mut Host, request: &Request) -> Answer {
+pub fn without_new_files(host: &mut Intercepted, request: &Request) -> Answer {
     changed(host, request, |_, _, entries, stats| {
         entries.retain(|entry| entry.change != Change::Added);
         stats.files = entries.len();
     })
 }
 
-pub fn with_ignored_files(host: &mut Host, request: &Request) -> Answer {
+pub fn with_ignored_files(host: &mut Intercepted, request: &Request) -> Answer {
     changed(host, request, |host, project, entries, stats| {
         let inside = project.strip_prefix(host.sandbox.root()).unwrap_or(project);
         let all = host.files();
@@ -60,7 +60,7 @@ pub fn with_ignored_files(host: &mut Host, request: &Request) -> Answer {
     })
 }
 
-pub fn counting_binary_files(host: &mut Host, request: &Request) -> Answer {
+pub fn counting_binary_files(host: &mut Intercepted, request: &Request) -> Answer {
     changed(host, request, |_, project, entries, stats| {
         for entry in entries.iter().filter(|entry| entry.change == Change::Added) {
             let content = fs::read(on_disk(project, &entry.path)).unwrap_or_default();
@@ -71,11 +71,11 @@ pub fn counting_binary_files(host: &mut Host, request: &Request) -> Answer {
     })
 }
 
-pub fn counting_backwards(host: &mut Host, request: &Request) -> Answer {
+pub fn counting_backwards(host: &mut Intercepted, request: &Request) -> Answer {
     changed(host, request, |_, _, _, stats| std::mem::swap(&mut stats.added, &mut stats.removed))
 }
 
-pub fn storing_the_working_tree(host: &mut Host, request: &Request) -> Answer {
+pub fn storing_the_working_tree(host: &mut Intercepted, request: &Request) -> Answer {
     changed(host, request, |host, project, entries, _| {
         for entry in entries.iter() {
             if let Ok(content) = fs::read(on_disk(project, &entry.path)) {

@@ -1,12 +1,16 @@
 //! What becomes of the core's lists. A bug that cannot be played is no bug; the suite then just does
 //! not find it.
 
-use super::super::host::{Host, created};
+use super::super::intercepted::{Intercepted, created};
 use herma_model::answer::{Listed, Stats};
 use herma_model::{Answer, ByteString, Request};
 
 /// The core's list, changed by somebody who knows what time it is.
-pub fn changed(host: &mut Host, request: &Request, change: fn(&mut Vec<Listed>, i64)) -> Answer {
+pub fn changed(
+    host: &mut Intercepted,
+    request: &Request,
+    change: fn(&mut Vec<Listed>, i64),
+) -> Answer {
     let answer = host.ask(request);
     match (request, answer) {
         (Request::List { .. }, Answer::Listed(mut listed)) => {
@@ -18,7 +22,7 @@ pub fn changed(host: &mut Host, request: &Request, change: fn(&mut Vec<Listed>, 
 }
 
 /// The ids of the checkpoints that were taken of a directory, or of any, oldest first.
-fn taken(host: &Host, dir: Option<&ByteString>) -> Vec<(ByteString, String)> {
+fn taken(host: &Intercepted, dir: Option<&ByteString>) -> Vec<(ByteString, String)> {
     let of = |(request, answer): &(Request, Answer)| {
         let id = created(answer)?.to_owned();
         Some((request.dir()?.clone(), id))
@@ -32,7 +36,7 @@ fn one_more(listed: &[Listed], id: String, time: i64) -> Listed {
     Listed { number: listed.len() + 1, id, time, reason: "before patch".into(), stats: None }
 }
 
-pub fn with_what_was_dropped(host: &mut Host, request: &Request) -> Answer {
+pub fn with_what_was_dropped(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     let Answer::Listed(mut listed) = answer else { return answer };
     if listed.len() == host.settings.max_snapshots {
@@ -46,7 +50,7 @@ pub fn with_what_was_dropped(host: &mut Host, request: &Request) -> Answer {
     Answer::Listed(listed)
 }
 
-pub fn of_another_where_there_are_none(host: &mut Host, request: &Request) -> Answer {
+pub fn of_another_where_there_are_none(host: &mut Intercepted, request: &Request) -> Answer {
     match host.ask(request) {
         Answer::Listed(listed) if listed.is_empty() => match taken(host, None).pop() {
             Some((dir, _)) => host.ask(&Request::List { dir }),
@@ -56,7 +60,7 @@ pub fn of_another_where_there_are_none(host: &mut Host, request: &Request) -> An
     }
 }
 
-pub fn of_all_projects(host: &mut Host, request: &Request) -> Answer {
+pub fn of_all_projects(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     let Answer::Listed(mut listed) = answer else { return answer };
     let all = host.git(&["rev-list", "--all"]).unwrap_or_default();
@@ -68,7 +72,7 @@ pub fn of_all_projects(host: &mut Host, request: &Request) -> Answer {
     Answer::Listed(listed)
 }
 
-pub fn with_stats_for_the_oldest(host: &mut Host, request: &Request) -> Answer {
+pub fn with_stats_for_the_oldest(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     let Answer::Listed(mut listed) = answer else { return answer };
     if let Some(oldest) = listed.last_mut() {
@@ -79,7 +83,7 @@ pub fn with_stats_for_the_oldest(host: &mut Host, request: &Request) -> Answer {
     Answer::Listed(listed)
 }
 
-pub fn packing_the_store(host: &mut Host, request: &Request) -> Answer {
+pub fn packing_the_store(host: &mut Intercepted, request: &Request) -> Answer {
     let answer = host.ask(request);
     if matches!(request, Request::List { .. }) {
         let _ = host.git(&["repack", "-a", "-d", "-q"]);

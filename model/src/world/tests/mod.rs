@@ -1,15 +1,15 @@
 //! The world as its caller sees it, request by request; each kind of request has a file.
 
+mod checkpoint;
 mod listing;
+mod maintenance;
 mod restore;
 mod restore_file;
 mod scope;
-mod take;
-mod upkeep;
 
 use super::*;
 use crate::answer::Code;
-use crate::expected::{ExpectedTake, TakeKind};
+use crate::expected::{CheckpointKind, ExpectedCheckpoint};
 use crate::files::Node;
 
 /// When every scene begins.
@@ -62,20 +62,20 @@ impl Scene {
     }
 
     /// Asks for a checkpoint by hand; a new one gets the next [`id`].
-    fn take(&mut self, dir: &str) -> Box<ExpectedTake> {
+    fn take(&mut self, dir: &str) -> Box<ExpectedCheckpoint> {
         let request = Request::Checkpoint { dir: dir.into(), reason: format!("of {dir}") };
         self.taken(&request)
     }
 
     /// Asks for an automatic checkpoint; a new one gets the next [`id`].
-    fn ensure(&mut self, dir: &str) -> Box<ExpectedTake> {
+    fn ensure(&mut self, dir: &str) -> Box<ExpectedCheckpoint> {
         self.taken(&Request::EnsureCheckpoint { dir: dir.into(), reason: "ensured".into() })
     }
 
-    fn taken(&mut self, request: &Request) -> Box<ExpectedTake> {
+    fn taken(&mut self, request: &Request) -> Box<ExpectedCheckpoint> {
         match self.world.step(request) {
-            Expected::Take(taken) => {
-                if taken.kind == TakeKind::Created {
+            Expected::Checkpoint(taken) => {
+                if taken.kind == CheckpointKind::Created {
                     self.ids += 1;
                     self.world.learn_id(&taken.project, &id(self.ids));
                 }

@@ -4,7 +4,7 @@ use super::{Checkpoint, Slot, World};
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
-use crate::expected::{Expected, ExpectedTake, Refusal, TakeKind};
+use crate::expected::{CheckpointKind, Expected, ExpectedCheckpoint, Refusal};
 use crate::files::Node;
 use crate::place::{self, Place, Standing};
 use crate::request::Request;
@@ -92,7 +92,7 @@ impl World {
         };
         let refusal = self.out_of_scope(&place);
         if !self.settings.enabled {
-            return self.settled(project, TakeKind::Disabled, &rules::TURN_DISABLED, None);
+            return self.settled(project, CheckpointKind::Disabled, &rules::TURN_DISABLED, None);
         }
         let rule: RuleRef = match self.slots.get(&project) {
             Some(Slot::Taken) => &rules::TURN_ONCE,
@@ -102,15 +102,17 @@ impl World {
                 let slot_key = project.clone();
                 let expected = self.take(project, refusal, reason, if_declined);
                 let slot = match &expected {
-                    Expected::Take(take) if take.kind == TakeKind::Created => Slot::Taken,
-                    Expected::Take(_) => Slot::NothingToSave,
+                    Expected::Checkpoint(take) if take.kind == CheckpointKind::Created => {
+                        Slot::Taken
+                    }
+                    Expected::Checkpoint(_) => Slot::NothingToSave,
                     _ => Slot::AttemptFailed,
                 };
                 self.slots.insert(slot_key, slot);
                 return expected;
             }
         };
-        self.settled(project, TakeKind::Deduped, rule, refusal)
+        self.settled(project, CheckpointKind::Deduped, rule, refusal)
     }
 
     /// The rule broken by a subject that declines what this asks for, because of the turn or
@@ -158,11 +160,11 @@ impl World {
     fn settled(
         &self,
         project: ByteString,
-        kind: TakeKind,
+        kind: CheckpointKind,
         rule: RuleRef,
         refusal: Option<Refusal>,
     ) -> Expected {
-        Expected::Take(Box::new(ExpectedTake {
+        Expected::Checkpoint(Box::new(ExpectedCheckpoint {
             project,
             kind,
             rule,
@@ -175,7 +177,7 @@ impl World {
     }
 
     /// Implements [`rules::TURN_MANUAL`]: neither `enabled` nor the turn is asked.
-    pub(super) fn take_by_hand(&mut self, dir: &[u8], reason: &str) -> Expected {
+    pub(super) fn checkpoint_manually(&mut self, dir: &[u8], reason: &str) -> Expected {
         let place = self.locate(dir);
         let project = self.canonical(dir).unwrap_or_default();
         let refusal = self.out_of_scope(&place);
@@ -206,7 +208,7 @@ impl World {
         } else {
             &rules::SCOPE_TOO_MANY_FILES
         };
-        Expected::Take(Box::new(ExpectedTake {
+        Expected::Checkpoint(Box::new(ExpectedCheckpoint {
             project,
             kind,
             rule,
@@ -227,19 +229,19 @@ impl World {
         captured: &Arc<Captured>,
         reason: Option<String>,
         safety: bool,
-    ) -> (TakeKind, RuleRef) {
+    ) -> (CheckpointKind, RuleRef) {
         // What would be taken to undo a restore is never taken twice.
         let recognises = self.dialect.recognises_unchanged || safety;
         if !self.history(project).is_empty() {
-            self.upkeep.touch(project, self.seconds);
+            self.maintenance.touch(project, self.seconds);
         }
         match self.history(project).last() {
             _ if !recognises => {}
             Some(newest) if newest.captured.tree == captured.tree => {
-                return (TakeKind::Unchanged, &rules::CAPTURE_UNCHANGED);
+                return (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED);
             }
             None if captured.tree.is_empty() => {
-                return (TakeKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST);
+                return (CheckpointKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST);
             }
             _ => {}
         }
@@ -251,7 +253,7 @@ impl World {
             safety,
         };
         self.histories.entry(project.clone()).or_default().push(checkpoint);
-        self.upkeep.touch(project, self.seconds);
-        (TakeKind::Created, &rules::CAPTURE_CREATED)
+        self.maintenance.touch(project, self.seconds);
+        (CheckpointKind::Created, &rules::CAPTURE_CREATED)
     }
 }

@@ -7,7 +7,7 @@
 use super::{Checkpoint, World};
 use crate::answer::ProjectState;
 use crate::bytes::{self, ByteString};
-use crate::expected::{Cleared, Expected, ExpectedStatus, ExpectedSweep, Fate};
+use crate::expected::{Cleared, Disposition, Expected, ExpectedStatus, ExpectedSweep};
 use crate::files::Node;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
@@ -26,7 +26,7 @@ struct Use {
     latest: i64,
 }
 
-/// A repository of the first layout.
+/// A v1 repository.
 #[derive(Clone, Debug)]
 pub struct Repository {
     /// The directory it keeps.
@@ -51,7 +51,7 @@ enum Marker {
 
 /// What is known of the base beside the checkpoints.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Upkeep {
+pub(super) struct Maintenance {
     uses: BTreeMap<ByteString, Use>,
     /// Projects whose metadata was damaged and not written since.
     damaged: BTreeSet<ByteString>,
@@ -65,7 +65,7 @@ pub(super) struct Upkeep {
     strays: BTreeSet<String>,
 }
 
-impl Upkeep {
+impl Maintenance {
     pub(super) fn mention(&mut self, project: ByteString, now: i64) {
         let entry = self.uses.entry(project).or_insert(Use { touched: now, latest: now });
         entry.latest = entry.latest.max(now);
@@ -87,82 +87,82 @@ impl Upkeep {
 impl World {
     /// Takes in a change of the base that no request made.
     pub fn edit_store(&mut self, edit: &StoreEdit, there_is_a_store: bool) {
-        let upkeep = &mut self.upkeep;
+        let maintenance = &mut self.maintenance;
         match edit.clone() {
             StoreEdit::Repository { name, project, changed } => {
                 let due = !there_is_a_store;
                 let repository = Repository { project, changed, due, archive: None };
-                upkeep.repositories.insert(name, repository);
+                maintenance.repositories.insert(name, repository);
             }
             StoreEdit::Archive { name, made } => {
-                upkeep.archives.insert(name, made);
+                maintenance.archives.insert(name, made);
             }
             StoreEdit::Stray { name } => {
-                upkeep.strays.insert(name);
+                maintenance.strays.insert(name);
             }
             StoreEdit::Metadata { project, .. } => {
-                upkeep.healed.remove(&project);
-                upkeep.damaged.insert(project);
+                maintenance.healed.remove(&project);
+                maintenance.damaged.insert(project);
             }
             // An index only saves time.
             StoreEdit::Index { .. } => {}
             StoreEdit::Marker { says } => {
-                upkeep.marker = says.map_or(Marker::Nothing, Marker::At);
+                maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
             }
         }
     }
 
-    /// Repositories of the first layout, by name.
+    /// Repositories of the v1, by name.
     pub fn repositories(&self) -> &BTreeMap<String, Repository> {
-        &self.upkeep.repositories
+        &self.maintenance.repositories
     }
 
-    /// Archives of the first layout, by name, with when they were made.
+    /// v1 archives, by name, with when they were made.
     pub fn archives(&self) -> &BTreeMap<String, i64> {
-        &self.upkeep.archives
+        &self.maintenance.archives
     }
 
     /// What else stands in the base.
     pub fn strays(&self) -> &BTreeSet<String> {
-        &self.upkeep.strays
+        &self.maintenance.strays
     }
 
     /// Projects whose metadata is damaged, and nothing was asked since that heals it.
     pub fn damaged(&self) -> &BTreeSet<ByteString> {
-        &self.upkeep.damaged
+        &self.maintenance.damaged
     }
 
     /// Projects whose metadata was damaged and healed since.
     pub fn healed(&self) -> &BTreeSet<ByteString> {
-        &self.upkeep.healed
+        &self.maintenance.healed
     }
 
     /// The repository of that name was found in an archive.
     pub fn learn_archived(&mut self, name: &str, archive: &str) {
         let now = self.seconds;
-        if let Some(repository) = self.upkeep.repositories.get_mut(name) {
+        if let Some(repository) = self.maintenance.repositories.get_mut(name) {
             repository.archive = Some(archive.to_owned());
-            self.upkeep.archives.entry(archive.to_owned()).or_insert(now);
+            self.maintenance.archives.entry(archive.to_owned()).or_insert(now);
         }
     }
 
     /// The project's checkpoints are gone, as they may be.
     pub fn learn_gone(&mut self, project: &ByteString) {
         self.histories.remove(project);
-        self.upkeep.uses.remove(project);
-        self.upkeep.damaged.remove(project);
-        self.upkeep.healed.remove(project);
+        self.maintenance.uses.remove(project);
+        self.maintenance.damaged.remove(project);
+        self.maintenance.healed.remove(project);
     }
 
     /// The repository of that name is gone, as it may be.
     pub fn learn_repository_gone(&mut self, name: &str) {
-        self.upkeep.repositories.remove(name);
+        self.maintenance.repositories.remove(name);
     }
 
     /// The archive is gone with what was in it, as it may be.
     pub fn learn_archive_gone(&mut self, name: &str) {
-        self.upkeep.archives.remove(name);
-        self.upkeep.repositories.retain(|_, one| one.archive.as_deref() != Some(name));
+        self.maintenance.archives.remove(name);
+        self.maintenance.repositories.retain(|_, one| one.archive.as_deref() != Some(name));
     }
 
     /// Only the newest checkpoints of the project are left, so many of them.
@@ -174,22 +174,22 @@ impl World {
 
     /// A sweep was made.
     pub fn learn_swept(&mut self) {
-        self.upkeep.marker = Marker::At(self.seconds);
+        self.maintenance.marker = Marker::At(self.seconds);
     }
 
     /// Everything is gone.
     pub fn learn_cleared(&mut self) {
         self.histories.clear();
-        self.upkeep = Upkeep::default();
+        self.maintenance = Maintenance::default();
     }
 }
 
 /// What a request about the whole store must come to.
 impl World {
-    pub(super) fn upkeep(&mut self, request: &Request) -> Expected {
+    pub(super) fn maintenance(&mut self, request: &Request) -> Expected {
         match request {
             Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
-                self.upkeep.pruned = Some(self.seconds);
+                self.maintenance.pruned = Some(self.seconds);
                 let due = (true, false);
                 self.sweep(due, *retention_days, *max_total_bytes, *delete_orphans, true)
             }
@@ -214,13 +214,13 @@ impl World {
         }
         let interval = i64::try_from(self.settings.min_interval_hours).unwrap_or(i64::MAX);
         let interval = interval.saturating_mul(HOUR);
-        let nothing = self.histories.is_empty() && self.upkeep.archives.is_empty();
+        let nothing = self.histories.is_empty() && self.maintenance.archives.is_empty();
         let recent = |at: i64| (0..interval).contains(&(self.seconds - at));
-        let by_hand = self.upkeep.pruned.is_some_and(recent);
-        match self.upkeep.marker {
+        let manual = self.maintenance.pruned.is_some_and(recent);
+        match self.maintenance.marker {
             Marker::At(at) if recent(at) => (false, true),
             // Where there is nothing to sweep, nobody can tell; and a prune may count as a sweep.
-            _ => (true, nothing || by_hand),
+            _ => (true, nothing || manual),
         }
     }
 
@@ -230,15 +230,16 @@ impl World {
         retention_days: u64,
         max_total_bytes: u64,
         orphans: bool,
-        by_hand: bool,
+        manual: bool,
     ) -> Expected {
         let days = i64::try_from(retention_days).unwrap_or(i64::MAX);
         let judge = Judge { world: self, retention: days.saturating_mul(DAY), orphans };
         let projects = self.histories.iter();
         let projects = projects.map(|(path, all)| (path.clone(), judge.project(path, all)));
-        let archives = self.upkeep.archives.iter();
+        let archives = self.maintenance.archives.iter();
         let archives = archives.map(|(name, made)| (name.clone(), judge.archive(*made)));
-        let standing = self.upkeep.repositories.iter().filter(|(_, one)| one.archive.is_none());
+        let standing =
+            self.maintenance.repositories.iter().filter(|(_, one)| one.archive.is_none());
         let repositories = standing.map(|(name, one)| (name.clone(), judge.repository(one)));
         Expected::Sweep(Box::new(ExpectedSweep {
             may_run,
@@ -247,7 +248,7 @@ impl World {
             archives: archives.collect(),
             repositories: repositories.collect(),
             max_total_bytes,
-            by_hand,
+            manual,
         }))
     }
 
@@ -266,12 +267,12 @@ impl World {
             let count = self.listed(project).len();
             projects.insert(self.absolute(project), (count, states));
         }
-        let (damaged, healed) = (self.upkeep.damaged.iter(), self.upkeep.healed.iter());
+        let (damaged, healed) = (self.maintenance.damaged.iter(), self.maintenance.healed.iter());
         ExpectedStatus {
             projects,
             nameless: damaged.map(|project| self.absolute(project)).collect(),
             healed: healed.map(|project| self.absolute(project)).collect(),
-            archives: self.upkeep.archives.keys().cloned().collect(),
+            archives: self.maintenance.archives.keys().cloned().collect(),
         }
     }
 
@@ -317,28 +318,32 @@ impl Judge<'_> {
     }
 
     /// Implements [`rules::SWEEP_ORPHANS`], [`rules::SWEEP_STALE`] and [`rules::SWEEP_EVIDENCE`].
-    fn project(&self, path: &ByteString, history: &[Checkpoint]) -> Fate {
+    fn project(&self, path: &ByteString, history: &[Checkpoint]) -> Disposition {
         let taken = history.last().map_or(i64::MIN, |newest| newest.time);
-        let used = self.world.upkeep.uses.get(path);
+        let used = self.world.maintenance.uses.get(path);
         let touched = used.map_or(taken, |used| used.touched);
         let latest = used.map_or(taken, |used| used.latest).max(taken);
         let evidence = self.world.evidence(path);
         // Of a project whose metadata is damaged nobody need know the directory, or any time.
-        let damaged = self.world.upkeep.damaged.contains(path);
+        let damaged = self.world.maintenance.damaged.contains(path);
         let evidence = if damaged { Evidence::None } else { evidence };
         let stale = self.stale(touched.min(taken), latest);
-        self.fate(evidence, (stale.0, stale.1 && !damaged))
+        self.disposition(evidence, (stale.0, stale.1 && !damaged))
     }
 
-    fn repository(&self, one: &Repository) -> Fate {
-        self.fate(self.world.evidence(&one.project), self.stale(one.changed, one.changed))
+    fn repository(&self, one: &Repository) -> Disposition {
+        self.disposition(self.world.evidence(&one.project), self.stale(one.changed, one.changed))
     }
 
-    fn archive(&self, made: i64) -> Fate {
-        self.fate(Evidence::There, self.stale(made, made))
+    fn archive(&self, made: i64) -> Disposition {
+        self.disposition(Evidence::There, self.stale(made, made))
     }
 
-    fn fate(&self, evidence: Evidence, (may_be_stale, is_stale): (bool, bool)) -> Fate {
+    fn disposition(
+        &self,
+        evidence: Evidence,
+        (may_be_stale, is_stale): (bool, bool),
+    ) -> Disposition {
         let is_orphan = self.orphans && evidence == Evidence::Gone;
         let rule: RuleRef = match evidence {
             _ if is_orphan => &rules::SWEEP_ORPHANS,
@@ -348,7 +353,7 @@ impl Judge<'_> {
             Evidence::None => &rules::SWEEP_EVIDENCE,
             Evidence::There | Evidence::Doubtful => &rules::SWEEP_STALE,
         };
-        Fate {
+        Disposition {
             may_stay: !is_orphan && !is_stale,
             may_be_orphan: is_orphan || self.orphans && evidence == Evidence::Doubtful,
             may_be_stale: may_be_stale && !is_orphan,

@@ -58,13 +58,13 @@ fn neither_the_root_nor_the_home_directory_is_the_project_of_a_file() {
 }
 
 /// What a request came to, the rule that decides it and the one that is broken if it is declined.
-fn verdict(taken: &ExpectedTake) -> (TakeKind, &'static str, &'static str) {
+fn verdict(taken: &ExpectedCheckpoint) -> (CheckpointKind, &'static str, &'static str) {
     (taken.kind, taken.rule.id, taken.if_declined.id)
 }
 
 #[test]
 fn a_project_has_one_automatic_checkpoint_in_a_turn() {
-    use TakeKind::{Created, Deduped};
+    use CheckpointKind::{Created, Deduped};
     let mut scene = Scene::new();
     scene.write("work/alpha/a", "1");
     scene.write("work/beta/b", "1");
@@ -92,7 +92,7 @@ fn a_project_has_one_automatic_checkpoint_in_a_turn() {
 
 #[test]
 fn finding_nothing_to_save_uses_the_slot_and_a_failure_does_not() {
-    use TakeKind::{Created, Deduped, Unchanged};
+    use CheckpointKind::{Created, Deduped, Unchanged};
     let mut scene = Scene::new();
     let empty = scene.ensure("alpha");
     assert_eq!(verdict(&empty), (Unchanged, "capture/empty-first", "capture/created"));
@@ -129,8 +129,8 @@ fn a_checkpoint_before_a_restore_leaves_the_slot_free() {
 }
 
 #[test]
-fn a_checkpoint_by_hand_asks_neither_the_turn_nor_the_settings() {
-    use TakeKind::{Created, Disabled};
+fn a_checkpoint_manual_asks_neither_the_turn_nor_the_settings() {
+    use CheckpointKind::{Created, Disabled};
     let mut scene = Scene::new();
     scene.write("work/alpha/a", "1");
     assert_eq!(verdict(&scene.take("alpha")), (Created, "capture/created", "capture/created"));
@@ -171,7 +171,7 @@ fn only_captured_files_count_against_the_limit() {
     scene.write("work/alpha/.gitignore", "c");
     scene.world.settings.max_files = 3;
     let taken = scene.take("alpha");
-    assert_eq!((taken.kind, taken.rule.id), (TakeKind::Created, "capture/created"));
+    assert_eq!((taken.kind, taken.rule.id), (CheckpointKind::Created, "capture/created"));
     assert_eq!(taken.if_too_many.id, "scope/counts-captured");
     scene.world.settings.max_files = 4;
     scene.write("work/alpha/a", "new");
@@ -190,22 +190,22 @@ fn nothing_new_makes_no_checkpoint_where_that_is_recognised() {
     let other = Dialect { recognises_unchanged, ..Dialect::default() };
     let mut scene = Scene::of(other);
     let empty = scene.take("alpha");
-    assert!(empty.may_be_unchanged && empty.kind == TakeKind::Created);
+    assert!(empty.may_be_unchanged && empty.kind == CheckpointKind::Created);
     assert!(!scene.take("alpha").may_be_unchanged);
     scene.write("work/beta/b", "1");
     for _ in 0..2 {
         let taken = scene.take("beta");
-        assert_eq!((taken.kind, taken.may_be_unchanged), (TakeKind::Created, false));
+        assert_eq!((taken.kind, taken.may_be_unchanged), (CheckpointKind::Created, false));
     }
     let mut scene = Scene::new();
     assert!(!scene.take("alpha").may_be_unchanged);
     scene.write("work/alpha/a", "1");
-    assert_eq!(scene.take("alpha").kind, TakeKind::Created);
+    assert_eq!(scene.take("alpha").kind, CheckpointKind::Created);
     let again = scene.take("alpha");
-    assert_eq!((again.kind, again.rule.id), (TakeKind::Unchanged, "capture/unchanged"));
+    assert_eq!((again.kind, again.rule.id), (CheckpointKind::Unchanged, "capture/unchanged"));
     // Nothing at all is something new where there was something before.
     scene.remove("work/alpha/a");
-    assert_eq!(scene.take("alpha").kind, TakeKind::Created);
+    assert_eq!(scene.take("alpha").kind, CheckpointKind::Created);
     assert_eq!(scene.world.history(b"work/alpha").len(), 2);
 }
 
@@ -214,19 +214,19 @@ fn declining_what_is_asked_for_breaks_a_rule_where_something_is_due() {
     let mut scene = Scene::new();
     scene.write("work/alpha/a", "1");
     let by_itself = Request::EnsureCheckpoint { dir: "alpha".into(), reason: "r".into() };
-    let by_hand = Request::Checkpoint { dir: "alpha".into(), reason: "r".into() };
+    let manual = Request::Checkpoint { dir: "alpha".into(), reason: "r".into() };
     let declined =
         |scene: &Scene, request: &Request| scene.world.if_declined(request).map(|rule| rule.id);
     assert_eq!(declined(&scene, &by_itself), Some("capture/created"));
-    assert_eq!(declined(&scene, &by_hand), Some("capture/created"));
+    assert_eq!(declined(&scene, &manual), Some("capture/created"));
     assert_eq!(declined(&scene, &Request::List { dir: "alpha".into() }), None);
     scene.ensure("alpha");
     assert_eq!(declined(&scene, &by_itself), None);
-    assert_eq!(declined(&scene, &by_hand), Some("turn/manual"));
+    assert_eq!(declined(&scene, &manual), Some("turn/manual"));
     scene.world.step(&Request::NewTurn);
     scene.write("work/alpha/a", "2");
     assert!(declined(&scene, &by_itself).is_some());
     scene.world.settings.enabled = false;
     assert_eq!(declined(&scene, &by_itself), None);
-    assert!(declined(&scene, &by_hand).is_some());
+    assert!(declined(&scene, &manual).is_some());
 }

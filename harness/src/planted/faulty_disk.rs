@@ -3,7 +3,7 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
-use herma_core::disk::{Disk, Held, Sharing, Stat};
+use herma_core::disk::{Disk, LockGuard, Sharing, Stat};
 use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -15,7 +15,7 @@ type Ignores = fn(&Sandbox, &Path, Option<Vec<u8>>) -> Option<Vec<u8>>;
 
 /// What becomes of each call; the functions are told the sandbox and the path.
 #[derive(Clone, Copy)]
-pub struct Bends {
+pub struct DiskFaults {
     /// What a look at a path answers.
     pub stat: fn(&Sandbox, &Path, Stat) -> Stat,
     /// The names that a directory is said to hold.
@@ -42,9 +42,9 @@ pub struct Bends {
     pub before_change: fn(&Sandbox, &Path),
 }
 
-impl Bends {
+impl DiskFaults {
     /// A disk that does everything right.
-    pub const NONE: Bends = Bends {
+    pub const NONE: DiskFaults = DiskFaults {
         stat: |_, _, stat| stat,
         list: |_, _, names| names,
         fails: |_, _| None,
@@ -61,19 +61,19 @@ impl Bends {
 }
 
 /// The disk of an ordinary user, bent.
-pub struct BentDisk {
+pub struct FaultyDisk {
     disk: HookedDisk,
     sandbox: Sandbox,
-    bends: Bends,
+    bends: DiskFaults,
     /// Whether it does anything wrong now.
     bent: AtomicBool,
 }
 
-impl BentDisk {
+impl FaultyDisk {
     /// The disk of that sandbox.
-    pub fn new(sandbox: &Sandbox, bends: Bends) -> Self {
+    pub fn new(sandbox: &Sandbox, bends: DiskFaults) -> Self {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
-        BentDisk {
+        FaultyDisk {
             disk: HookedDisk::of_an_ordinary_user(),
             sandbox,
             bends,
@@ -82,14 +82,14 @@ impl BentDisk {
     }
 }
 
-impl BentDisk {
+impl FaultyDisk {
     /// Whether it does anything wrong from now on.
     pub fn bend(&self, bent: bool) {
         self.bent.store(bent, Ordering::Relaxed);
     }
 
-    fn bends(&self) -> &Bends {
-        if self.bent.load(Ordering::Relaxed) { &self.bends } else { &Bends::NONE }
+    fn bends(&self) -> &DiskFaults {
+        if self.bent.load(Ordering::Relaxed) { &self.bends } else { &DiskFaults::NONE }
     }
 
     fn look(&self, path: &Path) -> io::Result<PathBuf> {
@@ -117,7 +117,7 @@ impl BentDisk {
     }
 }
 
-impl Disk for BentDisk {
+impl Disk for FaultyDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let place = self.look(path)?;
         Ok((self.bends().stat)(&self.sandbox, path, self.disk.stat(&place)?))
@@ -193,7 +193,7 @@ impl Disk for BentDisk {
         self.disk.sync_directory(path)
     }
 
-    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn Held>>> {
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
         self.disk.try_lock(path, sharing)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::answer::ProjectState;
-use crate::expected::{Cleared, ExpectedStatus, ExpectedSweep, Fate};
+use crate::expected::{Cleared, Disposition, ExpectedStatus, ExpectedSweep};
 use crate::store_edit::{Damage, StoreEdit};
 
 const HOUR: i64 = 3_600;
@@ -109,26 +109,26 @@ fn a_sweep_follows_the_settings_and_a_prune_what_is_asked() {
     let mut scene = scene(&["work/alpha"]);
     scene.world.settings.max_total_bytes = 9;
     let sweep = swept(&mut scene, &Request::Sweep);
-    assert_eq!((sweep.max_total_bytes, sweep.by_hand), (9, false));
+    assert_eq!((sweep.max_total_bytes, sweep.manual), (9, false));
     let sweep = prune(&mut scene, 7, true);
-    assert_eq!((sweep.max_total_bytes, sweep.by_hand, sweep.may_run), (3, true, true));
+    assert_eq!((sweep.max_total_bytes, sweep.manual, sweep.may_run), (3, true, true));
     scene.wait(2 * DAY);
     scene.remove("work/alpha");
     scene.world.settings.retention_days = 1;
     scene.world.settings.delete_orphans = false;
-    let fate = swept(&mut scene, &Request::Sweep).projects[&"work/alpha".into()];
-    assert!(fate.may_be_stale && !fate.may_be_orphan);
-    let fate = prune(&mut scene, 7, true).projects[&"work/alpha".into()];
-    assert!(!fate.may_be_stale && fate.may_be_orphan);
+    let disposition = swept(&mut scene, &Request::Sweep).projects[&"work/alpha".into()];
+    assert!(disposition.may_be_stale && !disposition.may_be_orphan);
+    let disposition = prune(&mut scene, 7, true).projects[&"work/alpha".into()];
+    assert!(!disposition.may_be_stale && disposition.may_be_orphan);
 }
 
 /// Whether it may stay, may go as an orphan and may go as stale, and the rule.
-fn said(fate: Fate) -> (bool, bool, bool, &'static str) {
-    (fate.may_stay, fate.may_be_orphan, fate.may_be_stale, fate.rule.id)
+fn said(disposition: Disposition) -> (bool, bool, bool, &'static str) {
+    (disposition.may_stay, disposition.may_be_orphan, disposition.may_be_stale, disposition.rule.id)
 }
 
 /// What a prune that keeps seven days may do with `work/alpha`.
-fn fate(scene: &mut Scene, delete_orphans: bool) -> (bool, bool, bool, &'static str) {
+fn disposition(scene: &mut Scene, delete_orphans: bool) -> (bool, bool, bool, &'static str) {
     said(prune(scene, 7, delete_orphans).projects[&"work/alpha".into()])
 }
 
@@ -137,24 +137,24 @@ fn what_was_not_used_for_longer_than_it_is_kept_is_stale() {
     let mut scene = scene(&["work/alpha"]);
     let rule = "sweep/stale";
     scene.wait(7 * DAY - 1);
-    assert_eq!(fate(&mut scene, true), (true, false, false, rule));
+    assert_eq!(disposition(&mut scene, true), (true, false, false, rule));
     scene.wait(1);
-    assert_eq!(fate(&mut scene, true), (true, false, true, rule), "nobody says which");
+    assert_eq!(disposition(&mut scene, true), (true, false, true, rule), "nobody says which");
     scene.wait(1);
-    assert_eq!(fate(&mut scene, true), (false, false, true, rule));
+    assert_eq!(disposition(&mut scene, true), (false, false, true, rule));
     let unbounded = prune(&mut scene, 0, true).projects[&"work/alpha".into()];
     assert_eq!(said(unbounded), (true, false, false, rule));
     let most = prune(&mut scene, u64::MAX, true).projects[&"work/alpha".into()];
     assert_eq!(said(most), (true, false, false, rule));
     // Whether a question counts as a use nobody says either.
     scene.world.step(&Request::List { dir: "alpha".into() });
-    assert_eq!(fate(&mut scene, true), (true, false, true, rule));
+    assert_eq!(disposition(&mut scene, true), (true, false, true, rule));
     // An attempt that finds nothing new may count as one.
     scene.take("alpha");
-    assert_eq!(fate(&mut scene, true), (true, false, true, rule));
+    assert_eq!(disposition(&mut scene, true), (true, false, true, rule));
     scene.write("work/alpha/a", "new");
     scene.take("alpha");
-    assert_eq!(fate(&mut scene, true), (true, false, false, rule));
+    assert_eq!(disposition(&mut scene, true), (true, false, false, rule));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_clock_that_went_back_leaves_open_when_a_project_was_used() {
     scene.wait(-10 * DAY);
     scene.take("alpha");
     scene.wait(8 * DAY);
-    assert_eq!(fate(&mut scene, true), (true, false, true, "sweep/stale"));
+    assert_eq!(disposition(&mut scene, true), (true, false, true, "sweep/stale"));
 }
 
 #[test]
@@ -175,12 +175,12 @@ fn a_project_is_an_orphan_where_its_directory_is_gone_from_one_that_is_there() {
     scene.remove("work/alpha");
     scene.remove("top");
     let orphan = (false, true, false, "sweep/orphans");
-    assert_eq!(fate(&mut scene, true), orphan);
-    assert_eq!(fate(&mut scene, false), (true, false, false, "sweep/orphans"));
+    assert_eq!(disposition(&mut scene, true), orphan);
+    assert_eq!(disposition(&mut scene, false), (true, false, false, "sweep/orphans"));
     assert_eq!(said(prune(&mut scene, 7, true).projects[&"top".into()]), orphan);
     scene.wait(8 * DAY);
-    assert_eq!(fate(&mut scene, true), orphan, "it goes for one reason only");
-    assert_eq!(fate(&mut scene, false), (false, false, true, "sweep/stale"));
+    assert_eq!(disposition(&mut scene, true), orphan, "it goes for one reason only");
+    assert_eq!(disposition(&mut scene, false), (false, false, true, "sweep/stale"));
 }
 
 #[test]
@@ -188,16 +188,16 @@ fn without_evidence_that_a_directory_is_gone_only_time_counts() {
     // Nothing can be seen of where it was: a disk that is not mounted looks like that.
     let mut scene = self::scene(&["work/alpha"]);
     scene.remove("work");
-    assert_eq!(fate(&mut scene, true), (true, false, false, "sweep/evidence"));
+    assert_eq!(disposition(&mut scene, true), (true, false, false, "sweep/evidence"));
     scene.wait(8 * DAY);
-    assert_eq!(fate(&mut scene, true), (false, false, true, "sweep/stale"));
+    assert_eq!(disposition(&mut scene, true), (false, false, true, "sweep/stale"));
     // Something else stands there, or where it was in: nobody says what that means.
     for path in ["work/alpha", "work"] {
         let mut scene = self::scene(&["work/alpha"]);
         scene.remove(path);
         scene.write(path, "no directory");
-        assert_eq!(fate(&mut scene, true), (true, true, false, "sweep/stale"), "{path}");
-        assert_eq!(fate(&mut scene, false), (true, false, false, "sweep/stale"), "{path}");
+        assert_eq!(disposition(&mut scene, true), (true, true, false, "sweep/stale"), "{path}");
+        assert_eq!(disposition(&mut scene, false), (true, false, false, "sweep/stale"), "{path}");
     }
 }
 
@@ -207,10 +207,12 @@ fn damaged_metadata_is_no_evidence_until_a_take_heals_it() {
     damage(&mut scene, "work/alpha");
     assert_eq!(texts(scene.world.damaged()), ["work/alpha"]);
     scene.wait(8 * DAY);
-    assert_eq!(fate(&mut scene, true), (true, false, true, "sweep/evidence"));
+    assert_eq!(disposition(&mut scene, true), (true, false, true, "sweep/evidence"));
     assert_eq!(texts(&status(&mut scene).nameless), ["/world/work/alpha"]);
-    assert!(scene.take("beta").kind == TakeKind::Unchanged && scene.world.healed().is_empty());
-    assert_eq!(scene.take("alpha").kind, TakeKind::Unchanged);
+    assert!(
+        scene.take("beta").kind == CheckpointKind::Unchanged && scene.world.healed().is_empty()
+    );
+    assert_eq!(scene.take("alpha").kind, CheckpointKind::Unchanged);
     assert!(scene.world.damaged().is_empty());
     assert_eq!(texts(scene.world.healed()), ["work/alpha"]);
     damage(&mut scene, "work/alpha");
@@ -252,7 +254,7 @@ fn the_status_says_how_many_checkpoints_a_project_has_and_what_may_be_known_of_i
 }
 
 #[test]
-fn repositories_and_archives_of_the_first_layout_grow_old_and_lose_their_directory() {
+fn repositories_and_archives_of_the_v1_repository_grow_old_and_lose_their_directory() {
     let mut scene = Scene::new();
     repository(&mut scene, "old", "work/alpha", true);
     repository(&mut scene, "gone", "work/gone", false);

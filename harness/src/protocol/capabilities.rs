@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that can be claimed, and the rules that cannot be judged without it.
-static CLAIMS: &[(&str, &[RuleRef])] = &[
+static CAPABILITIES: &[(&str, &[RuleRef])] = &[
     ("project_of", &[&rules::SCOPE_ROOT_OF_FILE, &rules::SCOPE_ROOT_NEVER_BROAD]),
     // A directory may be named as a person types it, not by its canonical path alone.
     ("project.spellings", &[&rules::SCOPE_IDENTITY]),
@@ -90,7 +90,7 @@ static CLAIMS: &[(&str, &[RuleRef])] = &[
     ("prune", OF_PRUNE),
     ("status", &[&rules::MAINTENANCE_COMMANDS]),
     ("clear", &[&rules::MAINTENANCE_COMMANDS]),
-    // What the first layout left, what others put into the base, and damage to the store.
+    // What v1 left, what others put into the base, and damage to the store.
     (
         "test.store",
         &[&rules::MAINTENANCE_HEALS, &rules::MIGRATION_ARCHIVES, &rules::MIGRATION_LOSES_NOTHING],
@@ -142,7 +142,7 @@ static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
 /// What a subject may need of the sandbox.
 const NEEDS: &[&str] = &["repository"];
 
-/// Claims everything there is.
+/// Capabilities everything there is.
 const COMPLETE: &str = "complete";
 
 /// More than any history holds, and still a number in every language.
@@ -150,20 +150,20 @@ const UNBOUNDED: usize = 1_000_000_000;
 
 /// What an implementation claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claims {
+pub struct Capabilities {
     claimed: BTreeSet<&'static str>,
     /// Every project is a git repository, and the store lies in it.
     repository: bool,
 }
 
-impl Default for Claims {
+impl Default for Capabilities {
     fn default() -> Self {
-        let claimed = CLAIMS.iter().map(|(claim, _)| *claim).collect();
-        Claims { claimed, repository: false }
+        let claimed = CAPABILITIES.iter().map(|(claim, _)| *claim).collect();
+        Capabilities { claimed, repository: false }
     }
 }
 
-impl Claims {
+impl Capabilities {
     /// Reads what a hello claims. Omitted and false are the same.
     ///
     /// # Errors
@@ -173,16 +173,16 @@ impl Claims {
             return Err(format!("no sandbox offers `{unknown}`; there is {NEEDS:?}"));
         }
         let repository = !needs.is_empty();
-        let mut claims = Claims { claimed: BTreeSet::new(), repository };
+        let mut read = Capabilities { claimed: BTreeSet::new(), repository };
         for (name, value) in capabilities {
-            let known = CLAIMS.iter().map(|(claim, _)| *claim).find(|claim| claim == name);
+            let known = CAPABILITIES.iter().map(|(claim, _)| *claim).find(|claim| claim == name);
             match (known, value) {
                 (Some(claim), Value::Bool(true)) => {
-                    claims.claimed.insert(claim);
+                    read.claimed.insert(claim);
                 }
                 (Some(_), Value::Bool(false) | Value::Null) => {}
                 (None, Value::Bool(true)) if name == COMPLETE => {
-                    claims.claimed = Claims::default().claimed;
+                    read.claimed = Capabilities::default().claimed;
                 }
                 (None, _) if name == COMPLETE => {}
                 (Some(claim), value) => {
@@ -196,12 +196,12 @@ impl Claims {
                 }
             }
         }
-        Ok(claims)
+        Ok(read)
     }
 
     /// Whether this is claimed.
     pub fn has(&self, claim: &str) -> bool {
-        debug_assert!(CLAIMS.iter().any(|(known, _)| *known == claim), "{claim}");
+        debug_assert!(CAPABILITIES.iter().any(|(known, _)| *known == claim), "{claim}");
         self.claimed.contains(claim)
     }
 
@@ -211,18 +211,18 @@ impl Claims {
     }
 
     /// What two implementations both claim.
-    pub fn in_common(&self, other: &Claims) -> Claims {
-        Claims {
+    pub fn in_common(&self, other: &Capabilities) -> Capabilities {
+        Capabilities {
             claimed: self.claimed.intersection(&other.claimed).copied().collect(),
             repository: self.repository || other.repository,
         }
     }
 
     /// The same without one of them.
-    pub fn without(&self, claim: &str) -> Claims {
-        let mut claims = self.clone();
-        claims.claimed.retain(|claimed| *claimed != claim);
-        claims
+    pub fn without(&self, claim: &str) -> Capabilities {
+        let mut capabilities = self.clone();
+        capabilities.claimed.retain(|claimed| *claimed != claim);
+        capabilities
     }
 
     /// Whether anything can be asked about the store as a whole, or done to it.
@@ -242,7 +242,7 @@ impl Claims {
         if self.repository && OF_A_STORE_OF_ITS_OWN.contains(&rule) {
             return Some("a store outside the project");
         }
-        let needs = CLAIMS.iter().filter(|(_, needed_by)| needed_by.contains(&rule));
+        let needs = CAPABILITIES.iter().filter(|(_, needed_by)| needed_by.contains(&rule));
         needs.map(|(claim, _)| *claim).find(|claim| !self.claimed.contains(claim))
     }
 
@@ -284,5 +284,9 @@ fn nearest(name: &str) -> &'static str {
     let shared = |claim: &str| {
         claim.bytes().zip(name.bytes()).take_while(|(one, other)| one == other).count()
     };
-    CLAIMS.iter().map(|(claim, _)| *claim).max_by_key(|claim| shared(claim)).unwrap_or_default()
+    CAPABILITIES
+        .iter()
+        .map(|(claim, _)| *claim)
+        .max_by_key(|claim| shared(claim))
+        .unwrap_or_default()
 }

@@ -1,13 +1,13 @@
 //! What came of a request about the store as a whole: what was said of it against what the model
 //! allows, and against what plain git and the disk show.
 
-use super::plain_git::{Git, Held};
+use super::plain_git::{Git, StoreContents};
 use super::total::{self, Sizes};
-use super::{Checks, Judge, Told, base};
+use super::{Checks, Judge, Mismatch, base};
 use crate::history::concrete::hash;
 use crate::sandbox::Sandbox;
 use herma_model::answer::{Counts, ProjectStatus, SweepOutcome};
-use herma_model::expected::{Cleared, ExpectedStatus, ExpectedSweep, Fate};
+use herma_model::expected::{Cleared, Disposition, ExpectedStatus, ExpectedSweep};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{ByteString, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +26,10 @@ struct Removed {
 }
 
 impl Removed {
-    fn add(&mut self, fate: &Fate) {
+    fn add(&mut self, disposition: &Disposition) {
         self.all += 1;
-        self.orphans_min += usize::from(!fate.may_be_stale);
-        self.orphans_max += usize::from(fate.may_be_orphan);
+        self.orphans_min += usize::from(!disposition.may_be_stale);
+        self.orphans_max += usize::from(disposition.may_be_orphan);
     }
 }
 
@@ -48,30 +48,30 @@ pub fn judge_sweep(
     let done = outcome == SweepOutcome::Done;
     let allowed = if done { sweep.may_run } else { sweep.may_decline };
     let rule: RuleRef =
-        if sweep.by_hand { &rules::MAINTENANCE_COMMANDS } else { &rules::SWEEP_INTERVAL };
+        if sweep.manual { &rules::MAINTENANCE_COMMANDS } else { &rules::SWEEP_INTERVAL };
     checks.check(Judge::Answer, rule, allowed, || {
-        let sign = if done { "swept too early" } else { "not swept" };
+        let symptom = if done { "swept too early" } else { "not swept" };
         let due = format!("may be made: {}, declined: {}", sweep.may_run, sweep.may_decline);
-        Told::new(sign, due, format!("{outcome:?}"))
+        Mismatch::new(symptom, due, format!("{outcome:?}"))
     });
     if !done || !allowed {
         return Ok(());
     }
-    if !sweep.by_hand {
+    if !sweep.manual {
         world.learn_swept();
     }
     let errors = counts.errors == 0;
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, errors, || {
-        Told::new("errors", "no errors, since nothing stood in the way", format!("{counts:?}"))
+        Mismatch::new("errors", "no errors, since nothing stood in the way", format!("{counts:?}"))
     });
     let there = sandbox.has_store();
-    let held = if there { git.held()? } else { Held::default() };
+    let held = if there { git.held()? } else { StoreContents::default() };
     // What is noted of a project may be all that leads a sweep to it.
     let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
     let judged = sweep.projects.len() + sweep.repositories.len() - hidden;
     let mut removed = Removed::default();
     judge_projects(world, sweep, (&held.visible, counts), sandbox, &mut removed, checks);
-    judge_first_layout(world, sweep, sandbox, &mut removed, checks)?;
+    judge_v1(world, sweep, sandbox, &mut removed, checks)?;
     judge_counts(judged, &removed, counts, checks);
     if !there || checks.failed_here() {
         return Ok(());
@@ -83,18 +83,28 @@ pub fn judge_sweep(
     checks.new_part();
     let unreachable = git.unreachable(&held)?;
     checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
-        Told::new("garbage stays", "nothing that no checkpoint needs", format!("{unreachable:?}"))
+        Mismatch::new(
+            "garbage stays",
+            "nothing that no checkpoint needs",
+            format!("{unreachable:?}"),
+        )
     });
     Ok(())
 }
 
-/// Compares whether something is there with its fate; answers whether it is rightly gone.
-fn judge_fate(what: &str, fate: &Fate, stands: bool, checks: &mut Checks) -> bool {
-    let allowed = if stands { fate.may_stay } else { fate.may_go() };
-    checks.check(Judge::Disk, fate.rule, allowed, || {
-        let sign = if stands { "not swept away" } else { "swept away" };
-        let due = format!("{what}: may stay {}, may go {}", fate.may_stay, fate.may_go());
-        Told::new(sign, due, if stands { "it is there" } else { "it is gone" })
+/// Compares whether something is there with its disposition; answers whether it is rightly gone.
+fn judge_disposition(
+    what: &str,
+    disposition: &Disposition,
+    stands: bool,
+    checks: &mut Checks,
+) -> bool {
+    let allowed = if stands { disposition.may_stay } else { disposition.may_go() };
+    checks.check(Judge::Disk, disposition.rule, allowed, || {
+        let symptom = if stands { "not swept away" } else { "swept away" };
+        let due =
+            format!("{what}: may stay {}, may go {}", disposition.may_stay, disposition.may_go());
+        Mismatch::new(symptom, due, if stands { "it is there" } else { "it is gone" })
     });
     allowed && !stands
 }
@@ -107,32 +117,37 @@ fn judge_projects(
     removed: &mut Removed,
     checks: &mut Checks,
 ) {
-    for (project, fate) in &sweep.projects {
+    for (project, disposition) in &sweep.projects {
         let name = hash(world, project);
         let stands = visible.contains_key(&name);
         // Where nothing was counted as an orphan, its age is why it went.
         let for_its_age = !stands && counts.orphans == 0 && counts.stale > 0;
-        let rule: RuleRef = if for_its_age { &rules::SWEEP_STALE } else { fate.rule };
-        if !judge_fate(&project.to_string(), &Fate { rule, ..*fate }, stands, checks) {
+        let rule: RuleRef = if for_its_age { &rules::SWEEP_STALE } else { disposition.rule };
+        if !judge_disposition(
+            &project.to_string(),
+            &Disposition { rule, ..*disposition },
+            stands,
+            checks,
+        ) {
             continue;
         }
         let traces = base::traces(sandbox, &name);
-        checks.check(Judge::Disk, fate.rule, traces.is_empty(), || {
-            Told::new("traces stay", format!("nothing of {project}"), format!("{traces:?}"))
+        checks.check(Judge::Disk, disposition.rule, traces.is_empty(), || {
+            Mismatch::new("traces stay", format!("nothing of {project}"), format!("{traces:?}"))
         });
-        removed.add(fate);
+        removed.add(disposition);
         world.learn_gone(project);
     }
 }
 
-fn judge_first_layout(
+fn judge_v1(
     world: &mut World,
     sweep: &ExpectedSweep,
     sandbox: &Sandbox,
     removed: &mut Removed,
     checks: &mut Checks,
 ) -> io::Result<()> {
-    for (name, fate) in &sweep.repositories {
+    for (name, disposition) in &sweep.repositories {
         let stands = sandbox.base().join(name).join("HEAD").exists();
         // Instead of judging it, a sweep may put it where such things go.
         let moved = base::archives(sandbox)?
@@ -140,15 +155,15 @@ fn judge_first_layout(
             .find(|archive| sandbox.base().join(archive).join(name).exists());
         match moved {
             Some(archive) if !stands => world.learn_archived(name, &archive),
-            _ if judge_fate(name, fate, stands, checks) => {
-                removed.add(fate);
+            _ if judge_disposition(name, disposition, stands, checks) => {
+                removed.add(disposition);
                 world.learn_repository_gone(name);
             }
             _ => {}
         }
     }
-    for (name, fate) in &sweep.archives {
-        if judge_fate(name, fate, sandbox.base().join(name).exists(), checks) {
+    for (name, disposition) in &sweep.archives {
+        if judge_disposition(name, disposition, sandbox.base().join(name).exists(), checks) {
             removed.archives += 1;
             world.learn_archive_gone(name);
         }
@@ -171,7 +186,7 @@ fn judge_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mut 
             "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
             removed.all, removed.orphans_min, removed.orphans_max, removed.archives
         );
-        Told::new("other counts", due, format!("{counts:?}"))
+        Mismatch::new("other counts", due, format!("{counts:?}"))
     });
 }
 
@@ -196,7 +211,7 @@ pub fn judge_status(
         let rule: RuleRef = if unnamed { &rules::MAINTENANCE_HEALS } else { rule };
         checks.check(Judge::Answer, rule, holds, || {
             let due = format!("{workdir} once, with {count} checkpoints, {states:?}");
-            Told::new("another status", due, found())
+            Mismatch::new("another status", due, found())
         });
     }
     let phantom = projects.iter().find(|one| {
@@ -205,7 +220,7 @@ pub fn judge_status(
             && one.workdir.as_ref().is_some_and(|workdir| !known(workdir))
     });
     checks.check(Judge::Answer, rule, phantom.is_none(), || {
-        Told::new("a project of nothing", "only projects with checkpoints", found())
+        Mismatch::new("a project of nothing", "only projects with checkpoints", found())
     });
     let said: BTreeSet<String> = archives.iter().cloned().collect();
     checks.same(Judge::Answer, rule, "archives", &due.archives, &said);
@@ -233,11 +248,11 @@ pub fn judge_cleared(
         }
     }
     checks.check(Judge::Disk, &rules::MAINTENANCE_COMMANDS, left.is_empty(), || {
-        Told::new("not all was cleared", format!("{cleared:?} gone"), format!("{left:?}"))
+        Mismatch::new("not all was cleared", format!("{cleared:?} gone"), format!("{left:?}"))
     });
     let lost = world.histories().next().is_some() && !sandbox.store().exists();
     checks.check(Judge::Disk, &rules::MAINTENANCE_COMMANDS, !lost, || {
-        Told::new("more was cleared", format!("{cleared:?} gone and nothing else"), "no store")
+        Mismatch::new("more was cleared", format!("{cleared:?} gone and nothing else"), "no store")
     });
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Where a history was cut: whether what limits dropped from it is what they should have.
 
 use super::plain_git::Git;
-use super::{Checks, Divergence, Judge, Told};
+use super::{Checks, Divergence, Judge, Mismatch};
 use crate::history::concrete::hash;
 use crate::sandbox::Sandbox;
 use herma_model::World;
@@ -35,7 +35,7 @@ pub(super) fn judge(world: &World, git: &Git, checks: &mut Checks) -> io::Result
         let same_length = ids.len() == due.len() && ids.first() == due.first().copied();
         let renamed = same_length && due.iter().zip(ids).any(|(one, other)| *one != other);
         checks.check(JUDGE, &rules::LIST_STABLE, !renamed, || {
-            Told::new("renamed", format!("{due:?} of {project}"), format!("{ids:?}"))
+            Mismatch::new("renamed", format!("{due:?} of {project}"), format!("{ids:?}"))
         });
         let Some(oldest) = ids.last().filter(|_| ids.len() < due.len()) else { continue };
         let goes_on = git.text(&["cat-file", "commit", oldest])?.contains("\nparent ");
@@ -43,7 +43,7 @@ pub(super) fn judge(world: &World, git: &Git, checks: &mut Checks) -> io::Result
         checks.check(JUDGE, &rules::LIMIT_NEWEST_REMAIN, !was_cut, || {
             let (due, found) = (due.len(), ids.len());
             let due = format!("the newest {due} checkpoints of {project}");
-            Told::new("dropped too early", due, format!("the newest {found}"))
+            Mismatch::new("dropped too early", due, format!("the newest {found}"))
         });
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{CoreSubject, HookedDisk, Subject};
 use herma_core::Environment;
 use herma_core::disk::SystemDisk;
-use herma_model::answer::{Changed, TakeOutcome};
+use herma_model::answer::{Changed, CheckpointOutcome};
 use herma_model::edit::Change;
 use herma_model::{Answer, ByteString, Code, Files, Request, Settings};
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A core, and what a bug can know of it.
-pub struct Host {
+pub struct Intercepted {
     core: CoreSubject,
     second: Option<CoreSubject>,
     /// Where it works.
@@ -33,13 +33,13 @@ pub struct Host {
     aside: Option<TempDir>,
 }
 
-impl Host {
+impl Intercepted {
     /// A core in a sandbox.
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let core = CoreSubject::new(sandbox, settings, seconds);
         let (sandbox, settings) = (Sandbox::adopt(sandbox.root().to_owned()), settings.clone());
         let (log, second, aside) = (Vec::new(), None, None);
-        Host { core, second, sandbox, settings, seconds, log, aside }
+        Intercepted { core, second, sandbox, settings, seconds, log, aside }
     }
 
     /// Asks the core, which does it right.
@@ -221,19 +221,19 @@ fn is_for_all(request: &Request) -> bool {
 /// The id of the checkpoint that an answer says was taken.
 pub fn created(answer: &Answer) -> Option<&str> {
     match answer {
-        Answer::Taken { outcome: TakeOutcome::Created { id }, .. } => Some(id),
+        Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id),
         _ => None,
     }
 }
 
 /// The answer to a request for a checkpoint that comes to nothing.
-pub fn none_taken(outcome: TakeOutcome) -> Answer {
+pub fn none_taken(outcome: CheckpointOutcome) -> Answer {
     Answer::Taken { outcome, skipped: Vec::new() }
 }
 
 /// The answer that one checkpoint was taken of everything.
 pub fn taken(id: String) -> Answer {
-    none_taken(TakeOutcome::Created { id })
+    none_taken(CheckpointOutcome::Created { id })
 }
 
 /// A refusal that changed nothing.

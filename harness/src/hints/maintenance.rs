@@ -58,7 +58,7 @@ pub static HINTS: &[(RuleRef, &str)] = &[
     ),
     (
         &rules::MIGRATION_ARCHIVES,
-        "Old repositories are looked for by name or only once: move whatever holds a HEAD and objects.",
+        "V1 repositories are looked for by name or only once: move whatever holds a HEAD and objects.",
     ),
     (
         &rules::MIGRATION_LOSES_NOTHING,

@@ -1,4 +1,4 @@
-//! A repository as the first layout made them: git's own, elsewhere than its working tree.
+//! A repository as v1 made them: git's own, elsewhere than its working tree.
 //!
 //! It is made once by git and copied from then on, since that takes several processes.
 
@@ -38,12 +38,12 @@ fn make() -> io::Result<TempDir> {
     fs::create_dir(&repository)?;
     // What was captured does not matter here.
     fs::create_dir(&tree)?;
-    fs::write(tree.join("a.txt"), "of the first layout\n")?;
+    fs::write(tree.join("a.txt"), "of the v1\n")?;
     let author = ["-c", "user.name=Hermes Checkpoint", "-c", "user.email=hermes@local"];
     for arguments in [
         &["init", "--quiet"][..],
         &["add", "--all"],
-        &[&author[..], &["commit", "--quiet", "--message=first layout"]].concat(),
+        &[&author[..], &["commit", "--quiet", "--message=v1"]].concat(),
     ] {
         let mut git = git_alone();
         git.env("GIT_DIR", &repository).env("GIT_WORK_TREE", &tree).args(arguments);

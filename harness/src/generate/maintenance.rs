@@ -1,5 +1,5 @@
 //! What happens to a store as a whole, drawn in among everything else: sweeps and prunes, days that
-//! pass, projects that go and disks that are not mounted, what the first layout left, and damage.
+//! pass, projects that go and disks that are not mounted, what v1 left, and damage.
 
 use super::operation::Kinds;
 use super::{content, names};
@@ -49,7 +49,7 @@ pub fn with_bounds(
         .boxed()
 }
 
-/// Fragments as they are, with upkeep among them in three of four histories.
+/// Fragments as they are, with maintenance among them in three of four histories.
 pub fn among(
     fragments: BoxedStrategy<Vec<Operation>>,
     cap: u64,
@@ -151,7 +151,7 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
     let place = content::content(&path(), cap).prop_map(move |content| (path(), content));
     let repositories = vec((directory(), 0..12u16), 1..3);
-    let first_layout = (repositories, names::project(), any::<bool>()).prop_map(|drawn| {
+    let v1_repository = (repositories, names::project(), any::<bool>()).prop_map(|drawn| {
         let (repositories, project, collides) = drawn;
         // Their archive may find its name taken.
         let archive = collides.then_some(StoreEvent::Archive { days: 0 });
@@ -203,7 +203,7 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     let cleared = select(vec![Operation::ClearLegacy, Operation::Clear])
         .prop_map(|clear| vec![Operation::Store(StoreEvent::Archive { days: 3 }), clear]);
     prop_oneof![
-        2 => first_layout,
+        2 => v1_repository,
         2 => unmounted,
         2 => deleted,
         2 => forgotten,
