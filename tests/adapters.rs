@@ -1,8 +1,8 @@
 //! How adapters are driven: each way to break the protocol has its own name and ends in time.
 
+use herma_harness::divergence::Kind;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::Target;
-use herma_harness::oracle::Kind;
 use herma_harness::protocol::asked::asked_for;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::check::check;

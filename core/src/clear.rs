@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::manager::Manager;
 use crate::report::{Cleared, ClearedLegacy, Holdings};
 use crate::store::Store;
-use crate::{folder, ref_recovery, lock};
+use crate::{folder, lock, ref_recovery};
 use std::ffi::OsStr;
 use std::path::Path;
 

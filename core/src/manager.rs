@@ -15,7 +15,7 @@ use crate::project::{Project, canonical};
 use crate::report::{Diff, Listed, Outcome, Stats, Status, Taken};
 use crate::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::Store;
-use crate::{ref_recovery, limits, metadata, refs, shallow, status, target, usage};
+use crate::{limits, metadata, ref_recovery, refs, shallow, status, target, usage};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -4,13 +4,13 @@
 use crate::commit::{self, Checkpoint};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::ref_recovery;
 use crate::inventory::Inventory;
 use crate::lock::Lock;
 use crate::metadata;
 use crate::objects::Objects;
 use crate::reach::Reach;
 use crate::reclaim::reclaim;
+use crate::ref_recovery;
 use crate::shallow::{self, Boundaries};
 use crate::store::Store;
 use git2::Oid;

@@ -3,8 +3,8 @@
 //! The subject answers for itself, but for a checkpoint that nobody took at the end of each list.
 //! Where that is not noticed, failing does not work, and no verdict of that run means anything.
 
+use crate::divergence::Divergence;
 use crate::history::{History, Operation};
-use crate::oracle::Divergence;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::runner::{RunError, run};

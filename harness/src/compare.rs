@@ -7,7 +7,6 @@
 
 use crate::generate::{self, Options};
 use crate::history::History;
-use crate::oracle::word;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{Event, RequestRecord, RunError, run_watched};
@@ -15,6 +14,7 @@ use crate::sandbox::Scratch;
 use crate::shrink::shorten;
 use crate::subject::NewSubject;
 use herma_model::rules::RuleRef;
+use herma_model::verdict::word;
 use herma_model::{ByteString, Files, Node};
 use serde::Serialize;
 use serde_json::Value;
@@ -150,7 +150,7 @@ impl Comparison<'_> {
                 false => done.answer.clone(),
             };
             return Ok(Some(Difference {
-                rule: crate::runner::main_rule(&one.asked.request),
+                rule: one.asked.request.main_rule(),
                 step: one.asked.step,
                 request: one.request.clone(),
                 symptom,
@@ -173,12 +173,11 @@ impl Comparison<'_> {
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);
-                let files = asked.after.as_ref().map(|after| changes(&start, after));
-                let files = files.unwrap_or_default();
+                let files = changes(&start, &asked.after);
                 all.push(Done { asked, request, answer, files });
             }
         };
-        run_watched(history, subject, self.scratch, &self.capabilities, &mut watch)?;
+        run_watched(history, subject, self.scratch, &self.capabilities, Some(&mut watch))?;
         Ok(all)
     }
 }
@@ -248,7 +247,7 @@ fn files_but(
     let differing = paths.into_iter().filter(|path| files.get(*path) != others.get(*path));
     let line = |path: &ByteString| {
         let node = files.get(path).and_then(Option::as_ref);
-        format!("{path}: {}", crate::oracle::disk::shown(node))
+        format!("{path}: {}", herma_model::verdict::shown(node))
     };
     differing.take(3).map(line).collect::<Vec<_>>().join("; ")
 }

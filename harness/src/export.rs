@@ -69,7 +69,7 @@ pub fn script(
     };
     let events = RefCell::new(Vec::new());
     let mut watch = |event| events.borrow_mut().push(event);
-    let run = run_watched(history, &open, scratch, &Capabilities::default(), &mut watch)?;
+    let run = run_watched(history, &open, scratch, &Capabilities::default(), Some(&mut watch))?;
     let (root, variables) = opened.into_inner().expect("no thread panics here").unwrap_or_default();
     let command: Vec<String> =
         start.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();

@@ -1,18 +1,22 @@
 //! What a person reads beside the results of a run: a counterexample alone, and the rule book.
 
+use crate::divergence::Divergence;
 use crate::history::History;
 use crate::history::file::to_yaml;
-use crate::oracle::Divergence;
 use herma_model::rules::{self, State};
 use serde_json::json;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
-    let Divergence { rule, judge, step, mismatch } = divergence;
+    let Divergence { rule, judge, step, mismatch, symptoms } = divergence;
     let tree: String = mismatch.tree.iter().map(|line| format!("    {line}\n")).collect();
+    let also: String = symptoms
+        .iter()
+        .map(|one| format!("  also broken: {} ({})\n", one.rule.id, one.mismatch.symptom))
+        .collect();
     format!(
         "{}: {}\n  source:   {}\n  judged by {judge}, at operation {}\n  expected: {}\n  found:    \
-         {}\n{tree}the shortest history found, {} operations:\n{}",
+         {}\n{tree}{also}the shortest history found, {} operations:\n{}",
         rule.id,
         rule.statement,
         rule.source,

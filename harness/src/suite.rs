@@ -5,9 +5,9 @@
 
 use crate::cases::Case;
 use crate::coverage::Coverage;
+use crate::divergence::{Divergence, Fingerprint};
 use crate::generate::{self, Options};
 use crate::history::History;
-use crate::oracle::{Divergence, Fingerprint};
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::RunError;

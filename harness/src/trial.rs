@@ -7,8 +7,8 @@
 //! that configuration, whatever rule shows it first; it is reported as that. So a leak does not
 //! pass for many other failures, and does not hide them.
 
+use crate::divergence::{Divergence, Mismatch};
 use crate::history::{History, Operation, StoreEvent};
-use crate::oracle::{Divergence, Mismatch};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;

@@ -1,225 +1,178 @@
-//! Which rule is broken where a checkpoint does not hold what it should: what a wrong path has of
-//! its own that explains it, and the right ones do not.
+//! Which of the rules that one operation broke is the cause, and which only follow from it.
+//!
+//! Every property is judged for itself, so one mistake breaks several rules. The table below orders
+//! them, causes before symptoms: a wrong checkpoint before the restore that shows it, a file of the
+//! wrong type before its bytes. It is published with the rule book.
 
-use crate::bytes::{ByteString, ancestors};
-use crate::capture::Captured;
 use crate::rules::{self, RuleRef};
-use crate::tree::Entry;
+use crate::verdict::{Judge, Kind, Violation};
 
-/// A path that a checkpoint does not hold as it should, with what it holds there, if anything.
-pub type Wrong<'a> = (&'a ByteString, Option<Entry>);
+/// The rules of which one may be the cause of another, causes first. A rule whose evidence is
+/// weaker in an answer than in the store stands there twice.
+pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
+    (&rules::ISOLATION_USER_CONFIG, None),
+    (&rules::ISOLATION_NO_SIGNING, None),
+    (&rules::SCOPE_NEVER_ROOT, None),
+    (&rules::SCOPE_NEVER_HOME, None),
+    (&rules::SCOPE_BASE_NOT_CAPTURED, None),
+    (&rules::SCOPE_IDENTITY, Some(Judge::Git)),
+    (&rules::SCOPE_HASH, None),
+    (&rules::LAYOUT_STORE, None),
+    (&rules::RESTORE_SAFETY_OUTSIDE_TURN, None),
+    (&rules::TURN_FAILURE_KEEPS_SLOT, None),
+    (&rules::TURN_PER_PROJECT, None),
+    (&rules::TURN_RESET, None),
+    (&rules::TURN_MANUAL, None),
+    (&rules::TURN_ONCE, None),
+    (&rules::TURN_NOTHING_USES_SLOT, None),
+    (&rules::TURN_DISABLED, None),
+    (&rules::CAPTURE_HONEST, None),
+    (&rules::RESTORE_UNDO, None),
+    (&rules::CAPTURE_UNREADABLE, None),
+    (&rules::CAPTURE_SPECIAL, None),
+    (&rules::CAPTURE_SIZE_CAP, None),
+    (&rules::CAPTURE_NESTED_REPOSITORY, None),
+    (&rules::CAPTURE_SECRETS, None),
+    (&rules::CAPTURE_DEFAULT_EXCLUDES, None),
+    (&rules::CAPTURE_GITIGNORE, None),
+    (&rules::CAPTURE_NO_CONVERSION, None),
+    (&rules::CAPTURE_EXECUTABLE, None),
+    (&rules::CAPTURE_SYMLINK, None),
+    (&rules::CAPTURE_ANY_NAME, None),
+    (&rules::CAPTURE_BYTES, None),
+    (&rules::CAPTURE_INDEPENDENT, None),
+    (&rules::SCOPE_COUNTS_CAPTURED, None),
+    (&rules::SCOPE_TOO_MANY_FILES, None),
+    (&rules::LIST_STABLE, Some(Judge::Git)),
+    (&rules::LIMIT_NEWEST_REMAIN, None),
+    (&rules::LIMIT_NEWEST_STAYS, None),
+    (&rules::LIMIT_NO_MORE_THAN_NEEDED, None),
+    (&rules::LIMIT_TOTAL_SIZE, None),
+    (&rules::MAINTENANCE_NEVER_RAISES, None),
+    (&rules::SWEEP_INTERVAL, None),
+    (&rules::SWEEP_EVIDENCE, None),
+    (&rules::SWEEP_ORPHANS, None),
+    (&rules::SWEEP_STALE, None),
+    (&rules::MIGRATION_LOSES_NOTHING, None),
+    (&rules::MIGRATION_ARCHIVES, None),
+    (&rules::MAINTENANCE_HEALS, None),
+    (&rules::SCOPE_IDENTITY, None),
+    (&rules::MAINTENANCE_COMMANDS, None),
+    (&rules::SWEEP_COUNTS, None),
+    (&rules::SWEEP_RECLAIMS, None),
+    (&rules::CAPTURE_UNCHANGED, None),
+    (&rules::CAPTURE_EMPTY_FIRST, None),
+    (&rules::CAPTURE_CREATED, None),
+    (&rules::RESTORE_SAFETY_KEEPS_TARGET, None),
+    (&rules::RESTORE_OWN_CHECKPOINT, None),
+    (&rules::RESTORE_BAD_TARGET, None),
+    (&rules::RESTORE_BAD_PATH, None),
+    (&rules::RESTORE_DELETED_PROJECT, None),
+    (&rules::RESTORE_TARGET, None),
+    (&rules::RESTORE_SAFETY_REQUIRED, None),
+    (&rules::RESTORE_CONTAINED, None),
+    (&rules::RESTORE_FILE_LITERAL, None),
+    (&rules::RESTORE_FILE_ONLY, None),
+    (&rules::RESTORE_TYPE, None),
+    (&rules::RESTORE_PROTECTS, Some(Judge::Disk)),
+    (&rules::RESTORE_EXACT, None),
+    (&rules::RESTORE_BYTES, None),
+    (&rules::RESTORE_EXECUTABLE, None),
+    (&rules::RESTORE_LEAVES_NEW, Some(Judge::Disk)),
+    (&rules::RESTORE_SAFETY_CHECKPOINT, None),
+    (&rules::RESTORE_SAFETY_SKIPPED, None),
+    (&rules::RESTORE_PROTECTS, None),
+    (&rules::RESTORE_LEAVES_NEW, None),
+    (&rules::RESTORE_HONEST, None),
+    (&rules::LIST_OWN_PROJECT, None),
+    (&rules::LIST_AT_MOST, None),
+    (&rules::LIST_COMPLETE, None),
+    (&rules::LIST_STABLE, None),
+    (&rules::LIST_NEWEST_FIRST, None),
+    (&rules::ISOLATION_USER_REPOSITORY, None),
+    (&rules::ISOLATION_HOME, None),
+    (&rules::RESTORE_REFUSAL_CHANGES_NOTHING, None),
+    (&rules::DIFF_LEAVES_STORE, None),
+    (&rules::CAPTURE_READ_ONLY, None),
+    (&rules::SCOPE_NO_DIRECTORY, None),
+    (&rules::LAYOUT_FSCK, None),
+];
 
-/// The rule to blame for all of `wrong`, the paths in which a checkpoint differs from what was to be
-/// captured: what explains every path that is wrong in the same way as the first.
-pub fn rule_for(captured: &Captured, wrong: &[Wrong<'_>]) -> RuleRef {
-    let way = |(path, found): &Wrong<'_>| (captured.tree.contains_key(*path), found.is_some());
-    // What was not left out may follow from what was, such as an ignore file.
-    let missing = wrong.iter().find(|one| captured.tree.contains_key(one.0));
-    let Some(first) = missing.or(wrong.first()) else {
-        return &rules::CAPTURE_INDEPENDENT;
+/// Rules about what is only said: they may follow from a wrong checkpoint, but nothing follows from
+/// them, and the world is as it should be.
+pub static ONLY_SAID: &[RuleRef] = &[
+    &rules::SCOPE_ROOT_OF_FILE,
+    &rules::SCOPE_ROOT_NEVER_BROAD,
+    &rules::CAPTURE_REASON,
+    &rules::LIST_TIME,
+    &rules::LIST_STATS,
+    &rules::LIST_OLDEST_NO_STATS,
+    &rules::DIFF_PREVIEW,
+    &rules::DIFF_STATS,
+    &rules::RESTORE_UNDOES_TURN,
+];
+
+/// Rules about the form of a store, that neither explain anything nor follow from anything.
+pub static STANDS_ALONE: &[RuleRef] =
+    &[&rules::ISOLATION_PRIVATE, &rules::ISOLATION_SELF_CONTAINED, &rules::LAYOUT_METADATA];
+
+/// One failure: the rule that is blamed, and the broken ones that may follow from it.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What is blamed.
+    pub cause: Violation,
+    /// What may follow from it, in the order of the table.
+    pub symptoms: Vec<Violation>,
+}
+
+impl Failure {
+    /// Whether the world is as it should be but for what was said or noted.
+    pub fn leaves_the_rest_comparable(&self) -> bool {
+        !explains_others(&self.cause)
+    }
+}
+
+fn rank(violation: &Violation) -> usize {
+    let fits = |(rule, judge): &(RuleRef, Option<Judge>)| {
+        *rule == violation.rule && judge.is_none_or(|judge| judge == violation.judge)
     };
-    let alike: Vec<Vec<RuleRef>> = wrong
-        .iter()
-        .filter(|one| way(one) == way(first))
-        .map(|one| reasons(captured, one, wrong))
-        .collect();
-    let of_the_first = reasons(captured, first, wrong);
-    let mut shared =
-        of_the_first.iter().filter(|rule| alike.iter().all(|other| other.contains(rule)));
-    shared.next().or(of_the_first.first()).copied().unwrap_or(&rules::CAPTURE_INDEPENDENT)
+    CAUSES_FIRST.iter().position(fits).unwrap_or(CAUSES_FIRST.len())
 }
 
-/// Whether a rule says of one path why it is not as it should be, as the rules about any file and
-/// its bytes do not.
-pub fn explains(rule: RuleRef) -> bool {
-    ![&rules::CAPTURE_BYTES, &rules::CAPTURE_INDEPENDENT].contains(&rule)
+fn is_only_said(violation: &Violation) -> bool {
+    let said = violation.judge == Judge::Answer && ONLY_SAID.contains(&violation.rule);
+    said || violation.mismatch.kind == Kind::WrongReason
 }
 
-/// Every rule that may be why one path is wrong, the likeliest first.
-fn reasons(captured: &Captured, (path, found): &Wrong<'_>, wrong: &[Wrong<'_>]) -> Vec<RuleRef> {
-    let Some(entry) = captured.tree.get(*path) else {
-        return vec![left_out_by(captured, path)];
-    };
-    match found {
-        None => left_out_despite(captured, path, entry, wrong),
-        Some(found) => wrong_content(entry, found),
-    }
+/// Whether a violation may be the cause of others.
+fn explains_others(violation: &Violation) -> bool {
+    !is_only_said(violation) && !STANDS_ALONE.contains(&violation.rule)
 }
 
-/// The rule by which a path is left out; what lies in a place that is left out as a whole is left
-/// out for the same reason.
-fn left_out_by(captured: &Captured, path: &[u8]) -> RuleRef {
-    let closed = |place: &[u8]| captured.closed.get(&ByteString::from(place));
-    let rule = ancestors(path).find_map(closed).or(captured.left_out.get(&ByteString::from(path)));
-    rule.copied().unwrap_or(&rules::CAPTURE_GITIGNORE)
-}
-
-fn left_out_despite(
-    captured: &Captured,
-    path: &ByteString,
-    entry: &Entry,
-    wrong: &[Wrong<'_>],
-) -> Vec<RuleRef> {
-    let despite = captured.despite.get(path).into_iter().flatten().copied();
-    let mut reasons: Vec<RuleRef> =
-        despite.filter(|rule| !is_met_elsewhere(captured, rule, wrong)).collect();
-    if matches!(entry, Entry::Link { .. }) {
-        reasons.push(&rules::CAPTURE_SYMLINK);
-    }
-    if !is_plain(path) {
-        reasons.push(&rules::CAPTURE_ANY_NAME);
-    }
-    reasons.push(&rules::CAPTURE_INDEPENDENT);
-    reasons
-}
-
-/// Whether a path to which the rule says the same was captured as it should be, so that the rule
-/// explains nothing. Of patterns there are many, and one may be read right and another wrong.
-fn is_met_elsewhere(captured: &Captured, rule: RuleRef, wrong: &[Wrong<'_>]) -> bool {
-    let says_one_thing = [&rules::CAPTURE_SIZE_CAP, &rules::CAPTURE_NESTED_REPOSITORY];
-    let right = |path: &ByteString| wrong.iter().all(|(other, _)| *other != path);
-    says_one_thing.contains(&rule)
-        && captured.despite.iter().any(|(path, rules)| right(path) && rules.contains(&rule))
-}
-
-fn wrong_content(entry: &Entry, found: &Entry) -> Vec<RuleRef> {
-    match (entry, found) {
-        (Entry::Link { .. }, _) => vec![&rules::CAPTURE_SYMLINK],
-        (Entry::File { content, .. }, Entry::File { content: other, .. }) if content == other => {
-            vec![&rules::CAPTURE_EXECUTABLE]
-        }
-        (Entry::File { content, .. }, _) if converted(content) == converted(found.bytes()) => {
-            vec![&rules::CAPTURE_NO_CONVERSION]
-        }
-        _ => vec![&rules::CAPTURE_BYTES],
-    }
-}
-
-/// Whether a name holds nothing that anything on the way may take for more than a name.
-pub fn is_plain(path: &[u8]) -> bool {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
-    let is_option = path.split(|byte| *byte == b'/').any(|name| name.starts_with(b"-"));
-    path.iter().all(plain) && !is_option
-}
-
-/// What is left of a file once its line ends are made the same and its keywords are taken back.
-fn converted(content: &[u8]) -> Vec<u8> {
-    let mut left = Vec::new();
-    let mut rest: Vec<u8> = content.iter().copied().filter(|byte| *byte != b'\r').collect();
-    while let Some(at) = rest.windows(4).position(|four| four == b"$Id:") {
-        let after = rest.split_off(at + 3);
-        left.append(&mut rest);
-        let end = after.iter().position(|byte| *byte == b'$' || *byte == b'\n');
-        rest = after[end.unwrap_or(0)..].to_vec();
-        if end.is_none() {
-            break;
+/// Parts what one operation broke into failures: one for the first in the table with all that may
+/// follow from it, and one for each that stands by itself.
+pub fn failures(mut violations: Vec<Violation>) -> Vec<Failure> {
+    violations.sort_by_key(rank);
+    let (mut ranked, mut alone): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+    let mut said = Vec::new();
+    for violation in violations {
+        if STANDS_ALONE.contains(&violation.rule) {
+            alone.push(violation);
+        } else if is_only_said(&violation) {
+            said.push(violation);
+        } else {
+            ranked.push(violation);
         }
     }
-    left.append(&mut rest);
-    left
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(content: &str) -> Entry {
-        Entry::File { content: content.as_bytes().into(), executable: false }
+    let mut failures = Vec::new();
+    if ranked.is_empty() {
+        alone.extend(said);
+    } else {
+        ranked.extend(said);
+        let cause = ranked.remove(0);
+        failures.push(Failure { cause, symptoms: ranked });
     }
-
-    fn captured(paths: &[(&str, &[RuleRef])]) -> Captured {
-        let mut captured = Captured::default();
-        for (path, despite) in paths {
-            captured.tree.insert((*path).into(), file("x"));
-            captured.despite.insert((*path).into(), despite.to_vec());
-        }
-        captured
-    }
-
-    fn blamed(captured: &Captured, missing: &[&str]) -> &'static str {
-        let missing: Vec<ByteString> = missing.iter().map(|path| (*path).into()).collect();
-        let wrong: Vec<Wrong<'_>> = missing.iter().map(|path| (path, None)).collect();
-        rule_for(captured, &wrong).id
-    }
-
-    #[test]
-    fn a_missing_path_is_explained_by_what_it_has_of_its_own() {
-        let all = captured(&[("a", &[&rules::CAPTURE_SIZE_CAP]), ("b", &[]), ("*", &[])]);
-        assert_eq!(blamed(&all, &["a"]), "capture/size-cap");
-        assert_eq!(blamed(&all, &["b"]), "capture/independent");
-        assert_eq!(blamed(&all, &["*"]), "capture/any-name");
-    }
-
-    #[test]
-    fn what_holds_of_a_captured_path_too_explains_nothing() {
-        let cap: &[RuleRef] = &[&rules::CAPTURE_SIZE_CAP];
-        assert_eq!(blamed(&captured(&[("a", cap), ("b", cap)]), &["a"]), "capture/independent");
-        assert_eq!(blamed(&captured(&[("a", cap), ("b", cap)]), &["a", "b"]), "capture/size-cap");
-    }
-
-    #[test]
-    fn the_reason_is_one_that_all_missing_paths_share() {
-        let all = captured(&[("*", &[&rules::CAPTURE_SIZE_CAP]), ("?", &[])]);
-        assert_eq!(blamed(&all, &["*", "?"]), "capture/any-name");
-    }
-
-    #[test]
-    fn other_bytes_are_a_conversion_where_that_is_all_that_differs() {
-        let reason = |due, found| wrong_content(&file(due), &file(found))[0].id;
-        assert_eq!(reason("a\r\n", "a\n"), "capture/no-conversion");
-        assert_eq!(reason("$Id: x $\n", "$Id$\n"), "capture/no-conversion");
-        assert_eq!(reason("a\n", "a\r\n"), "capture/no-conversion");
-        assert_eq!(reason("a\r\n", "b\r\n"), "capture/bytes");
-        assert_eq!(reason("$Id: x", "$Id: y"), "capture/bytes");
-    }
-
-    #[test]
-    fn one_wrong_path_is_blamed_on_what_is_wrong_with_it() {
-        let link = |target: &str| Entry::Link { target: target.as_bytes().into() };
-        let program =
-            |content: &str| Entry::File { content: content.as_bytes().into(), executable: true };
-        for (path, entry, found, rule) in [
-            ("a", link("b"), None, "capture/symlink"),
-            ("a b", link("b"), None, "capture/symlink"),
-            ("a", link("b"), Some(file("x")), "capture/symlink"),
-            ("a b", file("x"), None, "capture/any-name"),
-            ("-a", file("x"), None, "capture/any-name"),
-            ("a/B-1_2.c", file("x"), None, "capture/independent"),
-            ("a", file("a\r\n"), None, "capture/independent"),
-            ("a b", file("x"), Some(program("x")), "capture/executable"),
-            ("a", file("x"), Some(program("y")), "capture/bytes"),
-            ("a", file("x"), Some(link("y")), "capture/bytes"),
-        ] {
-            let mut captured = Captured::default();
-            captured.tree.insert(path.into(), entry);
-            let wrong = ByteString::from(path);
-            assert_eq!(rule_for(&captured, &[(&wrong, found)]).id, rule, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_was_not_left_out_is_blamed_on_what_leaves_it_or_its_directory_out() {
-        let mut captured = Captured::default();
-        captured.left_out.insert("a".into(), &rules::CAPTURE_SIZE_CAP);
-        captured.closed.insert("d".into(), &rules::CAPTURE_DEFAULT_EXCLUDES);
-        for (path, rule) in [
-            ("a", "capture/size-cap"),
-            ("d/x/y", "capture/default-excludes"),
-            ("other", "capture/gitignore"),
-        ] {
-            let wrong = ByteString::from(path);
-            assert_eq!(rule_for(&captured, &[(&wrong, Some(file("x")))]).id, rule, "{path}");
-        }
-        // What is missing goes before what should be: the one may follow from the other.
-        captured.tree.insert("b".into(), file("x"));
-        let (extra, missing) = (ByteString::from("a"), ByteString::from("b"));
-        let wrong = [(&extra, Some(file("x"))), (&missing, None)];
-        assert_eq!(rule_for(&captured, &wrong).id, "capture/independent");
-    }
-
-    #[test]
-    fn rules_about_any_file_explain_nothing() {
-        assert!(!explains(&rules::CAPTURE_BYTES) && !explains(&rules::CAPTURE_INDEPENDENT));
-        assert!(explains(&rules::CAPTURE_SIZE_CAP));
-    }
+    let by_itself = |cause| Failure { cause, symptoms: Vec::new() };
+    failures.extend(alone.into_iter().map(by_itself));
+    failures
 }

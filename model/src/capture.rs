@@ -3,12 +3,11 @@
 //! One pass over the files below the project, parents before children. Along the way it notes
 //! which rules the files put to the test, so that a comparison can be counted for them.
 
-use crate::blame::is_plain;
 use crate::bytes::{self, ByteString};
-use crate::dialect::Dialect;
 use crate::files::{Content, Files, Node};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::rules::{self, RuleRef};
+use crate::store::explain::is_plain;
 use crate::tree::{Entry, Tree};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -36,9 +35,8 @@ pub struct Captured {
     pub closed: BTreeMap<ByteString, RuleRef>,
     /// Rules that the captured files put to the test, once for each file that does.
     pub tested: BTreeMap<&'static str, (RuleRef, usize)>,
-    /// Captured paths that one of these rules says belong into the checkpoint although another
-    /// reading of it would leave them out: for their size, a pattern that names them or where they
-    /// lie.
+    /// Captured paths that a plausible misreading of these rules would leave out: for their size, a
+    /// pattern that names them or where they lie.
     pub despite: BTreeMap<ByteString, Vec<RuleRef>>,
 }
 
@@ -49,6 +47,13 @@ impl Captured {
             .iter()
             .filter(|(_, rule)| **rule == &rules::CAPTURE_UNREADABLE)
             .map(|(path, _)| path)
+    }
+
+    /// The rules about files that are left out here and should stop nothing else.
+    pub fn stop_nothing(&self) -> Vec<RuleRef> {
+        let rules: [RuleRef; 2] = [&rules::CAPTURE_UNREADABLE, &rules::CAPTURE_SPECIAL];
+        let is_met = |rule: &RuleRef| self.left_out.values().any(|one| one == rule);
+        rules.into_iter().filter(is_met).collect()
     }
 
     fn tests(&mut self, rule: RuleRef) {
@@ -79,20 +84,21 @@ pub struct Capturer {
 }
 
 impl Capturer {
-    /// A capturer that leaves out what an implementation of this dialect does.
-    pub fn new(dialect: &Dialect) -> Self {
-        let mut excludes = if dialect.default_excludes {
+    /// A capturer that leaves out what an implementation says it does: without a capability
+    /// nothing is left out for its sake.
+    pub fn new(has: &dyn Fn(&str) -> bool) -> Self {
+        let mut excludes = if has("capture.default_excludes") {
             Excludes::new(DEFAULT_EXCLUDES, SECRETS)
         } else {
             Excludes::new(&[], &[])
         };
-        if !dialect.leaves_out_repositories {
+        if !has("capture.no_repositories") {
             excludes = excludes.with_repositories();
         }
         Capturer {
             excludes: Rc::new(excludes),
             secrets: Rc::new(Excludes::new(&[], SECRETS)),
-            reads_ignore_files: dialect.ignore_files,
+            reads_ignore_files: has("capture.gitignore"),
         }
     }
 }

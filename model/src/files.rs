@@ -106,30 +106,6 @@ impl Files {
             }
         }
     }
-
-    /// Takes over from `seen` which empty directories there are below `project`: no rule says what
-    /// becomes of those, so the world follows the disk. Repositories are nobody's to tidy, unless
-    /// they are `captured` like everything else.
-    pub fn adopt_empty_directories(&mut self, project: &[u8], seen: &Files, captured: bool) {
-        let in_repository =
-            |path: &[u8]| path.split(|byte| *byte == b'/').any(|name| name == b".git");
-        let free = |path: &[u8]| captured || !in_repository(path);
-        let gone = |(path, node): (&ByteString, &Node)| {
-            let gone = *node == Node::Directory && free(path) && seen.get(path).is_none();
-            gone.then(|| path.clone())
-        };
-        let doomed: Vec<ByteString> = self.below(project).filter_map(gone).collect();
-        for path in doomed {
-            if self.below(&path).all(|(_, node)| *node == Node::Directory) {
-                self.remove(&path);
-            }
-        }
-        for (path, node) in seen.below(project) {
-            if *node == Node::Directory && free(path) && self.obstacle(path).is_none() {
-                self.nodes.entry(path.clone()).or_insert(Node::Directory);
-            }
-        }
-    }
 }
 
 impl FromIterator<(ByteString, Node)> for Files {
@@ -189,27 +165,5 @@ mod tests {
         assert_eq!(files.obstacle(b"a/b/c/d"), Some((&b"a/b"[..], &file())));
         assert_eq!(files.obstacle(b"a/b"), None);
         assert_eq!(files.obstacle(b"c/d/e"), None);
-    }
-
-    #[test]
-    fn empty_directories_are_as_the_disk_has_them() {
-        let mut files = files(&["p/.git/gone/", "p/deep/gone/", "p/full/f", "p/stays/", "q/gone/"]);
-        let seen = self::files(&["p/.git/new/", "p/full/f/new/", "p/new/", "p/stays/", "q/new/"]);
-        let mut captured = files.clone();
-        files.adopt_empty_directories(b"p", &seen, false);
-        assert_eq!(
-            names(files.below(b"p")),
-            ["p/.git", "p/.git/gone", "p/full", "p/full/f", "p/new", "p/stays"]
-        );
-        assert_eq!(names(files.below(b"q")), ["q/gone"]);
-        captured.adopt_empty_directories(b"p", &seen, true);
-        assert_eq!(
-            names(captured.below(b"p")),
-            ["p/.git", "p/.git/new", "p/full", "p/full/f", "p/new", "p/stays"]
-        );
-        // A directory that holds a file is not an empty one, whatever the disk shows.
-        let mut files = self::files(&["p/full/f"]);
-        files.adopt_empty_directories(b"p", &self::files(&["p/f"]), false);
-        assert_eq!(names(files.iter()), ["p", "p/full", "p/full/f"]);
     }
 }

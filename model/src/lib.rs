@@ -9,31 +9,34 @@
 //! Nothing here touches a disk, a clock, git, a thread or a random number.
 #![forbid(unsafe_code)]
 
+pub mod allowed;
 pub mod answer;
 pub mod blame;
 pub mod bytes;
 pub mod capture;
-pub mod dialect;
 pub mod edit;
-pub mod expected;
 pub mod files;
 pub mod ignore;
 pub mod lines;
+pub mod observation;
+pub mod operations;
 pub mod place;
 pub mod request;
 pub mod rules;
+pub mod store;
 pub mod store_edit;
 pub mod target;
 pub mod tree;
+pub mod verdict;
 pub mod world;
 
+pub use allowed::Allowed;
 pub use answer::{Answer, Code};
 pub use bytes::ByteString;
-pub use dialect::Dialect;
 pub use edit::Edit;
-pub use expected::Expected;
 pub use files::{Files, Node};
+pub use observation::Observation;
 pub use request::Request;
 pub use store_edit::StoreEdit;
 pub use tree::{Entry, Tree};
-pub use world::{Settings, World};
+pub use world::{Capabilities, Settings, World};

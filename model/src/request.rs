@@ -1,6 +1,7 @@
 //! What a subject can be asked: concrete paths and texts, as a user or an agent would give them.
 
 use crate::bytes::ByteString;
+use crate::rules::{self, RuleRef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,28 +114,112 @@ impl Request {
         }
     }
 
+    /// What holds of this kind of request.
+    pub fn operation(&self) -> &'static Operation {
+        let at = match self {
+            Request::NewTurn => 0,
+            Request::Reopen => 1,
+            Request::SetClock { .. } => 2,
+            Request::ProjectOf { .. } => 3,
+            Request::EnsureCheckpoint { .. } => 4,
+            Request::Checkpoint { .. } => 5,
+            Request::List { .. } => 6,
+            Request::Diff { .. } => 7,
+            Request::Restore { .. } => 8,
+            Request::RestoreFile { .. } => 9,
+            Request::Sweep => 10,
+            Request::Prune { .. } => 11,
+            Request::Status => 12,
+            Request::ClearLegacy => 13,
+            Request::Clear => 14,
+        };
+        &OPERATIONS[at]
+    }
+
+    /// The rule that a request is mostly about.
+    pub fn main_rule(&self) -> RuleRef {
+        self.operation().rule
+    }
+
     /// Whether the request only looks: it may change no file and nothing in the store.
     pub fn only_looks(&self) -> bool {
-        matches!(
-            self,
-            Request::ProjectOf { .. }
-                | Request::List { .. }
-                | Request::Diff { .. }
-                | Request::Status
-        )
+        self.operation().effect == Effect::Looks
     }
 
     /// Whether the request is about the store as a whole, not about one project.
     pub fn is_maintenance(&self) -> bool {
-        matches!(
-            self,
-            Request::Sweep
-                | Request::Prune { .. }
-                | Request::Status
-                | Request::ClearLegacy
-                | Request::Clear
-        )
+        self.operation().about == About::Store
     }
+}
+
+/// What an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Neither a project nor the store.
+    Neither,
+    /// One project.
+    Project,
+    /// The store as a whole.
+    Store,
+}
+
+/// What an operation may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing is asked for: something is told.
+    Tells,
+    /// It only looks.
+    Looks,
+    /// It may change the store, and no file.
+    Stores,
+    /// It may change files.
+    Writes,
+}
+
+/// What holds of one kind of request.
+#[derive(Debug)]
+pub struct Operation {
+    /// Its name in the protocol.
+    pub name: &'static str,
+    /// The capability without which it is not asked, if any.
+    pub capability: Option<&'static str>,
+    /// The rule that it is mostly about.
+    pub rule: RuleRef,
+    /// What it is about.
+    pub about: About,
+    /// What it may do.
+    pub effect: Effect,
+}
+
+macro_rules! operations {
+    ($($name:literal $capability:expr, $rule:ident, $about:ident, $effect:ident;)*) => {
+        /// Every operation, in the order of [`Request`].
+        pub static OPERATIONS: &[Operation] = &[$(Operation {
+            name: $name,
+            capability: $capability,
+            rule: &rules::$rule,
+            about: About::$about,
+            effect: Effect::$effect,
+        }),*];
+    };
+}
+
+operations! {
+    "new_turn" None, TURN_RESET, Neither, Tells;
+    "reopen" None, TURN_RESET, Neither, Tells;
+    "test.clock" Some("test.clock"), LIST_TIME, Neither, Tells;
+    "project_of" Some("project_of"), SCOPE_ROOT_OF_FILE, Neither, Looks;
+    "ensure_checkpoint" Some("ensure_checkpoint"), CAPTURE_CREATED, Project, Stores;
+    "checkpoint" None, CAPTURE_CREATED, Project, Stores;
+    "list" None, LIST_COMPLETE, Project, Looks;
+    "diff" Some("diff"), DIFF_PREVIEW, Project, Looks;
+    "restore" None, RESTORE_BYTES, Project, Writes;
+    "restore_file" Some("restore.file"), RESTORE_FILE_LITERAL, Project, Writes;
+    "sweep" Some("sweep"), MAINTENANCE_NEVER_RAISES, Store, Stores;
+    "prune" Some("prune"), MAINTENANCE_COMMANDS, Store, Stores;
+    "status" Some("status"), MAINTENANCE_COMMANDS, Store, Looks;
+    "clear_legacy" Some("clear"), MAINTENANCE_COMMANDS, Store, Stores;
+    "clear" Some("clear"), MAINTENANCE_COMMANDS, Store, Stores;
 }
 
 #[cfg(test)]

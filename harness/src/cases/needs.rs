@@ -48,12 +48,13 @@ fn asked(
     scratch: &Scratch,
 ) -> Result<Vec<String>, RunError> {
     let (mut root, mut asked) = (String::new(), Vec::new());
-    run_watched(history, &CoreSubject::boxed, scratch, capabilities, &mut |event| match event {
+    let mut watch = |event| match event {
         Event::Began { root: made, .. } => root = made.to_string(),
         Event::Edited(changes) => asked.push(format!("{changes:?}")),
         Event::StoreEdited(edit) => asked.push(without_ids(&format!("{edit:?}"), &root)),
         Event::Requested(one) => asked.push(without_ids(&format!("{:?}", one.request), &root)),
-    })?;
+    };
+    run_watched(history, &CoreSubject::boxed, scratch, capabilities, Some(&mut watch))?;
     Ok(asked)
 }
 

@@ -10,7 +10,7 @@ mod update;
 pub use gate::{Judgement, judge};
 pub use update::{UpdateRefused, update};
 
-use crate::oracle::{Fingerprint, Kind};
+use crate::divergence::{Fingerprint, Kind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -47,7 +47,11 @@ pub struct Guided {
 impl Guided {
     /// From the first one on.
     pub fn new(options: Options, seed: u64) -> Self {
-        Guided { drawn: Drawn::new(options, seed), coverage: Coverage::default(), novel: Vec::new() }
+        Guided {
+            drawn: Drawn::new(options, seed),
+            coverage: Coverage::default(),
+            novel: Vec::new(),
+        }
     }
 
     /// A number below `end` that depends on the seed, on how many histories there were, and on

@@ -2,11 +2,10 @@
 //! knows of the world so far.
 
 use super::{Operation, StoreEvent, Target};
-use crate::oracle::git_objects;
+use crate::git_objects;
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Request, StoreEdit, World};
 use jiff::Timestamp;
-use sha2::{Digest, Sha256};
 
 /// What an operation comes to in a given world.
 #[derive(Debug)]
@@ -63,24 +62,13 @@ pub fn step(operation: &Operation, world: &World) -> Step {
     }])
 }
 
-/// The hash that stands for a project.
-pub fn hash(world: &World, project: &ByteString) -> String {
-    hash_of(&world.absolute(project))
-}
-
-/// The hash that stands for the project at an absolute path.
-pub fn hash_of(absolute: &[u8]) -> String {
-    let digest = Sha256::digest(absolute);
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
     let project = |dir: &ByteString| world.canonical(&typed(dir, world)).unwrap_or_default();
     let ago = |days: u16| (world.seconds() - i64::from(days) * 24 * 60 * 60).max(0);
     match event {
         StoreEvent::Repository { dir, days } => {
             let project = project(dir);
-            StoreEdit::Repository { name: hash(world, &project), project, changed: ago(*days) }
+            StoreEdit::Repository { name: world.hash(&project), project, changed: ago(*days) }
         }
         StoreEvent::Archive { days } => {
             let made = ago(*days);
@@ -104,7 +92,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
 
 fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {
     let project = world.canonical(dir).unwrap_or_default();
-    let ids = world.history(&project).iter().rev().filter_map(|one| one.id.as_deref());
+    let ids = world.history(&project).iter().rev().map(|one| one.id.as_str());
     ids.map(|id| Request::Restore {
         dir: dir.clone(),
         target: id.into(),
@@ -129,13 +117,14 @@ fn spell(target: &Target, world: &World) -> ByteString {
         Target::Text(text) => return text.clone(),
         Target::Number(number) => number.to_string(),
         Target::Id { of, back, digits } => {
-            let id = checkpoint(of, *back, world).and_then(|checkpoint| checkpoint.id.clone());
+            let id = checkpoint(of, *back, world).map(|checkpoint| checkpoint.id.clone());
             short(id.unwrap_or_else(nobody), *digits, world)
         }
         Target::TreeOf { of, back } => checkpoint(of, *back, world)
-            .map_or_else(nobody, |one| git_objects::tree_id(&one.captured.tree).to_string()),
+            .and_then(|one| one.captured.as_ref())
+            .map_or_else(nobody, |one| git_objects::tree_id(&one.tree).to_string()),
         Target::BlobOf { of, back } => checkpoint(of, *back, world)
-            .and_then(|one| one.captured.tree.values().next().cloned())
+            .and_then(|one| one.captured.as_ref()?.tree.values().next().cloned())
             .map_or_else(nobody, |entry| git_objects::blob_id(entry.bytes()).to_string()),
     };
     ByteString::from(text.as_str())
@@ -149,8 +138,7 @@ fn short(id: String, digits: usize, world: &World) -> String {
     if digits <= TOO_FEW.len() {
         return TOO_FEW[..digits].to_owned();
     }
-    let others =
-        world.histories().flat_map(|(_, all)| all.iter().filter_map(|one| one.id.as_ref()));
+    let others = world.histories().flat_map(|(_, all)| all.iter().map(|one| &one.id));
     let others: Vec<&String> = others.filter(|other| **other != id).collect();
     let says_one = |short: &&str| {
         !short.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,19 +1,16 @@
 //! What stands in the base beside the store: v1 repositories, their archives, and
 //! what is nobody's business.
 
-use super::{Checks, Judge, Mismatch};
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::digest;
 use crate::sandbox::store_edits::ARCHIVED;
+use herma_model::World;
 use herma_model::bytes::join;
-use herma_model::rules;
-use herma_model::{ByteString, World};
+use herma_model::observation::{Base, Place};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-const JUDGE: Judge = Judge::Disk;
 
 /// What the repositories held when they were put there, by where that is in the base.
 pub type Planted = BTreeMap<String, u64>;
@@ -53,73 +50,46 @@ fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<Stri
     Ok(found)
 }
 
-/// Compares what stands in the base with the world, and teaches that what was archived.
+/// What stands in the base, of what was put there or moved since.
 ///
 /// # Errors
 /// The base cannot be read.
-pub fn judge(
-    world: &mut World,
-    planted: &mut Planted,
-    sandbox: &Sandbox,
-    checks: &mut Checks,
-) -> io::Result<()> {
+pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Result<Base> {
     let base = sandbox.base();
     // What was in an archive that is rightly gone may be gone, and the name be used again.
     planted.retain(|place, _| {
         place.split_once('/').is_none_or(|(archive, _)| world.archives().contains_key(archive))
     });
-    let in_use = sandbox.has_store();
-    let mut archived = Vec::new();
-    for (name, repository) in world.repositories() {
-        let places = places(sandbox, name)?;
+    let mut repositories = BTreeMap::new();
+    for name in world.repositories().keys() {
         let whole = |path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
-        let found = places.iter().find(|(path, _)| whole(path));
-        checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
-            let symptom = if places.is_empty() { "a repository is gone" } else { "it changed" };
-            let due = format!("the repository {name} of the v1, as it was");
-            Mismatch::new(symptom, due, format!("{places:?}"))
-        });
-        let Some((_, archive)) = found else { continue };
-        let left = repository.due && in_use && archive.is_none();
-        checks.check(JUDGE, &rules::MIGRATION_ARCHIVES, !left, || {
-            let due = format!("the repository {name} in an archive once the store is used");
-            Mismatch::new("left where it was", due, "in the base")
-        });
-        let again = repository.archive.is_some() && repository.archive != *archive;
-        checks.check(JUDGE, &rules::MIGRATION_ARCHIVES, !again, || {
-            let due = format!("the repository {name} where it was archived");
-            Mismatch::new("archived again", due, format!("in {archive:?}"))
-        });
-        if let (Some(archive), None) = (archive, &repository.archive) {
-            archived.push((name.clone(), archive.clone()));
-        }
+        let found = places(sandbox, name)?.into_iter();
+        let found = found.map(|(path, archive)| Place { whole: whole(&path), archive });
+        repositories.insert(name.clone(), found.collect());
     }
-    for archive in world.archives().keys() {
+    let spoiled = |archive: &&String| {
         let held = format!("{archive}/{ARCHIVED}");
         let now = content(&base.join(&held)).ok();
-        let stands = planted.get(&held).is_none_or(|planted| now == Some(*planted));
-        checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, stands, || {
-            let due = format!("what is in the archive {archive}, as it was");
-            Mismatch::new("an archive lost something", due, "something else")
-        });
-    }
-    for name in world.strays() {
-        let stands = fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());
-        checks.check(JUDGE, &rules::MIGRATION_LOSES_NOTHING, stands, || {
-            Mismatch::new("a stray file is gone", format!("{name} where it was"), "nothing")
-        });
-    }
-    for (name, archive) in archived {
-        world.learn_archived(&name, &archive);
-    }
-    Ok(())
+        planted.get(&held).is_some_and(|planted| now != Some(*planted))
+    };
+    let stands =
+        |name: &&String| fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());
+    Ok(Base {
+        in_use: sandbox.has_store(),
+        store_stands: sandbox.store().exists(),
+        repositories,
+        archives: archives(sandbox)?.into_iter().collect(),
+        spoiled_archives: world.archives().keys().filter(spoiled).cloned().collect(),
+        marker: base.join(".last_prune").exists(),
+        strays: world.strays().iter().filter(stands).cloned().collect(),
+    })
 }
 
 /// Archives that stand in the base, by name.
 ///
 /// # Errors
 /// The base cannot be read.
-pub fn archives(sandbox: &Sandbox) -> io::Result<Vec<String>> {
+fn archives(sandbox: &Sandbox) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(sandbox.base()).into_iter().flatten() {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -131,8 +101,7 @@ pub fn archives(sandbox: &Sandbox) -> io::Result<Vec<String>> {
 }
 
 /// The parts of the store that speak of a project of that hash, where they are there.
-pub fn traces(sandbox: &Sandbox, hash: &str) -> Vec<ByteString> {
+pub fn traces(sandbox: &Sandbox, hash: &str) -> Vec<String> {
     let names = [format!("store/indexes/{hash}"), format!("store/projects/{hash}.json")];
-    let there = names.into_iter().filter(|name| sandbox.base().join(name).exists());
-    there.map(|name| ByteString::from(name.as_str())).collect()
+    names.into_iter().filter(|name| sandbox.base().join(name).exists()).collect()
 }

@@ -4,10 +4,10 @@
 //! Only what is plainly whole is read here: refs that are files, and commits and objects that have
 //! a file each. Of anything else nothing is said, and git is asked instead.
 
-use super::git_objects::object_id;
-use super::plain_git::StoreContents;
-use super::total::Sizes;
+use super::plain_git::Found;
+use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
+use herma_model::observation::Sizes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -27,7 +27,7 @@ pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
 }
 
 /// What the store holds; none where that does not follow from plain files.
-pub fn read(store: &Path) -> Option<StoreContents> {
+pub fn read(store: &Path) -> Option<Found> {
     let head = fs::read(store.join("HEAD")).ok()?;
     let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
     if elsewhere || !head.starts_with(b"ref: ") {
@@ -35,12 +35,12 @@ pub fn read(store: &Path) -> Option<StoreContents> {
     }
     let objects = store.join("objects");
     let sizes = sizes(&objects)?;
-    let cut = cut(store)?;
+    let boundary = boundary(store)?;
     let mut visible = BTreeMap::new();
     for (hash, tip) in tips(&store.join("refs"))? {
-        visible.insert(hash, history(&objects, &cut, tip)?);
+        visible.insert(hash, history(&objects, &boundary, tip)?);
     }
-    Some(StoreContents { visible, sizes })
+    Some((visible, sizes))
 }
 
 /// The names of what is in a folder, each with whether it is a folder itself.
@@ -95,14 +95,14 @@ fn tips(refs: &Path) -> Option<BTreeMap<String, String>> {
 }
 
 /// The commits that git takes for the oldest, whatever parent they name.
-fn cut(store: &Path) -> Option<BTreeSet<String>> {
+fn boundary(store: &Path) -> Option<BTreeSet<String>> {
     let path = store.join("shallow");
     let text = if path.exists() { fs::read_to_string(path).ok()? } else { String::new() };
     text.lines().map(|id| are_digits(id, 40).then(|| id.to_owned())).collect()
 }
 
 /// The checkpoints from `tip` to the oldest.
-fn history(objects: &Path, cut: &BTreeSet<String>, tip: String) -> Option<Vec<String>> {
+fn history(objects: &Path, boundary: &BTreeSet<String>, tip: String) -> Option<Vec<String>> {
     let mut ids = vec![tip];
     loop {
         let id = ids.last()?;
@@ -110,7 +110,7 @@ fn history(objects: &Path, cut: &BTreeSet<String>, tip: String) -> Option<Vec<St
         let mut lines = commit.split(|byte| *byte == b'\n');
         lines.next().filter(|line| line.starts_with(b"tree "))?;
         let parent = lines.next()?.strip_prefix(b"parent ");
-        let Some(parent) = parent.filter(|_| !cut.contains(id)) else {
+        let Some(parent) = parent.filter(|_| !boundary.contains(id)) else {
             return Some(ids);
         };
         let parent = std::str::from_utf8(parent).ok().filter(|id| are_digits(id, 40))?;
@@ -119,7 +119,7 @@ fn history(objects: &Path, cut: &BTreeSet<String>, tip: String) -> Option<Vec<St
 }
 
 /// What that commit says, where its file is whole.
-fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
+pub(super) fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
     let (folder, name) = id.split_at(2);
     let compressed = fs::read(objects.join(folder).join(name)).ok()?;
     let mut bytes = Vec::new();
@@ -158,12 +158,12 @@ mod tests {
     #[test]
     fn a_plain_store_is_read_as_git_reads_it() {
         let (folder, mut git, second) = store();
-        let held = read(folder.path()).unwrap();
-        assert_eq!(held.visible, git.visible().unwrap());
-        assert_eq!(held.visible["0123456789abcdef"].len(), 2);
-        assert_eq!(held.sizes, git.sizes().unwrap());
+        let (visible, sizes) = read(folder.path()).unwrap();
+        assert_eq!(visible, git.visible().unwrap());
+        assert_eq!(visible["0123456789abcdef"].len(), 2);
+        assert_eq!(sizes, git.sizes().unwrap());
         fs::write(folder.path().join("shallow"), format!("{second}\n")).unwrap();
-        assert_eq!(read(folder.path()).unwrap().visible, git.held().unwrap().visible);
+        assert_eq!(read(folder.path()).unwrap().0, git.contents(true).unwrap().0);
         assert_eq!(git.visible().unwrap()["0123456789abcdef"], [second]);
     }
 

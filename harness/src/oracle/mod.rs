@@ -1,149 +1,258 @@
-//! The oracle: decides whether what happened is what the model allows.
+//! The oracle: how to look. What was seen is compared with what is allowed by the model alone.
 //!
-//! Three judges look at three things: [`answer`] at what the subject said, [`disk`] at what the
-//! files are, [`git`] at what the store holds as plain git reads it. Each compares with the model
-//! alone, counts every comparison for the rule it serves, and names the rule that is broken.
+//! [`Oracle`] looks at the files and at the base around each request. Where the subject's store can
+//! be read, plain git is asked: a little after each request that needs it, everything once something
+//! is wrong, and at the end.
 
-pub mod answer;
-pub mod base;
-pub mod cause;
-pub mod content;
-pub mod disk;
-mod divergence;
-pub mod git;
-pub mod git_objects;
-mod listing;
+mod base;
 mod loose;
-pub mod maintenance;
-mod mistaken;
-pub mod naming;
-pub mod plain_git;
-pub mod total;
-mod truncated_history;
+mod plain_git;
+mod store;
 
-pub use divergence::{Divergence, Fingerprint, Judge, Kind, Mismatch, word};
+pub use base::Planted;
 
-use herma_model::rules::{self, RuleRef};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use crate::git_objects;
+use crate::sandbox::Sandbox;
+use crate::sandbox::manifest::{self, Manifest};
+use herma_model::allowed::CheckpointKind;
+use herma_model::answer::{Answer, Restored, SweepOutcome};
+use herma_model::observation::{Contents, Sizes};
+use herma_model::store::End;
+use herma_model::{Allowed, Files, Observation, Request, Tree, World};
+use plain_git::Git;
+use std::io;
+use std::sync::Arc;
 
-/// Rules about what is only said: where one is broken, the subject and the model still agree on
-/// everything else, and the history goes on.
-static ONLY_SAID: &[RuleRef] = &[
-    &rules::SCOPE_ROOT_OF_FILE,
-    &rules::SCOPE_ROOT_NEVER_BROAD,
-    &rules::CAPTURE_REASON,
-    &rules::LIST_TIME,
-    &rules::LIST_STATS,
-    &rules::LIST_OLDEST_NO_STATS,
-    &rules::DIFF_PREVIEW,
-    &rules::DIFF_STATS,
-    &rules::RESTORE_UNDOES_TURN,
-];
+/// A bound on the total size above this many bytes is met by no history.
+const BOUND_MET_MAX: u64 = 1 << 20;
 
-/// Counts comparisons, and keeps those that fail: the first of each part of the run, since what
-/// follows within a part mostly follows from it.
-#[derive(Debug, Default)]
-pub struct Checks {
-    counts: BTreeMap<&'static str, u64>,
-    divergences: Vec<Divergence>,
-    seen: BTreeSet<Fingerprint>,
-    step: usize,
-    failed_here: bool,
-    diverged: bool,
+/// What looks at one sandbox.
+pub struct Oracle {
+    git: Git,
+    /// The disk as it was seen last; none once an edit changed it.
+    seen: Option<Manifest>,
+    /// What the runner put into the base of the store.
+    planted: Planted,
+    /// The most that stored objects took; none once something was stored that nobody looked at.
+    sizes_max: Option<Sizes>,
+    /// Whether the subject keeps its store in the repositories of the projects.
+    in_repositories: bool,
+    /// Whether the store can be read by plain git.
+    layout: bool,
 }
 
-impl Checks {
-    /// The following comparisons are about this operation.
-    pub fn at_step(&mut self, step: usize) {
-        self.step = step;
-        self.new_part();
+impl Oracle {
+    /// One that begins with a look at the files.
+    ///
+    /// # Errors
+    /// The sandbox cannot be read.
+    pub fn new(sandbox: &Sandbox, in_repositories: bool, layout: bool) -> io::Result<Self> {
+        let git = Git::on(sandbox.store());
+        let (seen, planted, sizes_max) = (None, Planted::new(), None);
+        let mut oracle = Oracle { git, seen, planted, sizes_max, in_repositories, layout };
+        oracle.seen = Some(oracle.look(sandbox)?);
+        Ok(oracle)
     }
 
-    /// The following comparisons do not depend on those before.
-    pub fn new_part(&mut self) {
-        self.failed_here = false;
+    fn look(&self, sandbox: &Sandbox) -> io::Result<Manifest> {
+        manifest::read(sandbox.root(), &sandbox.base(), self.in_repositories)
     }
 
-    /// Counts `times` comparisons for `rule` that held.
-    pub fn held(&mut self, rule: RuleRef, times: u64) {
-        *self.counts.entry(rule.id).or_default() += times;
+    /// The files as they are before something is asked.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn files(&mut self, sandbox: &Sandbox) -> io::Result<&Files> {
+        if self.seen.is_none() {
+            self.seen = Some(self.look(sandbox)?);
+        }
+        Ok(&self.seen.get_or_insert_default().files)
     }
 
-    /// Compares for `rule`: it holds, or this is what was expected and found.
-    pub fn check(
+    /// The runner changed files.
+    pub fn edited(&mut self) {
+        self.seen = None;
+    }
+
+    /// The runner put something into the base, which is to be found again as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn planted(&mut self, sandbox: &Sandbox, what: Option<String>) -> io::Result<()> {
+        // The base may have been made for it.
+        self.seen = None;
+        if let Some(what) = what {
+            self.planted.insert(what.clone(), base::content(&sandbox.base().join(&what))?);
+        }
+        Ok(())
+    }
+
+    /// Asks the subject, and looks at what came of it.
+    ///
+    /// # Errors
+    /// The sandbox cannot be read.
+    pub fn observe(
         &mut self,
-        judge: Judge,
-        rule: RuleRef,
-        holds: bool,
-        told: impl FnOnce() -> Mismatch,
-    ) {
-        self.held(rule, 1);
-        if holds || self.failed_here {
-            return;
+        (world, sandbox): (&World, &Sandbox),
+        request: &Request,
+        allowed: &Allowed,
+        ask: &mut dyn FnMut(&Request) -> Answer,
+    ) -> io::Result<Observation> {
+        let leaves_store = must_leave_store(request, allowed);
+        let outline = || manifest::outline(&sandbox.base());
+        // Read only where it is compared: most requests may change the store.
+        let before = leaves_store.then(outline).transpose()?;
+        let bounded = self.is_bounded(world, request);
+        if bounded && self.sizes_max.is_none() {
+            self.sizes_max = Some(self.git.contents(sandbox.has_store())?.1);
         }
-        self.failed_here = true;
-        let divergence = Divergence { rule, judge, step: self.step, mismatch: told() };
-        self.diverged |= !leaves_the_rest_comparable(&divergence);
-        if self.seen.insert(divergence.fingerprint()) {
-            self.divergences.push(divergence);
-        }
+        let answer = ask(request);
+        let after = self.look(sandbox)?;
+        let base_changes = match before {
+            Some(before) => Some(manifest::changes(&before, &outline()?)),
+            None => None,
+        };
+        let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
+        let contents = self.contents((world, sandbox), request, &answer, bounded)?;
+        let clears = matches!(allowed, Allowed::Cleared(_) | Allowed::Sweep(_));
+        let looks_at_base = clears || !self.planted.is_empty() || !world.strays().is_empty();
+        let base =
+            looks_at_base.then(|| base::look(world, &mut self.planted, sandbox)).transpose()?;
+        let held = match (allowed, &answer) {
+            (Allowed::Restore(due), Answer::Restored(said)) if self.layout => {
+                self.held(world, &due.project, &due.before.tree, said)?
+            }
+            _ => None,
+        };
+        let files = after.files.clone();
+        self.seen = Some(after);
+        Ok(Observation {
+            request: request.clone(),
+            answer,
+            files,
+            touched: touched.unwrap_or_default(),
+            base_changes,
+            held,
+            base,
+            contents,
+            histories: None,
+        })
     }
 
-    /// Compares two values for `rule`; `what` says what they are, and is the symptom.
-    pub fn same<T: PartialEq + fmt::Debug>(
+    /// Whether a bound on the total size holds for what a request leaves that a history can meet.
+    fn is_bounded(&self, world: &World, request: &Request) -> bool {
+        let bytes = world.size_bound(request);
+        let judged = self.layout && world.has("settings.max_total_bytes");
+        judged && (1..=BOUND_MET_MAX).contains(&bytes)
+    }
+
+    /// What the store holds, where a request keeps it within bounds.
+    fn contents(
         &mut self,
-        judge: Judge,
-        rule: RuleRef,
-        what: &str,
-        expected: &T,
-        found: &T,
-    ) {
-        self.check(judge, rule, expected == found, || {
-            Mismatch::new(what, format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
-        });
-    }
-
-    /// Whether a comparison of this part failed.
-    pub fn failed_here(&self) -> bool {
-        self.failed_here
-    }
-
-    /// Whether subject and model no longer agree on what there is, so that nothing more can be
-    /// compared.
-    pub fn diverged(&self) -> bool {
-        self.diverged
-    }
-
-    /// Nothing more can be compared.
-    pub fn give_up(&mut self) {
-        self.diverged = true;
-    }
-
-    /// The failures kept so far.
-    pub fn failures(&self) -> &[Divergence] {
-        &self.divergences
-    }
-
-    /// Puts one failure in the place of those kept after the first `before`, which follow from it.
-    pub fn blame_on(&mut self, before: usize, cause: Divergence) {
-        let step = self.step;
-        for symptom in self.divergences.drain(before..) {
-            self.seen.remove(&symptom.fingerprint());
+        (world, sandbox): (&World, &Sandbox),
+        request: &Request,
+        answer: &Answer,
+        bounded: bool,
+    ) -> io::Result<Option<Contents>> {
+        let swept = matches!(answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
+        let stored = matches!(answer, Answer::Taken { .. } | Answer::Restored(_));
+        let there = sandbox.has_store();
+        let looks = swept && self.layout || stored && bounded && there;
+        if !looks {
+            // What was seen before is only all there was while every request is followed.
+            if !(bounded || request.only_looks()) {
+                self.sizes_max = None;
+            }
+            return Ok(None);
         }
-        self.diverged = true;
-        if self.seen.insert(cause.fingerprint()) {
-            self.divergences.push(Divergence { step, ..cause });
+        let (visible, sizes) = self.git.contents(there)?;
+        let mut sizes_max = self.sizes_max.take().unwrap_or_default();
+        for (id, size) in &sizes {
+            // What is stored in another form now was judged by what it took before, or takes now.
+            let seen = sizes_max.entry(id.clone()).or_insert(*size);
+            *seen = (*seen).max(*size);
+        }
+        let mut contents = Contents { visible, sizes, ..Contents::default() };
+        if bounded {
+            contents.needs = store::needs(world, request, answer);
+            self.sizes_max = Some(sizes_max.clone());
+            contents.sizes_max = sizes_max;
+        }
+        if swept {
+            let projects = world.histories().map(|(project, _)| world.hash(project));
+            contents.traces =
+                projects.map(|hash| (hash.clone(), base::traces(sandbox, &hash))).collect();
+            let found = there.then(|| self.git.unreachable(&contents)).transpose()?;
+            contents.unreachable = found;
+        }
+        Ok(Some(contents))
+    }
+
+    /// What the store holds of a project as it was before a restore, where that is something else
+    /// than was captured.
+    fn held(
+        &self,
+        world: &World,
+        project: &[u8],
+        captured: &Tree,
+        said: &Restored,
+    ) -> io::Result<Option<Arc<Tree>>> {
+        let newest = said.safety.as_ref().or(world.history(project).last().map(|one| &one.id));
+        let tree = newest.map(|id| self.git.tree_of(id)).transpose()?.flatten();
+        let due = git_objects::tree_id(captured).to_string();
+        match tree {
+            Some(tree) if tree == due => Ok(None),
+            Some(tree) => Ok(Some(Arc::new(self.git.tree(&tree)?))),
+            None => Ok(newest.is_some().then(Arc::default)),
         }
     }
 
-    /// The counts by rule id, and every comparison that failed.
-    pub fn into_parts(self) -> (BTreeMap<&'static str, u64>, Vec<Divergence>) {
-        (self.counts, self.divergences)
+    /// Looks at everything that is stored as checkpoints, since something is wrong.
+    ///
+    /// # Errors
+    /// Git is not there.
+    pub fn look_closer(
+        &self,
+        (world, sandbox): (&World, &Sandbox),
+        seen: &mut Observation,
+    ) -> io::Result<()> {
+        if self.layout && sandbox.has_store() {
+            let project = seen.request.dir().and_then(|dir| world.canonical(dir));
+            let captured = project.map(|project| world.capture(&project).tree);
+            seen.histories = Some(store::histories(&self.git, world, captured, false)?);
+        }
+        Ok(())
+    }
+
+    /// Looks at what is left at the end of a history; `thorough` has git list every checkpoint.
+    ///
+    /// # Errors
+    /// Git or the store is not there.
+    pub fn look_at_end(
+        &self,
+        world: &World,
+        sandbox: &Sandbox,
+        (hostile, thorough): (bool, bool),
+    ) -> io::Result<End> {
+        let mut end = End { hostile, ran: sandbox.mark().exists(), ..End::default() };
+        let stands = sandbox.store().exists();
+        if self.layout && (stands || world.histories().next().is_some()) {
+            let histories = store::histories(&self.git, world, None, thorough)?;
+            if stands {
+                end.layout = Some(store::layout(&self.git, world, sandbox)?);
+            }
+            end.histories = Some(histories);
+        }
+        Ok(end)
     }
 }
 
-fn leaves_the_rest_comparable(divergence: &Divergence) -> bool {
-    let only_said = divergence.judge == Judge::Answer && ONLY_SAID.contains(&divergence.rule);
-    only_said || divergence.mismatch.kind == Kind::WrongReason
+/// Whether the request may leave no trace in the store.
+fn must_leave_store(request: &Request, allowed: &Allowed) -> bool {
+    let restore = matches!(request, Request::Restore { .. } | Request::RestoreFile { .. });
+    match allowed {
+        Allowed::Refused(_) => restore || request.only_looks(),
+        Allowed::Checkpoint(due) => due.kind == CheckpointKind::Disabled,
+        _ => request.only_looks(),
+    }
 }

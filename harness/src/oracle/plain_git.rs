@@ -5,17 +5,16 @@
 //! has a say in what it sees.
 
 use super::loose;
-use super::total::Sizes;
 use crate::sandbox::git_alone;
-use herma_model::ByteString;
+use herma_model::files::Content;
+use herma_model::observation::{Contents, Sizes};
+use herma_model::store::HISTORIES;
+use herma_model::{ByteString, Entry, Tree};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
-
-/// Where the refs of all projects are.
-pub(super) const HISTORIES: &str = "refs/hermes/";
 
 /// Bytes of the empty tree in a pack: a byte that says what it is, and nothing, compressed.
 const EMPTY_TREE_PACKED: u64 = 9;
@@ -26,6 +25,8 @@ pub struct Commit {
     pub tree: String,
     /// The commit before it, or nothing.
     pub parent: String,
+    /// Whether it names one before it, stored or not.
+    pub continues: bool,
     /// The name of its author.
     pub author: String,
     /// When it was committed, in seconds of Unix time.
@@ -34,14 +35,9 @@ pub struct Commit {
     pub signed: bool,
 }
 
-/// What a store holds at one moment.
-#[derive(Debug, Default)]
-pub struct StoreContents {
-    /// The checkpoints that are seen of each project, by its hash, newest first.
-    pub visible: BTreeMap<String, Vec<String>>,
-    /// The bytes that each stored object takes on the disk.
-    pub sizes: Sizes,
-}
+/// The checkpoints that are seen of each project, by its hash, newest first, and the bytes that each
+/// stored object takes on the disk.
+pub type Found = (BTreeMap<String, Vec<String>>, Sizes);
 
 /// Plain git on one store.
 pub struct Git {
@@ -56,22 +52,44 @@ impl Git {
         Git { store, understood: None }
     }
 
-    /// What the store holds now. Git itself is only asked where that does not follow from plain
-    /// files, or where they may no longer be a repository to it.
+    /// The store's folder.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+
+    /// What the store holds now, if it `stands`. Git itself is only asked where that does not follow
+    /// from plain files, or where they may no longer be a repository to it.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn held(&mut self) -> io::Result<StoreContents> {
+    pub fn contents(&mut self, stands: bool) -> io::Result<Found> {
+        if !stands {
+            return Ok(Found::default());
+        }
         let deciding = loose::deciding(&self.store);
         if deciding.is_none() || deciding != self.understood {
             let understands = self.run(&["for-each-ref"])?.status.success();
             self.understood = deciding.filter(|_| understands);
         }
         let plain = self.understood.as_ref().and_then(|_| loose::read(&self.store));
-        plain.map_or_else(
-            || Ok(StoreContents { visible: self.visible()?, sizes: self.sizes()? }),
-            Ok,
-        )
+        plain.map_or_else(|| Ok((self.visible()?, self.sizes()?)), Ok)
+    }
+
+    /// The id of the tree that a commit holds, if there is such a commit.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn tree_of(&self, id: &str) -> io::Result<Option<String>> {
+        if let Some(commit) = loose::commit(&self.store.join("objects"), id) {
+            let text = String::from_utf8_lossy(&commit).into_owned();
+            return Ok(text
+                .strip_prefix("tree ")
+                .and_then(|rest| rest.get(..40))
+                .map(str::to_owned));
+        }
+        let found = self.run(&["rev-parse", "--verify", "--quiet", &format!("{id}^{{tree}}")])?;
+        let text = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+        Ok(Some(text).filter(|_| found.status.success()))
     }
 
     /// What git says to these arguments.
@@ -145,10 +163,10 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn unreachable(&self, held: &StoreContents) -> io::Result<Vec<String>> {
-        if held.visible.is_empty() && self.text(&["for-each-ref"])?.is_empty() {
+    pub fn unreachable(&self, contents: &Contents) -> io::Result<Vec<String>> {
+        if contents.visible.is_empty() && self.text(&["for-each-ref"])?.is_empty() {
             // Without any ref git does not say what it cannot reach.
-            return Ok(held.sizes.keys().cloned().collect());
+            return Ok(contents.sizes.keys().cloned().collect());
         }
         let output = self.check(&["--unreachable", "--no-reflogs"])?;
         let found = String::from_utf8_lossy(&output.stdout);
@@ -190,6 +208,7 @@ impl Git {
             let commit = Commit {
                 tree: header("tree ").to_owned(),
                 parent: header("parent ").to_owned(),
+                continues: !header("parent ").is_empty(),
                 author: header("author ").split(" <").next().unwrap_or_default().to_owned(),
                 seconds: committer.rsplit(' ').nth(1).unwrap_or_default().to_owned(),
                 signed: headers.lines().any(|line| line.starts_with("gpgsig")),
@@ -199,20 +218,25 @@ impl Git {
         Ok(commits)
     }
 
-    /// What a commit or tree holds, path by path: the mode and the blob of each.
+    /// What a tree holds.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn tree(&self, id: &str) -> io::Result<BTreeMap<ByteString, (String, String)>> {
+    pub fn tree(&self, id: &str) -> io::Result<Tree> {
         let output = self.run(&["ls-tree", "-r", "-z", "--full-tree", id])?;
-        let mut found = BTreeMap::new();
+        let mut found = Tree::new();
         for record in output.stdout.split(|byte| *byte == 0) {
             let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { continue };
             let head = String::from_utf8_lossy(&record[..tab]).into_owned();
             let mut words = head.split(' ');
             if let (Some(mode), _, Some(blob)) = (words.next(), words.next(), words.next()) {
-                let path = ByteString::from(&record[tab + 1..]);
-                found.insert(path, (mode.to_owned(), blob.to_owned()));
+                // What is no blob has no bytes.
+                let content = Content::from(self.run(&["cat-file", "blob", blob])?.stdout);
+                let entry = match mode {
+                    "120000" => Entry::Link { target: content },
+                    mode => Entry::File { content, executable: mode == "100755" },
+                };
+                found.insert(ByteString::from(&record[tab + 1..]), entry);
             }
         }
         Ok(found)

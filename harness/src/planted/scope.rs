@@ -2,11 +2,11 @@
 
 use super::intercepted::{Intercepted, about, none_taken, refused, rewrite, takes, write_private};
 use super::{Flaw, PlantedBug};
-use crate::history::concrete::hash_of;
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::world::MARKERS;
+use herma_model::world::hash_of;
 use herma_model::{Answer, ByteString, Code, Request, rules};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

@@ -1,10 +1,10 @@
 //! How a planted bug reads and changes what is stored: with plain git, as another tool would.
 
 use super::intercepted::{Intercepted, target};
-use crate::history::concrete::hash_of;
 use crate::sandbox::git_alone;
 use crate::subject::Subject;
 use herma_model::answer::{CheckpointOutcome, Listed};
+use herma_model::world::hash_of;
 use herma_model::{Answer, ByteString, Node, Request};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -4,8 +4,8 @@
 //! an answer are not compared. The rules that only such things can put to the test are *not
 //! applicable*, and shown so; never held.
 
+use herma_model::Settings;
 use herma_model::rules::{self, RuleRef};
-use herma_model::{Dialect, Settings};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -265,17 +265,6 @@ impl Capabilities {
             kept.max_total_bytes = 0;
         }
         kept
-    }
-
-    /// How an implementation that claims this differs from the behaviour of the rules.
-    pub fn dialect(&self) -> Dialect {
-        Dialect {
-            recognises_unchanged: self.has("take.unchanged"),
-            safety_checkpoint: self.has("restore.safety"),
-            default_excludes: self.has("capture.default_excludes"),
-            ignore_files: self.has("capture.gitignore"),
-            leaves_out_repositories: self.has("capture.no_repositories"),
-        }
     }
 }
 

@@ -10,9 +10,9 @@ pub mod junit;
 pub mod text;
 
 use crate::coverage::Behaviour;
+use crate::divergence::Fingerprint;
 use crate::hints;
 use crate::history::History;
-use crate::oracle::Fingerprint;
 use crate::subject::Identity;
 use crate::suite::{Ended, Failure, Findings, Verdict};
 use herma_model::rules;

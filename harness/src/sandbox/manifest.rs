@@ -8,7 +8,7 @@ use herma_model::{ByteString, Files, Node};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -146,6 +146,26 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
         }
     }
     Ok(found)
+}
+
+/// Every path in which two outlines differ.
+pub fn changes(before: &Outline, after: &Outline) -> Vec<ByteString> {
+    let paths: BTreeSet<&ByteString> = before.keys().chain(after.keys()).collect();
+    let changed = paths.into_iter().filter(|path| before.get(*path) != after.get(*path));
+    changed.cloned().collect()
+}
+
+/// Every file that is as it was but for its time.
+pub fn touched(before: &Manifest, after: &Manifest) -> Vec<ByteString> {
+    if before.modified == after.modified {
+        return Vec::new();
+    }
+    let same = |path: &ByteString| before.files.get(path) == after.files.get(path);
+    let touched = before
+        .modified
+        .iter()
+        .filter(|(path, time)| after.modified.get(*path) != Some(time) && same(path));
+    touched.map(|(path, _)| path.clone()).collect()
 }
 
 /// A short hash of these bytes.

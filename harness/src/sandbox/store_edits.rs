@@ -3,7 +3,6 @@
 
 use super::Sandbox;
 use super::v1_repository::FirstLayout;
-use crate::history::concrete::hash;
 use herma_model::store_edit::Damage;
 use herma_model::{StoreEdit, World};
 use std::ffi::OsStr;
@@ -48,10 +47,10 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
             fs::write(base.join(name), "somebody's notes\n")?;
         }
         StoreEdit::Metadata { project, damage } => {
-            return harm(&in_store("projects", format!("{}.json", hash(world, project))), *damage);
+            return harm(&in_store("projects", format!("{}.json", world.hash(project))), *damage);
         }
         StoreEdit::Index { project, damage } => {
-            return harm(&in_store("indexes", hash(world, project)), *damage);
+            return harm(&in_store("indexes", world.hash(project)), *damage);
         }
         StoreEdit::Marker { says } => {
             fs::create_dir_all(&base)?;
@@ -61,6 +60,15 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
         }
     }
     Ok(true)
+}
+
+/// What an edit puts into the base that must be found again as it was, by where it stands there.
+pub fn content_of(edit: &StoreEdit) -> Option<String> {
+    match edit {
+        StoreEdit::Repository { name, .. } => Some(name.clone()),
+        StoreEdit::Archive { name, .. } => Some(format!("{name}/{ARCHIVED}")),
+        _ => None,
+    }
 }
 
 fn harm(path: &Path, damage: Damage) -> io::Result<bool> {

@@ -8,8 +8,8 @@
 
 mod values;
 
+use crate::divergence::Divergence;
 use crate::history::{History, Operation};
-use crate::oracle::Divergence;
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use crate::trial::trial;

@@ -1,29 +1,38 @@
-//! The state of the world and how a request changes it.
+//! The state of the world: everything a checkpoint system can see, and all it should have stored.
 //!
-//! This file holds the state and the way from a request to the transition that decides it; the
-//! transitions have a file each.
+//! Here it is held and asked. What a request may come to is decided in [`crate::operations`]; the
+//! world changes in [`learn`] alone, by what was really seen, and by the edits of a history.
 
-mod checkpoint;
-mod listing;
+mod learn;
 mod maintenance;
-mod restore;
+mod scope;
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint::MARKERS;
+pub(crate) use maintenance::Marker;
+pub use maintenance::Repository;
+
+/// What marks a directory as the root of a project (behaviour: Scope and identity).
+pub const MARKERS: &[&str] = &[
+    ".git",
+    ".hg",
+    "pyproject.toml",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "Makefile",
+    "pom.xml",
+    "Gemfile",
+];
 
 use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
-use crate::dialect::Dialect;
 use crate::edit::{Change, Edit};
-use crate::expected::{Expected, Refusal};
 use crate::files::Files;
-use crate::place::{self, Place, Standing};
-use crate::request::Request;
-use crate::rules::{self, RuleRef};
-use crate::world::maintenance::Maintenance;
+use maintenance::Maintenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -83,10 +92,10 @@ pub struct Layout {
 /// One checkpoint of a project.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Its full id, once the subject has said it.
-    pub id: Option<String>,
-    /// What it holds, and what was left out.
-    pub captured: Arc<Captured>,
+    /// Its full id.
+    pub id: String,
+    /// What it holds, and what was left out; none where nobody saw it taken.
+    pub captured: Option<Arc<Captured>>,
     /// Why it was taken, as it must be listed; none while no rule says how it is worded.
     pub reason: Option<String>,
     /// When, in seconds since the epoch.
@@ -97,7 +106,7 @@ pub struct Checkpoint {
 
 /// Whether a project's slot of the turn is free, and what happened to it last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+pub(crate) enum Slot {
     /// Free again since a new turn or process began.
     Renewed,
     /// Free although an attempt was made.
@@ -108,6 +117,9 @@ enum Slot {
     NothingToSave,
 }
 
+/// What is asked of an implementation beyond what every one does.
+pub type Capabilities = BTreeSet<&'static str>;
+
 /// Everything a checkpoint system can see, and all it should have stored.
 #[derive(Clone)]
 pub struct World {
@@ -115,6 +127,7 @@ pub struct World {
     pub files: Files,
     /// The settings of this history.
     pub settings: Settings,
+    capabilities: Capabilities,
     layout: Layout,
     seconds: i64,
     slots: BTreeMap<ByteString, Slot>,
@@ -123,18 +136,17 @@ pub struct World {
     histories: BTreeMap<ByteString, Vec<Checkpoint>>,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
-    maintenance: Maintenance,
-    dialect: Dialect,
-    capturer: Capturer,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) capturer: Capturer,
 }
 
 impl World {
-    /// A world with these files and nothing stored, for an implementation of this dialect.
+    /// A world with these files and nothing stored, for an implementation that can do this.
     pub fn new(
         files: Files,
         layout: Layout,
         settings: Settings,
-        dialect: Dialect,
+        capabilities: Capabilities,
         seconds: i64,
     ) -> Self {
         World {
@@ -147,67 +159,19 @@ impl World {
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
             maintenance: Maintenance::default(),
-            capturer: Capturer::new(&dialect),
-            dialect,
+            capturer: Capturer::new(&|capability| capabilities.contains(capability)),
+            capabilities,
         }
+    }
+
+    /// Whether the implementation says that it can do this.
+    pub fn has(&self, capability: &str) -> bool {
+        self.capabilities.contains(capability)
     }
 
     /// Applies an edit and answers what it takes on a disk.
     pub fn edit(&mut self, edit: &Edit) -> Vec<Change> {
         edit.apply(&mut self.files)
-    }
-
-    /// What a correct subject may answer to `request`; afterwards the world is as such a subject
-    /// leaves it, but for the ids it chooses.
-    pub fn step(&mut self, request: &Request) -> Expected {
-        if let Some(Place::Inside(path, Standing::Directory)) =
-            request.dir().map(|dir| self.locate(dir))
-        {
-            self.known.insert(path);
-        }
-        if let Some(project) = request.dir().and_then(|dir| self.canonical(dir)) {
-            self.maintenance.mention(project, self.seconds);
-        }
-        match request {
-            Request::NewTurn | Request::Reopen => {
-                self.slots.values_mut().for_each(|slot| *slot = Slot::Renewed);
-                self.rolled_back.clear();
-                Expected::Done
-            }
-            Request::SetClock { seconds } => {
-                self.seconds = *seconds;
-                Expected::Done
-            }
-            Request::ProjectOf { file } => self.project_of(file),
-            Request::EnsureCheckpoint { dir, reason } => self.ensure(dir, reason),
-            Request::Checkpoint { dir, reason } => self.checkpoint_manually(dir, reason),
-            Request::List { dir } => self.list(dir),
-            Request::Diff { dir, target } => self.diff(dir, target),
-            Request::Restore { dir, target, exact, force } => {
-                self.restore(dir, target, *exact, *force)
-            }
-            Request::RestoreFile { dir, target, path } => self.restore_file(dir, target, path),
-            Request::Sweep
-            | Request::Prune { .. }
-            | Request::Status
-            | Request::ClearLegacy
-            | Request::Clear => self.maintenance(request),
-        }
-    }
-
-    /// Takes in the id that the subject gave to the newest checkpoint of `project`.
-    pub fn learn_id(&mut self, project: &ByteString, id: &str) {
-        if let Some(newest) = self.histories.get_mut(project).and_then(|all| all.last_mut()) {
-            newest.id = Some(id.to_owned());
-        }
-    }
-
-    /// Takes back the newest checkpoint of `project`, which the subject rightly did not take.
-    pub fn forget_newest(&mut self, project: &ByteString) {
-        if let Some(all) = self.histories.get_mut(project) {
-            all.pop();
-        }
-        self.histories.retain(|_, all| !all.is_empty());
     }
 
     /// The current time in seconds since the epoch.
@@ -225,9 +189,12 @@ impl World {
         self.histories.iter().map(|(project, all)| (project, all.as_slice()))
     }
 
-    /// Whether what is called `.git` is captured.
-    pub fn captures_repositories(&self) -> bool {
-        !self.dialect.leaves_out_repositories
+    /// The checkpoints of `project` that can be listed and restored, oldest first.
+    ///
+    /// Implements [`crate::rules::LIST_AT_MOST`].
+    pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
+        let all = self.history(project);
+        &all[all.len().saturating_sub(self.settings.max_snapshots)..]
     }
 
     /// Every directory that a subject may know of: those that were there when something was asked
@@ -236,12 +203,24 @@ impl World {
         &self.known
     }
 
-    /// The canonical path a typed one means, relative to the world's root, if it is inside.
-    pub fn canonical(&self, typed: &[u8]) -> Option<ByteString> {
-        match self.locate(typed) {
-            Place::Inside(path, _) => Some(path),
-            Place::FileSystemRoot | Place::Elsewhere(_) => None,
-        }
+    /// What happened to the slot of a project in this turn, if anything.
+    pub(crate) fn slot(&self, project: &[u8]) -> Option<Slot> {
+        self.slots.get(&ByteString::from(project)).copied()
+    }
+
+    /// Whether a project has had its automatic checkpoint in this turn, or nothing to save.
+    pub(crate) fn uses_slot(&self, project: &[u8]) -> bool {
+        matches!(self.slot(project), Some(Slot::Taken | Slot::NothingToSave))
+    }
+
+    /// Whether any project uses its slot.
+    pub(crate) fn any_uses_slot(&self) -> bool {
+        self.slots.keys().any(|project| self.uses_slot(project))
+    }
+
+    /// Whether the project had a pre-rollback checkpoint since the turn began.
+    pub(crate) fn was_rolled_back(&self, project: &ByteString) -> bool {
+        self.rolled_back.contains(project)
     }
 
     /// The absolute form of a path that is relative to the world's root.
@@ -252,65 +231,11 @@ impl World {
         ByteString(bytes::join(&self.layout.root, path))
     }
 
-    /// Implements [`rules::SCOPE_IDENTITY`].
-    fn locate(&self, typed: &[u8]) -> Place {
-        if typed == b"~" || typed.starts_with(b"~/") {
-            return place::resolve(&self.files, &[&self.layout.home[..], &typed[1..]].concat());
-        }
-        if !typed.starts_with(b"/") {
-            return place::resolve(&self.files, &bytes::join(&self.layout.current, typed));
-        }
-        if typed.iter().all(|byte| *byte == b'/') {
-            return Place::FileSystemRoot;
-        }
-        let inside = typed
-            .strip_prefix(&self.layout.root[..])
-            .filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
-        match inside {
-            Some(path) => place::resolve(&self.files, path),
-            None => Place::Elsewhere(ByteString::from(typed)),
-        }
-    }
-
-    /// Why no checkpoint may be taken of this place, whatever it holds.
+    /// The hash that stands for a project.
     ///
-    /// Implements [`rules::SCOPE_NEVER_ROOT`], [`rules::SCOPE_NEVER_HOME`],
-    /// [`rules::SCOPE_NO_DIRECTORY`] and the half of [`rules::SCOPE_BASE_NOT_CAPTURED`] that is
-    /// about the base itself.
-    fn out_of_scope(&self, place: &Place) -> Option<Refusal> {
-        use crate::answer::Code;
-        let (codes, rule): (&'static [Code], RuleRef) = match place {
-            Place::FileSystemRoot => (&[Code::ScopeRoot], &rules::SCOPE_NEVER_ROOT),
-            Place::Inside(path, _) if *path == self.layout.home => {
-                (&[Code::ScopeHome], &rules::SCOPE_NEVER_HOME)
-            }
-            Place::Inside(path, _) if self.in_base(path) => (
-                &[Code::ScopeBase, Code::MissingDirectory, Code::NotADirectory],
-                &rules::SCOPE_BASE_NOT_CAPTURED,
-            ),
-            Place::Elsewhere(_) => {
-                (&[Code::MissingDirectory, Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
-            }
-            Place::Inside(_, Standing::Nothing) => {
-                (&[Code::MissingDirectory], &rules::SCOPE_NO_DIRECTORY)
-            }
-            Place::Inside(_, Standing::NoDirectory) => {
-                (&[Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
-            }
-            Place::Inside(_, Standing::Directory) => return None,
-        };
-        Some(Refusal { codes, rule })
-    }
-
-    /// Whether the rules leave it open that this place, relative to the world's root, is a project:
-    /// it is not the home directory, and it neither is, holds nor lies in the base.
-    pub fn may_be_project(&self, path: &[u8]) -> bool {
-        let holds_base = bytes::below(path, &self.layout.base).is_some();
-        *path != *self.layout.home && !self.in_base(path) && !holds_base
-    }
-
-    fn in_base(&self, path: &[u8]) -> bool {
-        *path == *self.layout.base || bytes::below(&self.layout.base, path).is_some()
+    /// Implements [`crate::rules::SCOPE_HASH`].
+    pub fn hash(&self, project: &[u8]) -> String {
+        hash_of(&self.absolute(project))
     }
 
     /// What a checkpoint of `project`, a directory, would hold now.
@@ -319,12 +244,10 @@ impl World {
             Bounds { file_bytes_max: self.settings.max_file_bytes, base: &self.layout.base };
         self.capturer.capture(&self.files, project, &bounds)
     }
+}
 
-    /// The checkpoints of `project` that can be listed and restored, oldest first.
-    ///
-    /// Implements [`rules::LIST_AT_MOST`].
-    pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
-        let all = self.history(project);
-        &all[all.len().saturating_sub(self.settings.max_snapshots)..]
-    }
+/// The hash that stands for the project at an absolute path.
+pub fn hash_of(absolute: &[u8]) -> String {
+    let digest = Sha256::digest(absolute);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

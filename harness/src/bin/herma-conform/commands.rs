@@ -3,9 +3,9 @@
 use crate::RunArguments;
 use crate::running::{self, NoVerdict, Place, kept_histories};
 use crate::subjects::{Chosen, SubjectArguments, quoted};
+use herma_harness::divergence::Divergence;
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
-use herma_harness::oracle::Divergence;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::report;
 use herma_harness::results::{github, text};

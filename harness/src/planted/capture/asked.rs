@@ -2,9 +2,9 @@
 //! said. A bug that cannot be played is no bug; the suite then just does not find it.
 
 use super::super::intercepted::{Intercepted, created, none_taken, restores, taken, takes};
-use crate::history::concrete::hash_of;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::{CheckpointOutcome, Remark};
+use herma_model::world::hash_of;
 use herma_model::{Answer, ByteString, Node, Request, bytes};
 use std::fs;
 use std::io;

@@ -1,12 +1,10 @@
-//! What the model allows a subject to answer, each part with the rule it follows from.
-//!
-//! Data only: the harness compares an answer with it and counts the checks.
+//! What the model allows a subject to do, each part with the rule it follows from. Data only.
 
 use crate::answer::Code;
 use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::lines::LineBounds;
-use crate::rules::RuleRef;
+use crate::rules::{self, RuleRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -19,9 +17,9 @@ pub struct Refusal {
     pub rule: RuleRef,
 }
 
-/// The answers that are right for one request.
+/// What is right for one request.
 #[derive(Debug)]
-pub enum Expected {
+pub enum Allowed {
     /// There is nothing to answer.
     Done,
     /// A file's project.
@@ -32,21 +30,23 @@ pub enum Expected {
         rule: RuleRef,
     },
     /// A request for a checkpoint.
-    Checkpoint(Box<ExpectedCheckpoint>),
+    Checkpoint(Box<AllowedCheckpoint>),
     /// A list.
-    List(ExpectedList),
+    List(AllowedList),
     /// A preview.
-    Diff(ExpectedDiff),
+    Diff(AllowedDiff),
     /// A restore.
-    Restore(Box<ExpectedRestore>),
+    Restore(Box<AllowedRestore>),
     /// A sweep or a prune.
-    Sweep(Box<ExpectedSweep>),
+    Sweep(Box<AllowedSweep>),
     /// What the store holds.
-    Status(ExpectedStatus),
+    Status(AllowedStatus),
     /// Something is removed that was asked to be.
     Cleared(Cleared),
     /// The request must be refused, for any of these reasons.
     Refused(Vec<Refusal>),
+    /// It depends on something that nobody has seen.
+    Unknown,
 }
 
 /// What a request for a checkpoint should come to.
@@ -64,19 +64,13 @@ pub enum CheckpointKind {
 
 /// The answers that are right for a request for a checkpoint.
 #[derive(Debug)]
-pub struct ExpectedCheckpoint {
+pub struct AllowedCheckpoint {
     /// The canonical project, relative to the world's root.
     pub project: ByteString,
     /// What it comes to.
     pub kind: CheckpointKind,
     /// The rule that decides it.
     pub rule: RuleRef,
-    /// The rule that is broken where the subject says that the turn has its checkpoint, or that
-    /// none is taken by itself, and that is not so.
-    pub if_declined: RuleRef,
-    /// The rule that is broken where the subject says that there are too many files, and there are
-    /// not.
-    pub if_too_many: RuleRef,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
     /// Whether finding nothing to save is as good: of an implementation that takes a checkpoint of
@@ -88,22 +82,33 @@ pub struct ExpectedCheckpoint {
 
 /// One checkpoint as it must be listed.
 #[derive(Debug)]
-pub struct ExpectedListed {
-    /// Its id, where it is known.
-    pub id: Option<String>,
+pub struct AllowedListed {
+    /// Its id.
+    pub id: String,
     /// When it was taken, in seconds since the epoch.
     pub time: i64,
     /// Why it was taken; none where no rule says how that is worded.
     pub reason: Option<String>,
-    /// What changed against the one before it; none for the oldest.
-    pub stats: Option<LineBounds>,
+    /// What changed against the one before it.
+    pub stats: AllowedStats,
+}
+
+/// The figures that may be listed with a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowedStats {
+    /// None, for the oldest.
+    None,
+    /// These.
+    Within(LineBounds),
+    /// Any, since nobody has seen what it holds.
+    Unknown,
 }
 
 /// The list that is right.
 #[derive(Debug)]
-pub struct ExpectedList {
+pub struct AllowedList {
     /// Newest first.
-    pub entries: Vec<ExpectedListed>,
+    pub entries: Vec<AllowedListed>,
     /// Whether checkpoints are hidden because there are more than the limit.
     pub limited: bool,
     /// Ids that belong to other projects and to none of these.
@@ -114,7 +119,7 @@ pub struct ExpectedList {
 
 /// The preview that is right.
 #[derive(Debug)]
-pub struct ExpectedDiff {
+pub struct AllowedDiff {
     /// Every path that differs, and how.
     pub entries: BTreeMap<ByteString, crate::answer::Change>,
     /// Their lines.
@@ -123,35 +128,35 @@ pub struct ExpectedDiff {
     pub may_refuse: Vec<Refusal>,
 }
 
-/// The restore that is right; the world's files already are as it must leave them.
+/// The restore that is right. What must hold afterwards is judged by
+/// [`crate::operations::restore`].
 #[derive(Debug)]
-pub struct ExpectedRestore {
+pub struct AllowedRestore {
     /// The canonical project, relative to the world's root.
     pub project: ByteString,
     /// The only path to restore, or none for all.
     pub only: Option<ByteString>,
+    /// Whether files created since are removed as well.
+    pub exact: bool,
     /// The checkpoint's content.
     pub target: Arc<Captured>,
-    /// Paths that must change to the recorded entry.
-    pub restored: BTreeSet<ByteString>,
-    /// Paths that must be taken away.
-    pub removed: BTreeSet<ByteString>,
-    /// Paths created since, that must be left.
-    pub left: BTreeSet<ByteString>,
-    /// Paths that must be reported as kept.
-    pub kept: BTreeSet<ByteString>,
-    /// Paths that may be reported as kept, though nothing is lost either way.
-    pub may_keep: BTreeSet<ByteString>,
+    /// What would be captured of the project before.
+    pub before: Arc<Captured>,
     /// Whether a pre-rollback checkpoint is taken, and the rule that says so.
     pub safety: (bool, RuleRef),
     /// Whether the target itself is a pre-rollback checkpoint.
     pub undo: bool,
     /// Whether the project's directory was gone.
     pub deleted: bool,
-    /// Whether the pre-rollback checkpoint moved the target beyond the limit.
+    /// Whether the pre-rollback checkpoint moves the target beyond the limit.
     pub evicting: bool,
-    /// What the pre-rollback checkpoint holds.
-    pub captured: Arc<Captured>,
+}
+
+impl AllowedRestore {
+    /// Whether it goes on without the pre-rollback checkpoint that it should have.
+    pub fn is_forced(&self) -> bool {
+        *self.safety.1 == rules::RESTORE_SAFETY_REQUIRED
+    }
 }
 
 /// What becomes of one thing that a sweep looks at.
@@ -176,7 +181,7 @@ impl Disposition {
 
 /// The sweep that is right.
 #[derive(Debug)]
-pub struct ExpectedSweep {
+pub struct AllowedSweep {
     /// Whether it may be made.
     pub may_run: bool,
     /// Whether it may be declined.
@@ -195,7 +200,7 @@ pub struct ExpectedSweep {
 
 /// What must be said of the store.
 #[derive(Debug)]
-pub struct ExpectedStatus {
+pub struct AllowedStatus {
     /// Every project with checkpoints by its absolute directory: how many, and what may be said of
     /// that directory.
     pub projects: BTreeMap<ByteString, (usize, Vec<crate::answer::ProjectState>)>,
@@ -219,7 +224,6 @@ pub enum Cleared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules;
 
     #[test]
     fn one_reason_is_enough_to_go() {

@@ -1,0 +1,54 @@
+//! A difference between what happened and what the model allows: which rule is blamed, what may
+//! follow from it, and by what it is known again in another history.
+
+use herma_model::blame::Failure;
+use herma_model::rules::RuleRef;
+pub use herma_model::verdict::{Judge, Kind, Mismatch, Violation};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// By what a failure is known again, whatever history shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The id of the broken rule.
+    pub rule: String,
+    /// How it is broken.
+    pub verdict: Kind,
+    /// What is wrong, in words that hold no path, id or number.
+    pub symptom: String,
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({}: {})", self.rule, self.verdict, self.symptom)
+    }
+}
+
+/// Something the model does not allow.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// The rule that is blamed.
+    pub rule: RuleRef,
+    /// Who disagrees with the model.
+    pub judge: Judge,
+    /// The operation, from 0; the number of operations where only the end shows it.
+    pub step: usize,
+    /// What is wrong.
+    pub mismatch: Mismatch,
+    /// Other rules that the same operation broke, which may follow from this one.
+    pub symptoms: Vec<Violation>,
+}
+
+impl Divergence {
+    /// The failure that the operation at `step` showed.
+    pub fn new(step: usize, failure: Failure) -> Self {
+        let Violation { rule, judge, mismatch } = failure.cause;
+        Divergence { rule, judge, step, mismatch, symptoms: failure.symptoms }
+    }
+
+    /// By what this failure is known again.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let Mismatch { kind: verdict, symptom, .. } = &self.mismatch;
+        Fingerprint { rule: self.rule.id.to_owned(), verdict: *verdict, symptom: symptom.clone() }
+    }
+}

@@ -1,0 +1,151 @@
+//! A whole store, as plain git and the disk show it.
+
+use super::plain_git::Git;
+use crate::git_objects;
+use crate::sandbox::Sandbox;
+use herma_model::answer::{Answer, CheckpointOutcome};
+use herma_model::observation::{Commit, Histories, Metadata, StoreLayout};
+use herma_model::store::HISTORIES;
+use herma_model::{Request, Tree, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+/// Trees that are known, by the id that git gives to each.
+type Known = BTreeMap<String, Arc<Tree>>;
+
+/// What is stored as checkpoints. Trees are told by their ids, where what they hold is known; a
+/// `thorough` look has git list each of them. `captured` is what may just have been captured.
+///
+/// # Errors
+/// Git is not there.
+pub fn histories(
+    git: &Git,
+    world: &World,
+    captured: Option<Tree>,
+    thorough: bool,
+) -> io::Result<Histories> {
+    let listed = git.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let refs: BTreeMap<String, String> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, id)| (name.to_owned(), id.to_owned()))
+        .collect();
+    let complaint = String::from_utf8_lossy(&listed.stderr).into_owned();
+    let mut found = Histories {
+        unreadable: (!listed.status.success()).then_some(complaint),
+        workdirs: workdirs(git, &refs),
+        refs,
+        ..Histories::default()
+    };
+    if found.unreadable.is_some() || found.refs.is_empty() {
+        return Ok(found);
+    }
+    found.visible = git.visible()?;
+    let known = if thorough { Known::new() } else { known(world, captured) };
+    for (id, stored) in git.commits()? {
+        if stored.continues {
+            found.continued.insert(id.clone());
+        }
+        let tree = match known.get(&stored.tree) {
+            Some(tree) => Arc::clone(tree),
+            None => Arc::new(git.tree(&stored.tree)?),
+        };
+        let canonical = git_objects::tree_id(&tree).to_string() == stored.tree;
+        let (parent, author, seconds) = (stored.parent, stored.author, stored.seconds);
+        let commit = Commit { tree, canonical, parent, author, seconds, signed: stored.signed };
+        found.commits.insert(id, commit);
+    }
+    Ok(found)
+}
+
+fn known(world: &World, captured: Option<Tree>) -> Known {
+    let all = world.histories().flat_map(|(_, all)| all.iter());
+    let trees = all.filter_map(|one| one.captured.as_ref()).map(|one| one.tree.clone());
+    let with_id = |tree: Tree| (git_objects::tree_id(&tree).to_string(), Arc::new(tree));
+    trees.chain(captured).map(with_id).collect()
+}
+
+fn workdirs(git: &Git, refs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let hashes = refs.keys().filter_map(|name| name.strip_prefix(HISTORIES));
+    hashes.filter_map(|hash| Some((hash.to_owned(), metadata(git, hash)?.workdir?))).collect()
+}
+
+fn metadata(git: &Git, hash: &str) -> Option<Metadata> {
+    let path = git.store().join("projects").join(format!("{hash}.json"));
+    let bytes = std::fs::read(path).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    Some(Metadata {
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+        workdir: value["workdir"].as_str().map(str::to_owned),
+        has_times: value["created_at"].is_number() && value["last_touch"].is_number(),
+    })
+}
+
+/// How the store is laid out.
+///
+/// # Errors
+/// Git or the store is not there.
+pub fn layout(git: &Git, world: &World, sandbox: &Sandbox) -> io::Result<StoreLayout> {
+    let store = sandbox.store();
+    let mut found = StoreLayout {
+        alternates: store.join("objects/info/alternates").exists(),
+        ..StoreLayout::default()
+    };
+    let mut pending = vec![store.clone()];
+    while let Some(path) = pending.pop() {
+        let metadata = std::fs::symlink_metadata(&path)?;
+        if metadata.is_symlink() {
+            found.link.get_or_insert_with(|| format!("{path:?}"));
+            continue;
+        }
+        if metadata.mode() & 0o077 != 0 {
+            found.open.get_or_insert_with(|| format!("{:o} {path:?}", metadata.mode()));
+        }
+        if metadata.is_dir() {
+            for entry in std::fs::read_dir(&path)? {
+                pending.push(entry?.path());
+            }
+        }
+    }
+    for entry in std::fs::read_dir(store.join("projects")).into_iter().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let hash = name.trim_end_matches(".json");
+        found.metadata.insert(hash.to_owned(), metadata(git, hash).unwrap_or_default());
+    }
+    let limit = world.settings.max_snapshots;
+    if world.histories().any(|(_, all)| all.len() > limit) {
+        let kinds = ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"];
+        found.commits = git.text(&kinds)?.lines().filter(|kind| *kind == "commit").count();
+    }
+    let fsck = git.check(&["--full", "--no-dangling"])?;
+    let complaint = String::from_utf8_lossy(&fsck.stderr).into_owned();
+    found.fsck = (!fsck.status.success()).then_some(complaint);
+    Ok(found)
+}
+
+/// The objects that each known checkpoint needs, the one that was just answered included.
+pub fn needs(
+    world: &World,
+    request: &Request,
+    answer: &Answer,
+) -> BTreeMap<String, BTreeSet<String>> {
+    let objects = |id: &String, tree: &Tree| {
+        let ids = git_objects::ids(tree).into_iter().map(|id| id.to_string());
+        (id.clone(), ids.chain([id.clone()]).collect())
+    };
+    let all = world.histories().flat_map(|(project, _)| world.listed(project));
+    let mut needs: BTreeMap<String, BTreeSet<String>> =
+        all.filter_map(|one| Some(objects(&one.id, &one.captured.as_ref()?.tree))).collect();
+    let taken = match answer {
+        Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id),
+        Answer::Restored(restored) => restored.safety.as_ref(),
+        _ => None,
+    };
+    let project = request.dir().and_then(|dir| world.canonical(dir));
+    needs
+        .extend(taken.zip(project).map(|(id, project)| objects(id, &world.capture(&project).tree)));
+    needs
+}

@@ -1,0 +1,145 @@
+//! What was seen around one request, and of a store as a whole: facts, with no opinion on them.
+//!
+//! Whoever observes fills in what it looked at; what is none was not looked at, and nothing is
+//! judged by it.
+
+use crate::answer::Answer;
+use crate::bytes::ByteString;
+use crate::files::Files;
+use crate::request::Request;
+use crate::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The bytes that each object takes on a disk, by its id.
+pub type Sizes = BTreeMap<String, u64>;
+
+/// What was seen around one request.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// What the subject was asked.
+    pub request: Request,
+    /// What it answered.
+    pub answer: Answer,
+    /// The files afterwards, without the base.
+    pub files: Files,
+    /// Files whose time of modification is another, though they are as they were.
+    pub touched: Vec<ByteString>,
+    /// Paths of the base that changed, where none may.
+    pub base_changes: Option<Vec<ByteString>>,
+    /// What the store holds of the project as it was before a restore.
+    pub held: Option<Arc<Tree>>,
+    /// What stands in the base beside the store.
+    pub base: Option<Base>,
+    /// What the store holds and what that takes.
+    pub contents: Option<Contents>,
+    /// What is stored as checkpoints.
+    pub histories: Option<Histories>,
+}
+
+/// What stands in the base, as far as a history put it there or a subject moves it.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    /// Whether the store was made.
+    pub in_use: bool,
+    /// Whether anything stands where the store belongs.
+    pub store_stands: bool,
+    /// Where each v1 repository stands that was put there, by its name.
+    pub repositories: BTreeMap<String, Vec<Place>>,
+    /// Every archive that stands there.
+    pub archives: BTreeSet<String>,
+    /// Archives of which something is gone or changed that was put into them.
+    pub spoiled_archives: BTreeSet<String>,
+    /// Whether the mark of the last sweep stands there.
+    pub marker: bool,
+    /// What else was put there and still stands.
+    pub strays: BTreeSet<String>,
+}
+
+/// Where a v1 repository stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The archive it is in; none where it stands in the base itself.
+    pub archive: Option<String>,
+    /// Whether it is as it was put there.
+    pub whole: bool,
+}
+
+/// What a store holds, and what that takes.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The checkpoints that are seen of each project, by its hash, newest first.
+    pub visible: BTreeMap<String, Vec<String>>,
+    /// What each object takes now.
+    pub sizes: Sizes,
+    /// The most that each object ever took: one may be stored in another form by now.
+    pub sizes_max: Sizes,
+    /// The objects that each known checkpoint needs, by its id.
+    pub needs: BTreeMap<String, BTreeSet<String>>,
+    /// Parts of the store that speak of a project, by its hash.
+    pub traces: BTreeMap<String, Vec<String>>,
+    /// Objects that nothing needs, where that was asked.
+    pub unreachable: Option<Vec<String>>,
+}
+
+/// What is stored as checkpoints.
+#[derive(Clone, Debug, Default)]
+pub struct Histories {
+    /// What git says where it reads nothing.
+    pub unreadable: Option<String>,
+    /// Where each ref points, by its name.
+    pub refs: BTreeMap<String, String>,
+    /// The checkpoints that are seen of each project, by its hash, newest first.
+    pub visible: BTreeMap<String, Vec<String>>,
+    /// Checkpoints that name one before them, whether or not that is stored.
+    pub continued: BTreeSet<String>,
+    /// Every checkpoint that a ref leads to, by its id.
+    pub commits: BTreeMap<String, Commit>,
+    /// The directory that is noted for a project, by its hash.
+    pub workdirs: BTreeMap<String, String>,
+}
+
+/// One checkpoint as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// What it holds.
+    pub tree: Arc<Tree>,
+    /// Whether that is stored as git stores such a tree.
+    pub canonical: bool,
+    /// The checkpoint before it, or nothing.
+    pub parent: String,
+    /// The name of its author.
+    pub author: String,
+    /// When it was committed, in seconds of Unix time, as written.
+    pub seconds: String,
+    /// Whether it carries a signature.
+    pub signed: bool,
+}
+
+/// How a store is laid out on the disk.
+#[derive(Clone, Debug, Default)]
+pub struct StoreLayout {
+    /// Whether it borrows objects from another repository.
+    pub alternates: bool,
+    /// A path that others than its owner may use, with its mode.
+    pub open: Option<String>,
+    /// A link in it.
+    pub link: Option<String>,
+    /// What `projects/<hash>.json` says, by the hash.
+    pub metadata: BTreeMap<String, Metadata>,
+    /// How many commits are stored, seen or not.
+    pub commits: usize,
+    /// What `git fsck` complains about.
+    pub fsck: Option<String>,
+}
+
+/// What is noted of a project.
+#[derive(Clone, Debug, Default)]
+pub struct Metadata {
+    /// The text as it stands there.
+    pub text: String,
+    /// Its directory.
+    pub workdir: Option<String>,
+    /// Whether it says when the project was first and last used.
+    pub has_times: bool,
+}

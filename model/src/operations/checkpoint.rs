@@ -1,0 +1,261 @@
+//! Taking a checkpoint, automatically or manually: what it may come to, and whether it did.
+
+use super::refusal;
+use crate::allowed::{Allowed, AllowedCheckpoint, CheckpointKind, Refusal};
+use crate::answer::{Answer, CheckpointOutcome, Code, Remark};
+use crate::bytes::ByteString;
+use crate::capture::Captured;
+use crate::files::Node;
+use crate::place::Place;
+use crate::request::Request;
+use crate::rules::{self, RuleRef};
+use crate::store::{content, explain};
+use crate::tree;
+use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
+use crate::world::{Slot, World};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The refusal of a project with more files than the limit.
+pub(super) const TOO_MANY_FILES: Refusal =
+    Refusal { codes: &[Code::TooManyFiles], rule: &rules::SCOPE_TOO_MANY_FILES };
+
+impl World {
+    /// An automatic checkpoint, once per turn.
+    pub(super) fn allows_automatic(&self, dir: &[u8]) -> Allowed {
+        let place = self.locate(dir);
+        let project = match &place {
+            Place::Inside(path, _) => path.clone(),
+            Place::FileSystemRoot | Place::Elsewhere(_) => ByteString::default(),
+        };
+        let refusal = self.out_of_scope(&place);
+        if !self.settings.enabled {
+            return settled(project, CheckpointKind::Disabled, &rules::TURN_DISABLED, None);
+        }
+        let rule: RuleRef = match self.slot(&project) {
+            Some(Slot::Taken) => &rules::TURN_ONCE,
+            Some(Slot::NothingToSave) => &rules::TURN_NOTHING_USES_SLOT,
+            _ => return self.allows_new(project, refusal),
+        };
+        settled(project, CheckpointKind::Deduped, rule, refusal)
+    }
+
+    /// A manual checkpoint: neither `enabled` nor the turn is asked.
+    pub(super) fn allows_manual(&self, dir: &[u8]) -> Allowed {
+        let project = self.canonical(dir).unwrap_or_default();
+        self.allows_new(project, self.out_of_scope(&self.locate(dir)))
+    }
+
+    fn allows_new(&self, project: ByteString, refusal: Option<Refusal>) -> Allowed {
+        if let Some(refusal) = refusal {
+            return Allowed::Refused(vec![refusal]);
+        }
+        let captured = Arc::new(self.capture(&project));
+        if captured.tree.len() > self.settings.max_files {
+            return Allowed::Refused(vec![TOO_MANY_FILES]);
+        }
+        let newest = self.history(&project).last();
+        let unseen = newest.is_some_and(|newest| newest.captured.is_none());
+        let first_of_nothing = captured.tree.is_empty() && newest.is_none();
+        let recognises = self.has("take.unchanged");
+        let (kind, rule) = self.due(&project, &captured, recognises);
+        Allowed::Checkpoint(Box::new(AllowedCheckpoint {
+            project,
+            kind,
+            rule,
+            may_refuse: Vec::new(),
+            may_be_unchanged: unseen || first_of_nothing && !recognises,
+            captured: Some(captured),
+        }))
+    }
+
+    /// What a checkpoint of this content comes to.
+    pub(super) fn due(
+        &self,
+        project: &[u8],
+        captured: &Captured,
+        recognises_unchanged: bool,
+    ) -> (CheckpointKind, RuleRef) {
+        match self.history(project).last().map(|newest| &newest.captured) {
+            _ if !recognises_unchanged => {}
+            Some(Some(newest)) if newest.tree == captured.tree => {
+                return (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED);
+            }
+            None if captured.tree.is_empty() => {
+                return (CheckpointKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST);
+            }
+            _ => {}
+        }
+        (CheckpointKind::Created, &rules::CAPTURE_CREATED)
+    }
+
+    /// Every rule that is broken by declining this request, because of the turn or because nothing
+    /// is taken automatically, where a checkpoint or a refusal is due.
+    pub(super) fn rules_against_declining(&self, request: &Request) -> Vec<RuleRef> {
+        let project = request.dir().and_then(|dir| self.canonical(dir)).unwrap_or_default();
+        let mut broken: Vec<RuleRef> = Vec::new();
+        match request {
+            Request::EnsureCheckpoint { .. } => {
+                if self.was_rolled_back(&project) {
+                    broken.push(&rules::RESTORE_SAFETY_OUTSIDE_TURN);
+                }
+                match self.slot(&project) {
+                    Some(Slot::AttemptFailed) => broken.push(&rules::TURN_FAILURE_KEEPS_SLOT),
+                    Some(Slot::Renewed) => broken.push(&rules::TURN_RESET),
+                    _ => {}
+                }
+                if self.any_uses_slot() {
+                    broken.push(&rules::TURN_PER_PROJECT);
+                }
+            }
+            _ if self.uses_slot(&project) || !self.settings.enabled => {
+                broken.push(&rules::TURN_MANUAL);
+            }
+            _ => {}
+        }
+        broken
+    }
+
+    /// Every rule that is broken by refusing a project for its number of files, where it has no
+    /// more than the limit.
+    fn rules_against_too_many(&self, project: &[u8]) -> Vec<RuleRef> {
+        let files = self.files.below(project).filter(|(_, node)| **node != Node::Directory);
+        let mut broken: Vec<RuleRef> = vec![&rules::SCOPE_TOO_MANY_FILES];
+        if files.count() > self.settings.max_files {
+            broken.push(&rules::SCOPE_COUNTS_CAPTURED);
+        }
+        broken
+    }
+}
+
+/// An answer that needs no look at the files. Where the place is out of scope as well, saying that
+/// instead is as good.
+fn settled(
+    project: ByteString,
+    kind: CheckpointKind,
+    rule: RuleRef,
+    refusal: Option<Refusal>,
+) -> Allowed {
+    Allowed::Checkpoint(Box::new(AllowedCheckpoint {
+        project,
+        kind,
+        rule,
+        may_refuse: refusal.into_iter().collect(),
+        may_be_unchanged: false,
+        captured: None,
+    }))
+}
+
+/// Compares what a request for a checkpoint came to with what it may come to.
+pub(super) fn compare(
+    world: &World,
+    request: &Request,
+    due: &AllowedCheckpoint,
+    answer: &Answer,
+    checks: &mut Checks,
+) {
+    if matches!(answer, Answer::Refused { .. }) && !due.may_refuse.is_empty() {
+        return refusal::compare(world, &due.may_refuse, answer, checks);
+    }
+    let Answer::Taken { outcome, skipped } = answer else {
+        return not_taken(world, due, answer, checks);
+    };
+    let found = match outcome {
+        CheckpointOutcome::Created { .. } => CheckpointKind::Created,
+        CheckpointOutcome::Deduped => CheckpointKind::Deduped,
+        CheckpointOutcome::Unchanged => CheckpointKind::Unchanged,
+        CheckpointOutcome::Disabled => CheckpointKind::Disabled,
+    };
+    if due.may_be_unchanged && found == CheckpointKind::Unchanged {
+        return;
+    }
+    let declined = matches!(found, CheckpointKind::Deduped | CheckpointKind::Disabled);
+    let is_due = !matches!(due.kind, CheckpointKind::Deduped | CheckpointKind::Disabled);
+    let fail = || mismatch(due, answer);
+    if declined && found != due.kind {
+        let main: RuleRef = if is_due { &rules::CAPTURE_CREATED } else { due.rule };
+        checks.check(Judge::Answer, main, false, fail);
+    } else {
+        checks.check(Judge::Answer, due.rule, found == due.kind, fail);
+    }
+    if is_due {
+        for rule in world.rules_against_declining(request) {
+            checks.check(Judge::Answer, rule, !declined, fail);
+        }
+        for rule in world.rules_against_too_many(&due.project) {
+            checks.held(rule, 1);
+        }
+    }
+    if found == CheckpointKind::Unchanged && due.kind == CheckpointKind::Created {
+        not_seen(world, due, checks);
+    }
+    if let CheckpointOutcome::Created { id } = outcome {
+        let earlier = world.history(&due.project).iter().any(|one| one.id == *id);
+        checks.check(Judge::Answer, &rules::CAPTURE_HONEST, !earlier, || {
+            Mismatch::new("an earlier id", "the id of a new checkpoint", format!("{answer:?}"))
+                .kind(Kind::Dishonest)
+        });
+        if let (Some(captured), CheckpointKind::Created) = (&due.captured, due.kind) {
+            left_out(world, captured, skipped, checks);
+        }
+    }
+}
+
+fn mismatch(due: &AllowedCheckpoint, answer: &Answer) -> Mismatch {
+    let kind = format!("{:?}", due.kind);
+    let symptom = match due.kind {
+        // What else it did says nothing of why: that depends on the files alone.
+        CheckpointKind::Deduped => "not deduped".to_owned(),
+        _ if word(answer) == "deduped" => "deduped".to_owned(),
+        _ => format!("{}, not {}", word(answer), kind.to_lowercase()),
+    };
+    Mismatch::new(symptom, kind, format!("{answer:?}"))
+}
+
+/// Where a refusal stands for an answer, what should only have been left out may have stopped it.
+fn not_taken(world: &World, due: &AllowedCheckpoint, answer: &Answer, checks: &mut Checks) {
+    let fail = || mismatch(due, answer);
+    if let Answer::Refused { code: Code::TooManyFiles, .. } = answer {
+        for rule in world.rules_against_too_many(&due.project) {
+            checks.check(Judge::Answer, rule, false, fail);
+        }
+        return;
+    }
+    checks.check(Judge::Answer, due.rule, false, fail);
+    for rule in due.captured.iter().flat_map(|captured| captured.stop_nothing()) {
+        checks.check(Judge::Answer, rule, false, fail);
+    }
+}
+
+/// A change was not seen: if something about the changed paths explains that, its rule is broken.
+fn not_seen(world: &World, due: &AllowedCheckpoint, checks: &mut Checks) {
+    let Some(captured) = &due.captured else { return };
+    let before = world.history(&due.project).last().and_then(|newest| newest.captured.clone());
+    let before = before.unwrap_or_default();
+    let changed = tree::differences(&before.tree, &captured.tree).into_keys();
+    let wrong: Vec<explain::Wrong> =
+        changed.map(|path| (path.clone(), before.tree.get(path).cloned())).collect();
+    let explanation = explain::rule_for(captured, &wrong);
+    if explain::is_specific(explanation) {
+        checks.check(Judge::Answer, explanation, false, || content::mismatch(captured, &wrong));
+    }
+}
+
+/// What is said of the files that were left out.
+fn left_out(world: &World, captured: &Captured, skipped: &[Remark], checks: &mut Checks) {
+    let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
+    for path in captured.unreadable().filter(|_| world.has("take.skipped")) {
+        let said = reported.contains(path);
+        checks.check(Judge::Answer, &rules::CAPTURE_UNREADABLE, said, || {
+            let expected = format!("{path} reported as skipped");
+            Mismatch::new("left out unsaid", expected, format!("skipped: {skipped:?}"))
+                .kind(Kind::Dishonest)
+        });
+    }
+    let both = reported.iter().find(|path| captured.tree.contains_key(**path));
+    checks.check(Judge::Answer, &rules::CAPTURE_HONEST, both.is_none(), || {
+        let expected = "no captured path reported as skipped";
+        Mismatch::new("captured, said to be skipped", expected, format!("{both:?}"))
+            .kind(Kind::Dishonest)
+    });
+}

@@ -1,0 +1,124 @@
+//! The list of a project's checkpoints.
+
+use crate::allowed::{AllowedList, AllowedListed, AllowedStats};
+use crate::answer::Listed;
+use crate::bytes::ByteString;
+use crate::lines::LineBounds;
+use crate::place::{Place, Standing};
+use crate::rules::{self, RuleRef};
+use crate::tree;
+use crate::verdict::{Checks, Judge, Mismatch};
+use crate::world::{Checkpoint, World};
+use std::collections::BTreeSet;
+
+impl World {
+    /// Implements [`rules::LIST_COMPLETE`] and [`rules::LIST_OWN_PROJECT`].
+    pub(super) fn allows_list(&self, dir: &[u8]) -> AllowedList {
+        let (project, standing) = match self.locate(dir) {
+            Place::Inside(path, standing) => (path, standing),
+            Place::FileSystemRoot | Place::Elsewhere(_) => {
+                (ByteString::default(), Standing::Nothing)
+            }
+        };
+        let inside = self.canonical(dir).is_some();
+        let listed = if inside { self.listed(&project) } else { &[] };
+        let mut entries = Vec::with_capacity(listed.len());
+        for (index, checkpoint) in listed.iter().enumerate().rev() {
+            let before = index.checked_sub(1).map(|before| &listed[before]);
+            entries.push(AllowedListed {
+                id: checkpoint.id.clone(),
+                time: checkpoint.time,
+                reason: checkpoint.reason.clone(),
+                stats: stats(before, checkpoint),
+            });
+        }
+        let own: BTreeSet<&String> = self.history(&project).iter().map(|one| &one.id).collect();
+        let all = self.histories().flat_map(|(_, all)| all.iter().map(|one| &one.id));
+        AllowedList {
+            limited: inside && self.history(&project).len() > listed.len(),
+            entries,
+            foreign: all.filter(|id| !own.contains(id)).cloned().collect(),
+            deleted: standing == Standing::Nothing,
+        }
+    }
+}
+
+/// Implements [`rules::LIST_STATS`] and [`rules::LIST_OLDEST_NO_STATS`].
+fn stats(before: Option<&Checkpoint>, checkpoint: &Checkpoint) -> AllowedStats {
+    let Some(before) = before else { return AllowedStats::None };
+    match (&before.captured, &checkpoint.captured) {
+        (Some(before), Some(after)) => {
+            let differences = tree::differences(&before.tree, &after.tree);
+            AllowedStats::Within(LineBounds::of(differences.values()))
+        }
+        _ => AllowedStats::Unknown,
+    }
+}
+
+/// Compares a list with the one that is right.
+pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks: &mut Checks) {
+    let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
+    let expected: Vec<&String> = due.entries.iter().map(|one| &one.id).collect();
+    let wrong = |symptom: &str| {
+        Mismatch::new(symptom, format!("ids, newest first: {expected:?}"), format!("{ids:?}"))
+    };
+    let alien = ids.iter().any(|id| due.foreign.contains(*id));
+    checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
+    if due.limited {
+        let held = found.len() <= due.entries.len();
+        checks.check(Judge::Answer, &rules::LIST_AT_MOST, held, || wrong("too many"));
+    }
+    let complete = due.entries.len() == found.len();
+    let rule: RuleRef = if due.deleted && !due.entries.is_empty() {
+        &rules::RESTORE_DELETED_PROJECT
+    } else {
+        &rules::LIST_COMPLETE
+    };
+    let too_few = found.len() < due.entries.len();
+    checks.check(Judge::Answer, rule, complete, || {
+        wrong(if too_few { "too few" } else { "too many" })
+    });
+    let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
+    checks.check(Judge::Answer, &rules::LIST_STABLE, !complete || same_set, || wrong("other ids"));
+    let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
+    let in_order = !same_set || expected == ids;
+    checks.check(Judge::Answer, &rules::LIST_NEWEST_FIRST, in_order && numbered, || {
+        wrong("another order")
+    });
+    for one in found {
+        if let Some(entry) = due.entries.iter().find(|entry| entry.id == one.id) {
+            compare_entry(world, entry, one, checks);
+        }
+    }
+}
+
+/// What is said of one checkpoint does not depend on what is said of others.
+///
+/// Implements [`rules::LIST_TIME`] and [`rules::CAPTURE_REASON`].
+fn compare_entry(world: &World, due: &AllowedListed, found: &Listed, checks: &mut Checks) {
+    if world.has("test.clock") {
+        checks.same(Judge::Answer, &rules::LIST_TIME, "time", &due.time, &found.time);
+    }
+    if let Some(reason) = due.reason.as_ref().filter(|_| world.has("list.reason")) {
+        checks.same(Judge::Answer, &rules::CAPTURE_REASON, "reason", reason, &found.reason);
+    }
+    if !world.has("list.stats") {
+        return;
+    }
+    let wrong = |symptom: &str| {
+        let expected = format!("number {}: {:?}", found.number, due.stats);
+        Mismatch::new(symptom, expected, format!("{found:?}"))
+    };
+    let (rule, holds, symptom): (RuleRef, bool, &str) = match (&due.stats, &found.stats) {
+        (AllowedStats::Unknown, _) => return,
+        (AllowedStats::Within(bounds), Some(stats)) => {
+            let fits = stats.files == bounds.files && bounds.allow(stats.added, stats.removed);
+            (&rules::LIST_STATS, fits, "other figures")
+        }
+        (AllowedStats::Within(_), None) => (&rules::LIST_STATS, false, "no figures"),
+        (AllowedStats::None, stats) => {
+            (&rules::LIST_OLDEST_NO_STATS, stats.is_none(), "figures for the oldest")
+        }
+    };
+    checks.check(Judge::Answer, rule, holds, || wrong(symptom));
+}

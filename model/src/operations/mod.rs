@@ -1,0 +1,250 @@
+//! What each request may come to, and whether it did: one file for each operation.
+//!
+//! [`World::allows`] says what is right for a request, before anything is asked. What was then seen
+//! is compared with it by [`World::compare`], purely: every property is judged for itself. Neither
+//! changes the world.
+
+mod checkpoint;
+mod clear;
+mod diff;
+mod list;
+mod project;
+mod refusal;
+pub mod restore;
+mod restore_answer;
+mod restore_request;
+mod status;
+mod sweep;
+mod target;
+mod untouched;
+
+use crate::allowed::{Allowed, AllowedRestore};
+use crate::answer::{Answer, CheckpointOutcome, Code};
+use crate::observation::Observation;
+use crate::request::Request;
+use crate::rules::{self, RuleRef};
+use crate::store;
+use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
+use crate::world::World;
+
+impl World {
+    /// What a correct subject may answer to `request`, and do.
+    pub fn allows(&self, request: &Request) -> Allowed {
+        match request {
+            Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Allowed::Done,
+            Request::ProjectOf { file } => self.allows_project(file),
+            Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
+            Request::Checkpoint { dir, .. } => self.allows_manual(dir),
+            Request::List { dir } => Allowed::List(self.allows_list(dir)),
+            Request::Diff { dir, target } => self.allows_diff(dir, target),
+            Request::Restore { dir, target, exact, force } => {
+                self.allows_restore(dir, target, *exact, *force)
+            }
+            Request::RestoreFile { dir, target, path } => {
+                self.allows_restore_file(dir, target, path)
+            }
+            Request::Sweep => self.allows_sweep(),
+            Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
+                self.allows_prune(*retention_days, *max_total_bytes, *delete_orphans)
+            }
+            Request::Status => Allowed::Status(self.allows_status()),
+            Request::ClearLegacy => Allowed::Cleared(crate::allowed::Cleared::Archives),
+            Request::Clear => Allowed::Cleared(crate::allowed::Cleared::Everything),
+        }
+    }
+
+    /// Compares what was seen around a request with what it may come to.
+    pub fn compare(&self, allowed: &Allowed, seen: &Observation) -> Checks {
+        let mut checks = Checks::default();
+        if let Answer::Crashed(why) = &seen.answer {
+            checks.check(Judge::Answer, seen.request.main_rule(), false, || no_answer(why));
+            return checks;
+        }
+        identity(self, allowed, seen, &mut checks);
+        compare_answer(self, allowed, seen, &mut checks);
+        match (allowed, &seen.answer) {
+            (Allowed::Restore(restore), Answer::Restored(_)) => {
+                restore::compare(self, restore, seen, &mut checks);
+            }
+            (Allowed::Unknown, _) => {}
+            _ => untouched::compare(self, allowed, seen, &mut checks),
+        }
+        store::compare(self, allowed, seen, &mut checks);
+        checks
+    }
+}
+
+fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
+    let answer = &seen.answer;
+    match (allowed, answer) {
+        (Allowed::Done, Answer::Done) | (Allowed::Unknown, _) => {}
+        (Allowed::Project { path, rule }, Answer::Project(found)) => {
+            project::compare(path, rule, found, checks);
+        }
+        (Allowed::Checkpoint(due), answer) => {
+            checkpoint::compare(world, &seen.request, due, answer, checks);
+        }
+        (Allowed::List(list), Answer::Listed(found)) => list::compare(world, list, found, checks),
+        (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
+            diff::compare(world, diff, entries, stats, checks);
+        }
+        (Allowed::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
+            refusal::compare(world, &diff.may_refuse, answer, checks);
+        }
+        (Allowed::Restore(restore), Answer::Restored(found)) => {
+            restore_answer::compare(world, restore, found, seen, checks);
+        }
+        (Allowed::Status(status), Answer::Status { projects, archives }) => {
+            status::compare(status, projects, archives, checks);
+        }
+        (Allowed::Sweep(sweep), Answer::Swept { outcome, counts }) => {
+            sweep::compare(world, sweep, (*outcome, counts), seen, checks);
+        }
+        (Allowed::Cleared(cleared), Answer::Done) => clear::compare(world, *cleared, seen, checks),
+        (Allowed::Refused(refusals), answer) => {
+            refusal::compare(world, refusals, answer, checks);
+            // Whoever declines has not looked whether there is anything to refuse.
+            if declines(answer) {
+                for rule in world.rules_against_declining(&seen.request) {
+                    checks.check(Judge::Answer, rule, false, || another_kind(allowed, answer));
+                }
+            }
+        }
+        (allowed, answer) => {
+            for rule in main_rules(world, allowed, seen) {
+                checks.check(Judge::Answer, rule, false, || another_kind(allowed, answer));
+            }
+        }
+    }
+}
+
+/// A subject that died, or said nothing in time.
+fn no_answer(why: &str) -> Mismatch {
+    let silent = why.starts_with("silent");
+    let (symptom, kind) = if silent { ("silent", Kind::Timeout) } else { ("died", Kind::Crash) };
+    Mismatch::new(symptom, "an answer", why).kind(kind)
+}
+
+fn declines(answer: &Answer) -> bool {
+    use CheckpointOutcome::{Deduped, Disabled};
+    matches!(answer, Answer::Taken { outcome: Deduped | Disabled, .. })
+}
+
+fn another_kind(allowed: &Allowed, answer: &Answer) -> Mismatch {
+    Mismatch::new(word(answer), kind(allowed), format!("{answer:?}"))
+}
+
+/// A project that is named otherwise than by its canonical path is not another project.
+///
+/// Implements [`rules::SCOPE_IDENTITY`].
+fn identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
+    let canonical = |dir: &[u8]| world.canonical(dir).map(|path| world.absolute(&path));
+    let is_alias =
+        seen.request.dir().is_some_and(|dir| canonical(dir).is_some_and(|path| path != *dir));
+    if is_alias {
+        let holds = !is_taken_for_another(world, allowed, &seen.answer);
+        checks.check(Judge::Answer, &rules::SCOPE_IDENTITY, holds, || {
+            let found = format!("{:?}, as if the project had no other name", seen.answer);
+            Mismatch::new("taken for another project", kind(allowed), found)
+        });
+    }
+}
+
+/// Whether a subject answers under another name as if it had never seen the project: no directory
+/// or no history where there is one, or a first checkpoint of what it holds already.
+fn is_taken_for_another(world: &World, allowed: &Allowed, answer: &Answer) -> bool {
+    let reasons = world.has("refusal.reasons");
+    let code = match answer {
+        Answer::Refused { code, .. } => Some(*code),
+        _ => None,
+    };
+    let unknown = code == Some(Code::UnknownCheckpoint);
+    let absent = reasons && matches!(code, Some(Code::MissingDirectory | Code::NotADirectory));
+    let allows = |due: &[crate::allowed::Refusal], code: Option<Code>| {
+        due.iter().any(|one| code.is_some_and(|code| one.codes.contains(&code)))
+    };
+    match allowed {
+        Allowed::Checkpoint(due) if absent => !allows(&due.may_refuse, code),
+        Allowed::Checkpoint(due) => {
+            use crate::allowed::CheckpointKind::{Deduped, Unchanged};
+            let created =
+                matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. });
+            created && matches!(due.kind, Unchanged | Deduped)
+        }
+        Allowed::Refused(due) => reasons && (absent || unknown) && !allows(due, code),
+        Allowed::List(list) => {
+            !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
+        }
+        // What is not found there may also have been dropped to make room.
+        Allowed::Restore(restore) => unknown && !restore.evicting,
+        Allowed::Diff(_) => unknown,
+        _ => false,
+    }
+}
+
+/// The rules that are broken by an answer of another kind.
+fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
+    let code = match &seen.answer {
+        Answer::Refused { code, .. } => Some(*code),
+        _ => None,
+    };
+    let about_target = code.is_some_and(refusal::is_about_target);
+    let mut broken: Vec<RuleRef> = vec![match allowed {
+        Allowed::Diff(_) if about_target => &rules::RESTORE_TARGET,
+        Allowed::Restore(restore) => not_restored(restore, code),
+        Allowed::List(list) if list.deleted => &rules::RESTORE_DELETED_PROJECT,
+        Allowed::Project { rule, .. } => rule,
+        Allowed::Sweep(sweep) if sweep.manual => &rules::MAINTENANCE_COMMANDS,
+        Allowed::Sweep(_) => &rules::MAINTENANCE_NEVER_RAISES,
+        _ => seen.request.main_rule(),
+    }];
+    let failed = [Code::NoSafetyCheckpoint, Code::Io, Code::Permission, Code::Internal];
+    if code.is_some_and(|code| failed.contains(&code)) {
+        match allowed {
+            // Where it cannot be taken in any case, that is said for a reason of its own.
+            Allowed::Restore(restore) if !restore.is_forced() => {
+                broken.extend(restore.before.stop_nothing());
+            }
+            Allowed::Diff(_) => {
+                let project = seen.request.dir().and_then(|dir| world.canonical(dir));
+                let captured = project.map(|project| world.capture(&project));
+                broken.extend(captured.iter().flat_map(|captured| captured.stop_nothing()));
+            }
+            _ => {}
+        }
+    }
+    broken
+}
+
+/// The rule that is broken where nothing was restored, with this code where that was refused.
+fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
+    match code {
+        Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
+        Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,
+        _ if restore.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
+        _ if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
+        Some(Code::UnknownCheckpoint) => &rules::RESTORE_TARGET,
+        _ if restore.only.is_some() => &rules::RESTORE_FILE_LITERAL,
+        _ => &rules::RESTORE_TARGET,
+    }
+}
+
+fn kind(allowed: &Allowed) -> String {
+    let text = match allowed {
+        Allowed::Done => "done",
+        Allowed::Project { .. } => "the project of a file",
+        Allowed::Checkpoint(due) => return format!("{:?}", due.kind),
+        Allowed::List(_) => "a list",
+        Allowed::Diff(_) => "a diff",
+        Allowed::Restore(_) => "a restore",
+        Allowed::Sweep(_) => "a sweep",
+        Allowed::Status(_) => "the status",
+        Allowed::Cleared(_) => "something cleared",
+        Allowed::Unknown => "anything",
+        Allowed::Refused(refusals) => {
+            let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
+            return format!("a refusal with one of {codes:?}");
+        }
+    };
+    text.to_owned()
+}

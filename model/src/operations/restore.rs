@@ -1,0 +1,366 @@
+//! What must hold once something was restored.
+//!
+//! No plan of a restore is made here. Each property is about the state before, the checkpoint, what
+//! the store really holds of the state before, and the state afterwards; how a subject gets from
+//! the one to the other is its own affair. Empty directories are nobody's concern.
+
+use super::untouched;
+use crate::allowed::AllowedRestore;
+use crate::answer::{Answer, Restored};
+use crate::bytes::{self, ByteString, below};
+use crate::capture;
+use crate::files::{Files, Node};
+use crate::observation::Observation;
+use crate::rules::{self, RuleRef};
+use crate::tree::{Entry, Tree};
+use crate::verdict::Checks;
+use crate::world::World;
+use std::collections::BTreeSet;
+
+/// The state before and after one restore; paths are relative to its project.
+pub(super) struct Outcome<'a> {
+    world: &'a World,
+    due: &'a AllowedRestore,
+    after: &'a Files,
+    /// What the store holds of the state before.
+    held: &'a Tree,
+}
+
+impl<'a> Outcome<'a> {
+    pub(super) fn new(world: &'a World, due: &'a AllowedRestore, seen: &'a Observation) -> Self {
+        let held = seen.held.as_deref().unwrap_or(&due.before.tree);
+        Outcome { world, due, after: &seen.files, held }
+    }
+
+    /// What stood at a path before.
+    fn was(&self, path: &[u8]) -> Option<&Node> {
+        self.world.files.get(&bytes::join(&self.due.project, path))
+    }
+
+    /// What stands there now.
+    fn is(&self, path: &[u8]) -> Option<&Node> {
+        self.after.get(&bytes::join(&self.due.project, path))
+    }
+
+    fn changed(&self, path: &[u8]) -> bool {
+        self.was(path) != self.is(path)
+    }
+
+    /// Every path that the checkpoint records and that was asked for.
+    fn recorded(&self) -> impl Iterator<Item = (&ByteString, &Entry)> {
+        let only = &self.due.only;
+        self.due
+            .target
+            .tree
+            .iter()
+            .filter(move |(path, _)| only.as_ref().is_none_or(|one| one == *path))
+    }
+
+    fn is_as_recorded(&self, path: &[u8]) -> bool {
+        let entry = self.due.target.tree.get(&ByteString::from(path));
+        entry.is_some_and(|entry| self.is(path) == Some(&entry.node()))
+    }
+
+    fn was_captured(&self, path: &[u8]) -> bool {
+        self.due.before.tree.contains_key(&ByteString::from(path))
+    }
+
+    /// Whether a path can be brought back from a checkpoint as it was before. Who forces a restore
+    /// takes it upon himself that there is none.
+    fn is_held(&self, path: &[u8]) -> bool {
+        let path = ByteString::from(path);
+        let before = self.due.before.tree.get(&path);
+        before.is_some() && (self.due.is_forced() || self.held.get(&path) == before)
+    }
+
+    /// Whether a path that the checkpoint does not have may be removed: it can be brought back, and
+    /// the checkpoint's own ignore files do not cover it.
+    fn is_expendable(&self, path: &[u8]) -> bool {
+        self.is_held(path) && !self.world.capturer.ignored_by(&self.due.target.tree, path)
+    }
+
+    /// What stood where a file at `path` leaves no room for it: a file in the place of a directory
+    /// above it, or everything in a directory at its own.
+    fn obstacles(&self, path: &[u8]) -> Vec<ByteString> {
+        let above =
+            bytes::ancestors(path).find(|above| !matches!(self.was(above), Some(Node::Directory)));
+        match above {
+            Some(above) if self.was(above).is_some() => vec![ByteString::from(above)],
+            Some(_) => Vec::new(),
+            None => {
+                let full = bytes::join(&self.due.project, path);
+                let content = self.world.files.below(&full);
+                let content = content.filter(|(_, node)| **node != Node::Directory);
+                content
+                    .filter_map(|(full, _)| below(&self.due.project, full))
+                    .map(ByteString::from)
+                    .collect()
+            }
+        }
+    }
+
+    /// Whether a path could not be brought back without losing something that no checkpoint holds.
+    ///
+    /// Implements [`rules::RESTORE_PROTECTS`].
+    pub(super) fn would_lose(&self, path: &[u8]) -> bool {
+        let at_the_path = match self.was(path) {
+            None | Some(Node::Directory) => false,
+            Some(_) => !self.was_captured(path),
+        };
+        at_the_path || self.obstacles(path).iter().any(|obstacle| !self.is_expendable(obstacle))
+    }
+
+    /// Paths without a directory at them, before or after, inside the project.
+    fn paths(&self) -> BTreeSet<ByteString> {
+        let relative = |files: &'a Files| {
+            let below_project = files.below(&self.due.project);
+            let counts = move |(full, node): &(&ByteString, &Node)| {
+                **node != Node::Directory || self.is_in_repository(full)
+            };
+            below_project.filter(counts).filter_map(|(full, _)| below(&self.due.project, full))
+        };
+        let both = relative(&self.world.files).chain(relative(self.after));
+        both.map(ByteString::from).collect()
+    }
+
+    /// Repositories are nobody's to tidy, unless they are captured like everything else.
+    fn is_in_repository(&self, path: &[u8]) -> bool {
+        self.world.has("capture.no_repositories") && untouched::is_in_repository(path)
+    }
+
+    /// Captured paths that the checkpoint does not have.
+    fn created_since(&self) -> impl Iterator<Item = &ByteString> {
+        let target = &self.due.target.tree;
+        self.due.before.tree.keys().filter(|path| !target.contains_key(*path))
+    }
+
+    /// Whether files created since are to be removed.
+    fn removes(&self) -> bool {
+        self.due.exact && !self.due.is_forced()
+    }
+}
+
+/// What a true report of a restore names.
+impl Outcome<'_> {
+    pub(super) fn restored(&self) -> BTreeSet<ByteString> {
+        let came_back = |(path, entry): &(&ByteString, &Entry)| {
+            self.was(path) != Some(&entry.node()) && self.is_as_recorded(path)
+        };
+        self.recorded().filter(came_back).map(|(path, _)| path.clone()).collect()
+    }
+
+    pub(super) fn removed(&self) -> BTreeSet<ByteString> {
+        let is_gone = |path: &ByteString| {
+            !matches!(self.was(path), None | Some(Node::Directory))
+                && matches!(self.is(path), None | Some(Node::Directory))
+        };
+        self.paths().into_iter().filter(is_gone).collect()
+    }
+
+    pub(super) fn kept(&self) -> BTreeSet<ByteString> {
+        let missed =
+            self.recorded().filter(|(path, _)| !self.is_as_recorded(path) && self.would_lose(path));
+        let missed = missed.map(|(path, _)| path.clone());
+        let ignored = |path: &&ByteString| {
+            self.removes() && self.world.capturer.ignored_by(&self.due.target.tree, path)
+        };
+        missed.chain(self.created_since().filter(ignored).cloned()).collect()
+    }
+
+    /// Uncaptured content that already was what it should be is lost neither way.
+    pub(super) fn may_be_kept(&self, path: &ByteString) -> bool {
+        let entry = self.due.target.tree.get(path);
+        !self.was_captured(path) && entry.is_some_and(|one| self.was(path) == Some(&one.node()))
+    }
+
+    pub(super) fn left(&self) -> BTreeSet<ByteString> {
+        let stands = |path: &&ByteString| !self.removes() && !self.changed(path);
+        self.created_since().filter(stands).cloned().collect()
+    }
+}
+
+/// The paths that are not as they must be, each with the rule that says so.
+///
+/// Implements [`rules::RESTORE_BYTES`], [`rules::RESTORE_EXECUTABLE`], [`rules::RESTORE_TYPE`],
+/// [`rules::RESTORE_EXACT`], [`rules::RESTORE_LEAVES_NEW`] and [`rules::RESTORE_FILE_ONLY`].
+impl Outcome<'_> {
+    fn wrong(&self) -> Vec<(RuleRef, ByteString)> {
+        let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
+        for (path, entry) in self.recorded() {
+            if !self.is_as_recorded(path) && !self.would_lose(path) {
+                wrong.push((self.not_restored(path, entry), path.clone()));
+            }
+        }
+        let makes_room: BTreeSet<ByteString> = self
+            .recorded()
+            .filter(|(path, _)| self.is_as_recorded(path))
+            .flat_map(|(path, _)| self.obstacles(path))
+            .collect();
+        for path in self.paths() {
+            let gone = matches!(self.is(&path), None | Some(Node::Directory));
+            let room = gone && makes_room.contains(&path);
+            if let Some(rule) = self.rule_against(&path, gone, room) {
+                wrong.push((rule, path));
+            }
+        }
+        wrong
+    }
+
+    /// The rule broken where a recorded path is not as recorded.
+    fn not_restored(&self, path: &[u8], entry: &Entry) -> RuleRef {
+        let in_the_way = |above: &[u8]| !matches!(self.is(above), None | Some(Node::Directory));
+        match (entry, self.is(path)) {
+            (Entry::File { content, .. }, Some(Node::File { content: other, .. })) => {
+                if content == other { &rules::RESTORE_EXECUTABLE } else { &rules::RESTORE_BYTES }
+            }
+            (Entry::File { .. }, None) if !bytes::ancestors(path).any(in_the_way) => {
+                &rules::RESTORE_BYTES
+            }
+            _ => &rules::RESTORE_TYPE,
+        }
+    }
+
+    /// The rule that a path breaks which is not to be brought back, if any.
+    fn rule_against(&self, path: &ByteString, gone: bool, makes_room: bool) -> Option<RuleRef> {
+        let recorded = self.due.target.tree.contains_key(path);
+        if let Some(only) = self.due.only.as_ref().filter(|only| *only != path) {
+            // A path that means more to git may have been taken for that.
+            let is_pattern = only.starts_with(b":") || only.iter().any(|one| b"*?[".contains(one));
+            let rule: RuleRef =
+                if is_pattern { &rules::RESTORE_FILE_LITERAL } else { &rules::RESTORE_FILE_ONLY };
+            return (self.changed(path) && !makes_room).then_some(rule);
+        }
+        if !self.changed(path) {
+            let stays = self.removes() && !recorded && self.is_expendable(path);
+            return stays.then_some(&rules::RESTORE_EXACT);
+        }
+        let created_since = self.was_captured(path) && !recorded;
+        match () {
+            () if recorded && (self.was_captured(path) || self.was(path).is_none()) => None,
+            () if recorded
+                && self.is_as_recorded(path)
+                && self.was(path) == Some(&Node::Directory) =>
+            {
+                None
+            }
+            () if created_since && gone && (makes_room || self.removes()) => {
+                (!self.is_expendable(path)).then_some(&rules::RESTORE_PROTECTS)
+            }
+            () if created_since && self.is_held(path) => Some(&rules::RESTORE_LEAVES_NEW),
+            () if self.is_in_repository(path) => Some(&rules::ISOLATION_USER_REPOSITORY),
+            () => Some(&rules::RESTORE_PROTECTS),
+        }
+    }
+
+    /// Whether all that is wrong is as another checkpoint has it.
+    ///
+    /// Implements [`rules::RESTORE_TARGET`] and [`rules::RESTORE_SAFETY_KEEPS_TARGET`].
+    fn is_of_another(&self, wrong: &[(RuleRef, ByteString)], said: &Restored) -> bool {
+        // A path of which it is said that it came back, and that is as it was, was merely missed.
+        let tells = |path: &ByteString| {
+            let due = self.due.target.tree.contains_key(path) && !self.would_lose(path);
+            due && (self.changed(path) || !said.restored.contains(path))
+        };
+        let listed = self.world.listed(&self.due.project).iter();
+        let others = listed.filter_map(|one| one.captured.as_ref()).map(|one| &one.tree);
+        wrong.iter().any(|(_, path)| tells(path))
+            && others.filter(|tree| **tree != self.due.target.tree).any(|tree| {
+                wrong.iter().all(|(_, path)| match tree.get(path) {
+                    Some(entry) => self.is(path) == Some(&entry.node()),
+                    None => self.is(path).is_none() || !self.changed(path),
+                })
+            })
+    }
+}
+
+/// Compares the files after a restore with what must hold of them.
+pub(super) fn compare(
+    world: &World,
+    due: &AllowedRestore,
+    seen: &Observation,
+    checks: &mut Checks,
+) {
+    let Answer::Restored(said) = &seen.answer else { return };
+    let outcome = Outcome::new(world, due, seen);
+    let wrong = outcome.wrong();
+    let full = |path: &ByteString| ByteString(bytes::join(&due.project, path));
+    let mut broken: Vec<(RuleRef, ByteString)> =
+        wrong.iter().map(|(rule, path)| (*rule, full(path))).collect();
+    if outcome.is_of_another(&wrong, said) {
+        let rule: RuleRef =
+            if due.evicting { &rules::RESTORE_SAFETY_KEEPS_TARGET } else { &rules::RESTORE_TARGET };
+        broken.push((rule, full(&wrong[0].1)));
+    }
+    for path in untouched::differing(world, &seen.files) {
+        if below(&due.project, &path).is_none() && !is_made_for(due, world, seen, &path) {
+            broken.push((outside(due, world, seen, &path), path));
+        }
+    }
+    let expected = |path: &ByteString| {
+        let inside = below(&due.project, path).map(ByteString::from);
+        let entry = inside.as_ref().and_then(|path| due.target.tree.get(path));
+        let removed = inside.is_some_and(|path| outcome.removes() && outcome.is_expendable(&path));
+        match entry {
+            Some(entry) => Some(entry.node()),
+            None if removed => None,
+            None => world.files.get(path).cloned(),
+        }
+    };
+    untouched::report(&broken, &expected, seen, checks);
+    count(&outcome, checks);
+}
+
+/// Whether a path is a directory that the project needs to stand in.
+fn is_made_for(due: &AllowedRestore, world: &World, seen: &Observation, path: &[u8]) -> bool {
+    let leads_there = *path == *due.project || below(path, &due.project).is_some();
+    leads_there && world.files.get(path).is_none() && seen.files.is_directory(path)
+}
+
+/// The rule broken by a change outside the project: what was meant for the project may have gone
+/// astray, whatever else may not change there.
+///
+/// Implements [`rules::RESTORE_CONTAINED`].
+fn outside(due: &AllowedRestore, world: &World, seen: &Observation, path: &[u8]) -> RuleRef {
+    let found = seen.files.get(path);
+    let astray = due.target.tree.values().any(|entry| found == Some(&entry.node()));
+    let rule = untouched::rule_outside(world, path).filter(|_| !astray);
+    rule.unwrap_or(&rules::RESTORE_CONTAINED)
+}
+
+/// Counts what a restore has put to the test.
+fn count(outcome: &Outcome<'_>, checks: &mut Checks) {
+    let due = outcome.due;
+    for path in outcome.restored() {
+        checks.held(&rules::RESTORE_BYTES, 1);
+        let entry = &due.target.tree[&path];
+        // What comes back as it was had been captured as it was.
+        for rule in capture::content_rules(&path, entry) {
+            checks.held(rule, 1);
+        }
+        let before = due.before.tree.get(&path);
+        if let (Entry::File { executable: now, .. }, Some(Entry::File { executable: was, .. })) =
+            (entry, before)
+            && now != was
+        {
+            checks.held(&rules::RESTORE_EXECUTABLE, 1);
+        }
+        let is_link = |entry: &Entry| matches!(entry, Entry::Link { .. });
+        let was_directory = outcome.was(&path) == Some(&Node::Directory);
+        if is_link(entry) || before.is_some_and(is_link) || was_directory {
+            checks.held(&rules::RESTORE_TYPE, 1);
+        }
+    }
+    checks.held(&rules::RESTORE_PROTECTS, outcome.kept().len() as u64);
+    checks.held(&rules::RESTORE_LEAVES_NEW, outcome.left().len() as u64);
+    checks.held(&rules::RESTORE_CONTAINED, 1);
+    let removed = if due.exact { outcome.removed().len() as u64 } else { 0 };
+    checks.held(&rules::RESTORE_EXACT, removed);
+    for (holds, rule) in [
+        (due.only.is_some(), &rules::RESTORE_FILE_ONLY),
+        (due.undo, &rules::RESTORE_UNDO),
+        (due.deleted, &rules::RESTORE_DELETED_PROJECT),
+        (due.evicting, &rules::RESTORE_SAFETY_KEEPS_TARGET),
+    ] {
+        checks.held(rule, u64::from(holds));
+    }
+}

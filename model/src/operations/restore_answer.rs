@@ -1,0 +1,72 @@
+//! What is said of a restore: whether it is what the disk shows.
+
+use super::restore::Outcome;
+use crate::allowed::AllowedRestore;
+use crate::answer::{Remark, Restored};
+use crate::bytes::ByteString;
+use crate::observation::Observation;
+use crate::rules::{self, RuleRef};
+use crate::verdict::{Checks, Judge, Kind, Mismatch};
+use crate::world::World;
+use std::collections::BTreeSet;
+
+/// Compares the answer of a restore with what is right and with what is there.
+///
+/// Implements [`rules::RESTORE_HONEST`] and [`rules::RESTORE_UNDOES_TURN`].
+pub(super) fn compare(
+    world: &World,
+    due: &AllowedRestore,
+    found: &Restored,
+    seen: &Observation,
+    checks: &mut Checks,
+) {
+    let (wanted, rule) = due.safety;
+    checks.check(Judge::Answer, rule, found.safety.is_some() == wanted, || {
+        let symptom = if wanted { "no pre-rollback checkpoint" } else { "one too many" };
+        let expected = format!("a pre-rollback checkpoint: {wanted}");
+        Mismatch::new(symptom, expected, format!("{:?}", found.safety))
+    });
+    checks.held(&rules::RESTORE_TARGET, 1);
+    let past = due.is_forced();
+    checks.check(Judge::Answer, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, || {
+        let (due, said) = (format!("forced past: {past}"), found.forced_past.to_string());
+        Mismatch::new("forced past", due, said).kind(Kind::Dishonest)
+    });
+    if world.has("restore.undoes_turn") {
+        let undoes = due.only.is_none();
+        let holds = found.undoes_turn == undoes;
+        checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {
+            let due = format!("undoes the turn: {undoes}");
+            Mismatch::new("undoes the turn", due, found.undoes_turn.to_string())
+        });
+    }
+    if world.has("restore.report") {
+        report(due, found, &Outcome::new(world, due, seen), checks);
+    }
+}
+
+fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks: &mut Checks) {
+    let set = |paths: &[ByteString]| paths.iter().cloned().collect::<BTreeSet<_>>();
+    let named = |remarks: &[Remark]| {
+        remarks.iter().map(|one| one.path.clone()).collect::<BTreeSet<ByteString>>()
+    };
+    let without_free = |mut paths: BTreeSet<ByteString>| {
+        paths.retain(|path| !outcome.may_be_kept(path));
+        paths
+    };
+    let mut same = |rule: RuleRef, what: &str, is: BTreeSet<ByteString>, said: BTreeSet<_>| {
+        checks.check(Judge::Answer, rule, is == said, || {
+            Mismatch::new(what, format!("{what}: {is:?}"), format!("{what}: {said:?}"))
+                .kind(Kind::Dishonest)
+        });
+    };
+    let kept = without_free(outcome.kept());
+    same(&rules::RESTORE_PROTECTS, "kept", kept, without_free(named(&found.kept)));
+    let honest = &rules::RESTORE_HONEST;
+    same(honest, "failed", BTreeSet::new(), named(&found.failed));
+    same(honest, "restored", outcome.restored(), set(&found.restored));
+    same(honest, "removed", outcome.removed(), set(&found.removed));
+    if due.only.is_none() {
+        same(&rules::RESTORE_LEAVES_NEW, "left", outcome.left(), set(&found.left));
+    }
+}

@@ -1,0 +1,182 @@
+//! What a request for a restore may come to: which checkpoint and path it means, whether it must be
+//! refused, and which pre-rollback checkpoint it takes.
+
+use super::target::NOT_A_DIRECTORY;
+use crate::allowed::{Allowed, AllowedRestore, CheckpointKind, Refusal};
+use crate::answer::Code;
+use crate::bytes::{self, ByteString};
+use crate::capture::Captured;
+use crate::files::Node;
+use crate::place::{Place, Standing};
+use crate::rules::{self, RuleRef};
+use crate::tree::Tree;
+use crate::world::World;
+use std::sync::Arc;
+
+impl World {
+    /// Implements [`rules::RESTORE_TARGET`] together with [`World::find`].
+    pub(super) fn allows_restore(
+        &self,
+        dir: &[u8],
+        text: &[u8],
+        exact: bool,
+        force: bool,
+    ) -> Allowed {
+        self.prepare(dir, text, None, (exact, force)).unwrap_or_else(Allowed::Refused)
+    }
+
+    /// Implements [`rules::RESTORE_FILE_LITERAL`]: the path is taken as it stands.
+    pub(super) fn allows_restore_file(&self, dir: &[u8], text: &[u8], typed: &[u8]) -> Allowed {
+        self.prepare(dir, text, Some(typed), (false, false)).unwrap_or_else(Allowed::Refused)
+    }
+
+    /// Finds the target, judges the path, and says which pre-rollback checkpoint is due.
+    fn prepare(
+        &self,
+        dir: &[u8],
+        text: &[u8],
+        typed: Option<&[u8]>,
+        (exact, force): (bool, bool),
+    ) -> Result<Allowed, Vec<Refusal>> {
+        let place = self.locate(dir);
+        let found = self.find(&place, text);
+        let project = self.canonical(dir).unwrap_or_default();
+        let path = typed.map(|typed| self.literal_path(&project, typed)).transpose();
+        let (found, path) = match (found, path) {
+            (Ok(found), Ok(path)) => (found, path),
+            (found, path) => return Err([found.err(), path.err()].into_iter().flatten().collect()),
+        };
+        let ((index, checkpoint), Place::Inside(project, standing)) = (found, place) else {
+            // Only a place inside the world has checkpoints.
+            return Err(vec![]);
+        };
+        if standing == Standing::NoDirectory {
+            return Err(vec![NOT_A_DIRECTORY]);
+        }
+        let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
+        let before = match standing {
+            Standing::Directory => Arc::new(self.capture(&project)),
+            _ => Arc::default(),
+        };
+        if let Some(path) = &path {
+            self.judge_file(&project, &target.tree, &before, path).map_err(|no| vec![no])?;
+        }
+        let safety = self.due_safety(&project, &before, standing, force)?;
+        let room = self.history(&project).len() < self.settings.max_snapshots;
+        Ok(Allowed::Restore(Box::new(AllowedRestore {
+            project,
+            only: path,
+            exact,
+            target,
+            before,
+            safety,
+            undo: checkpoint.safety,
+            deleted: standing == Standing::Nothing,
+            evicting: safety.0 && !room && index == 0,
+        })))
+    }
+
+    /// Whether a pre-rollback checkpoint is taken, and the rule that says so.
+    ///
+    /// Implements [`rules::RESTORE_SAFETY_CHECKPOINT`], [`rules::RESTORE_SAFETY_SKIPPED`] and
+    /// [`rules::RESTORE_SAFETY_REQUIRED`].
+    fn due_safety(
+        &self,
+        project: &ByteString,
+        before: &Captured,
+        standing: Standing,
+        force: bool,
+    ) -> Result<(bool, RuleRef), Vec<Refusal>> {
+        if before.tree.len() > self.settings.max_files {
+            let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
+            let refusal = Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED };
+            return if force { Ok((false, refusal.rule)) } else { Err(vec![refusal]) };
+        }
+        let skipped: (bool, RuleRef) = (false, &rules::RESTORE_SAFETY_SKIPPED);
+        if standing == Standing::Nothing || !self.has("restore.safety") {
+            return Ok(skipped);
+        }
+        // What would be taken to undo a restore is never taken twice.
+        Ok(match self.due(project, before, true).0 {
+            CheckpointKind::Created => (true, &rules::RESTORE_SAFETY_CHECKPOINT),
+            _ => skipped,
+        })
+    }
+
+    /// The project-relative path that a typed one names, without meaningless components.
+    ///
+    /// Implements [`rules::RESTORE_BAD_PATH`].
+    fn literal_path(&self, project: &[u8], typed: &[u8]) -> Result<ByteString, Refusal> {
+        let refused = bad_path(&[Code::BadPath]);
+        if typed.is_empty() || typed.starts_with(b"/") || typed.contains(&0) {
+            return Err(refused);
+        }
+        let mut components: Vec<&[u8]> = Vec::new();
+        for component in typed.split(|byte| *byte == b'/') {
+            match component {
+                b"" | b"." => {}
+                b".." => {
+                    let before = bytes::join(project, &components.join(&b'/'));
+                    // The parent of what a link leads to is not the directory the link is in.
+                    let through_link = matches!(self.files.get(&before), Some(Node::Link { .. }));
+                    if through_link || components.pop().is_none() {
+                        return Err(refused);
+                    }
+                }
+                name => components.push(name),
+            }
+        }
+        if components.is_empty() {
+            return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
+        }
+        Ok(ByteString(components.join(&b'/')))
+    }
+
+    /// Whether a single file can be restored without touching any other path.
+    ///
+    /// Implements [`rules::RESTORE_BAD_PATH`] where links are concerned.
+    fn judge_file(
+        &self,
+        project: &[u8],
+        target: &Tree,
+        before: &Captured,
+        path: &ByteString,
+    ) -> Result<(), Refusal> {
+        let node = |path: &[u8]| self.files.get(&bytes::join(project, path));
+        for ancestor in bytes::ancestors(path) {
+            match node(ancestor) {
+                None => break,
+                Some(Node::Directory) => {}
+                Some(Node::Link { .. }) => {
+                    return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
+                }
+                Some(_) => {
+                    let codes = &[Code::WouldOverwrite, Code::NotInCheckpoint, Code::BadPath];
+                    return Err(Refusal { codes, rule: &rules::RESTORE_FILE_ONLY });
+                }
+            }
+        }
+        if !target.contains_key(path) {
+            let codes = &[Code::NotInCheckpoint];
+            return Err(Refusal { codes, rule: &rules::RESTORE_FILE_LITERAL });
+        }
+        let codes = &[Code::WouldOverwrite];
+        match node(path) {
+            Some(Node::Directory) => {
+                let mut below = self.files.below(&bytes::join(project, path));
+                match below.any(|(_, node)| *node != Node::Directory) {
+                    true => Err(Refusal { codes, rule: &rules::RESTORE_FILE_ONLY }),
+                    false => Ok(()),
+                }
+            }
+            Some(_) if !before.tree.contains_key(path) => {
+                Err(Refusal { codes, rule: &rules::RESTORE_PROTECTS })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn bad_path(codes: &'static [Code]) -> Refusal {
+    Refusal { codes, rule: &rules::RESTORE_BAD_PATH }
+}

@@ -1,0 +1,130 @@
+//! What all checkpoints together take, and what was dropped to keep that within a bound.
+//!
+//! Two subjects rarely store the same content in as many bytes, so nothing is predicted: the size of
+//! each object is what it takes on the disk. Objects are shared, so that of every set of checkpoints
+//! the size is known that a correct subject could have left.
+
+use crate::answer::{Answer, SweepOutcome};
+use crate::bytes::ByteString;
+use crate::observation::{Contents, Observation, Sizes};
+use crate::request::Request;
+use crate::rules;
+use crate::verdict::{Checks, Judge, Mismatch};
+use crate::world::World;
+use std::collections::BTreeSet;
+
+/// One project as it was to be and as it is.
+struct Kept<'a> {
+    project: &'a ByteString,
+    /// What each checkpoint needs that may be left, oldest first.
+    all: Vec<BTreeSet<String>>,
+    /// How many of them are left, the newest.
+    left: usize,
+}
+
+impl Kept<'_> {
+    fn dropped(&self) -> usize {
+        self.all.len() - self.left
+    }
+
+    fn newest(&self, count: usize) -> impl Iterator<Item = &String> {
+        self.all[self.all.len() - count.min(self.all.len())..].iter().flatten()
+    }
+}
+
+impl World {
+    /// The bound in bytes on all checkpoints together that holds for what a request leaves; 0 is no
+    /// bound.
+    pub fn size_bound(&self, request: &Request) -> u64 {
+        match request {
+            Request::EnsureCheckpoint { .. }
+            | Request::Checkpoint { .. }
+            | Request::Restore { .. }
+            | Request::RestoreFile { .. }
+            | Request::Sweep => self.settings.max_total_bytes,
+            Request::Prune { max_total_bytes, .. } => *max_total_bytes,
+            _ => 0,
+        }
+    }
+}
+
+/// Compares what is left under the bound that holds for a request with what should be.
+pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, checks: &mut Checks) {
+    let bytes = known.size_bound(&seen.request);
+    let keeps = match &seen.answer {
+        Answer::Taken { .. } | Answer::Restored(_) => true,
+        Answer::Swept { outcome, .. } => *outcome == SweepOutcome::Done,
+        _ => false,
+    };
+    if bytes == 0 || !keeps {
+        return;
+    }
+    let mut kept = Vec::new();
+    for (project, _) in known.histories() {
+        let listed = known.listed(project);
+        let left = contents.visible.get(&known.hash(project)).map_or(&[][..], Vec::as_slice);
+        // Whether a sweep may remove a whole project is not for its bound to say.
+        if left.is_empty() && matches!(seen.answer, Answer::Swept { .. }) {
+            continue;
+        }
+        let is_suffix = left.iter().zip(listed.iter().rev()).all(|(id, one)| *id == one.id);
+        if !is_suffix || left.len() > listed.len() {
+            // What is wrong with these is for the list to say.
+            return;
+        }
+        let needs = |id: &String| contents.needs.get(id).cloned().unwrap_or_default();
+        let all = listed.iter().map(|one| needs(&one.id)).collect();
+        kept.push(Kept { project, all, left: left.len() });
+    }
+    compare_kept(&kept, bytes, contents, checks);
+}
+
+/// Compares with what objects take now, and with the most that they ever took.
+///
+/// Implements [`rules::LIMIT_NEWEST_STAYS`], [`rules::LIMIT_TOTAL_SIZE`] and
+/// [`rules::LIMIT_NO_MORE_THAN_NEEDED`].
+fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut Checks) {
+    let size_of = |sizes: &Sizes, counts: &dyn Fn(&Kept<'_>) -> usize| -> u64 {
+        let needed: BTreeSet<&String> =
+            kept.iter().flat_map(|one| one.newest(counts(one))).collect();
+        needed.into_iter().filter_map(|id| sizes.get(id)).sum()
+    };
+    for one in kept {
+        checks.check(Judge::Git, &rules::LIMIT_NEWEST_STAYS, one.left > 0, || {
+            let found = format!("{} lost its newest checkpoint", one.project);
+            Mismatch::new("the newest is gone", "the newest of every project", found)
+        });
+    }
+    // Where the newest alone take more, nothing that could be dropped would help.
+    if size_of(&contents.sizes_max, &|_| 1) > bytes {
+        return;
+    }
+    let left = size_of(&contents.sizes, &|one| one.left);
+    checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, left <= bytes, || {
+        let found = format!("{left} bytes, and checkpoints that could be dropped");
+        Mismatch::new("above the bound", format!("at most {bytes} bytes of checkpoints"), found)
+    });
+    let dropped = || kept.iter().filter(|one| one.dropped() > 0);
+    if dropped().next().is_none() {
+        return;
+    }
+    // One of these was dropped last: with it there must have been too much.
+    let with = |last: &Kept<'_>| {
+        size_of(&contents.sizes_max, &|one| {
+            one.left + usize::from(std::ptr::eq(one.project, last.project))
+        })
+    };
+    let needed = dropped().map(with).max().unwrap_or_default();
+    checks.check(Judge::Git, &rules::LIMIT_NO_MORE_THAN_NEEDED, needed > bytes, || {
+        let found = format!("one more would have made {needed} bytes");
+        Mismatch::new("more was dropped", format!("no more than makes {bytes} bytes"), found)
+    });
+    let turns = kept.iter().map(Kept::dropped).max().unwrap_or_default();
+    let spared = kept.iter().find(|one| one.left > 1 && one.dropped() + 1 < turns);
+    checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, spared.is_none(), || {
+        let counts: Vec<_> =
+            kept.iter().map(|one| (one.project, one.dropped(), one.left)).collect();
+        let found = format!("dropped and left: {counts:?}");
+        Mismatch::new("not in turns", "one of each project in turn", found)
+    });
+}

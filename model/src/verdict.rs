@@ -1,0 +1,216 @@
+//! What a comparison comes to: how often each rule was put to the test, and every rule that was
+//! broken with what was expected and found.
+//!
+//! Properties are judged independently, so one mistake may break several rules; which of them is
+//! the cause is for [`crate::blame`] to say.
+
+use crate::answer::{Answer, CheckpointOutcome, SweepOutcome};
+use crate::files::Node;
+use crate::rules::RuleRef;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Who saw a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judge {
+    /// What the subject answered.
+    Answer,
+    /// The files as the harness sees them.
+    Disk,
+    /// The store as plain git reads it.
+    Git,
+}
+
+impl fmt::Display for Judge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Judge::Answer => "the subject's answer",
+            Judge::Disk => "the disk",
+            Judge::Git => "plain git",
+        })
+    }
+}
+
+/// In which way a rule is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// What happened is not allowed.
+    Fail,
+    /// It was rightly refused, for a reason that is none.
+    WrongReason,
+    /// The answer is not what the disk shows.
+    Dishonest,
+    /// The subject died.
+    Crash,
+    /// The subject did not answer in time.
+    Timeout,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The serialized form is the stable name; there is no second list of names.
+        self.serialize(formatter)
+    }
+}
+
+/// What was expected, and what was found instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// In which way the rule is broken.
+    pub kind: Kind,
+    /// What is wrong, in words that hold no path, id or number.
+    pub symptom: String,
+    /// What the model allows.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+    /// Every path that differs, `-` as expected and `+` as found; empty where no files differ.
+    pub tree: Vec<String>,
+}
+
+impl Mismatch {
+    /// A plain failure.
+    pub fn new(
+        symptom: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        let (symptom, expected, found) = (symptom.into(), expected.into(), found.into());
+        Mismatch { kind: Kind::Fail, symptom, expected, found, tree: Vec::new() }
+    }
+
+    /// The same as a failure of this kind.
+    pub fn kind(self, kind: Kind) -> Self {
+        Mismatch { kind, ..self }
+    }
+
+    /// The same with the paths that differ.
+    pub fn tree(self, tree: Vec<String>) -> Self {
+        Mismatch { tree, ..self }
+    }
+}
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub rule: RuleRef,
+    /// Who saw it.
+    pub judge: Judge,
+    /// What is wrong.
+    pub mismatch: Mismatch,
+}
+
+/// The comparisons of one observation.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    /// How many comparisons were made for each rule.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Those that failed.
+    pub violations: Vec<Violation>,
+}
+
+impl Checks {
+    /// Counts `times` comparisons for `rule` that held.
+    pub fn held(&mut self, rule: RuleRef, times: u64) {
+        *self.counts.entry(rule.id).or_default() += times;
+    }
+
+    /// Compares for `rule`: it holds, or this is what was expected and found.
+    pub fn check(
+        &mut self,
+        judge: Judge,
+        rule: RuleRef,
+        holds: bool,
+        mismatch: impl FnOnce() -> Mismatch,
+    ) {
+        self.held(rule, 1);
+        if !holds {
+            self.violations.push(Violation { rule, judge, mismatch: mismatch() });
+        }
+    }
+
+    /// Compares two values for `rule`; `what` says what they are, and is the symptom.
+    pub fn same<T: PartialEq + fmt::Debug>(
+        &mut self,
+        judge: Judge,
+        rule: RuleRef,
+        what: &str,
+        expected: &T,
+        found: &T,
+    ) {
+        self.check(judge, rule, expected == found, || {
+            Mismatch::new(what, format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
+        });
+    }
+}
+
+/// The word for a kind of answer.
+pub fn word(answer: &Answer) -> String {
+    let word = match answer {
+        Answer::Done => "done",
+        Answer::Project(Some(_)) => "a project",
+        Answer::Project(None) => "no project",
+        Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => "created",
+        Answer::Taken { outcome: CheckpointOutcome::Deduped, .. } => "deduped",
+        Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } => "unchanged",
+        Answer::Taken { outcome: CheckpointOutcome::Disabled, .. } => "disabled",
+        Answer::Listed(_) => "listed",
+        Answer::Diffed { .. } => "diffed",
+        Answer::Restored(_) => "restored",
+        Answer::Swept { outcome: SweepOutcome::Done, .. } => "swept",
+        Answer::Swept { .. } => "not swept",
+        Answer::Status { .. } => "a status",
+        Answer::Refused { code, .. } => return format!("refused {code}"),
+        Answer::Crashed(_) => "died",
+    };
+    word.to_owned()
+}
+
+/// In which way a path is wrong, without saying which.
+pub fn symptom(due: Option<&Node>, found: Option<&Node>) -> String {
+    let word = |node| match node {
+        None => "nothing",
+        Some(&Node::Directory) => "a directory",
+        Some(Node::Special) => "a special file",
+        Some(Node::Link { .. }) => "a link",
+        Some(Node::File { .. }) => "a file",
+    };
+    match (due, found) {
+        (Some(Node::Link { .. }), Some(Node::Link { .. })) => "another link".into(),
+        (
+            Some(Node::File { content, executable, .. }),
+            Some(Node::File { content: bytes, executable: mode, .. }),
+        ) => match (content == bytes, executable == mode) {
+            (false, _) => "other bytes".into(),
+            (true, false) => "another executable bit".into(),
+            (true, true) => "another right to read".into(),
+        },
+        (due, found) => format!("{}, not {}", word(found), word(due)),
+    }
+}
+
+/// What stands at a path, short enough to read.
+pub fn shown(node: Option<&Node>) -> String {
+    let text = |bytes: &[u8]| {
+        let head = &bytes[..bytes.len().min(60)];
+        format!("{} bytes \"{}\"", bytes.len(), head.escape_ascii())
+    };
+    match node {
+        None => "nothing".into(),
+        Some(Node::Directory) => "a directory".into(),
+        Some(Node::Special) => "a special file".into(),
+        Some(Node::Link { target }) => format!("a link to {}", text(target)),
+        Some(Node::File { content, executable, readable }) => {
+            let flags = match (executable, readable) {
+                (true, true) => ", executable",
+                (false, false) => ", unreadable",
+                (true, false) => ", executable, unreadable",
+                (false, true) => "",
+            };
+            format!("a file of {}{flags}", text(content))
+        }
+    }
+}

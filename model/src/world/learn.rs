@@ -1,0 +1,183 @@
+//! The only place where the world changes by what a subject did.
+//!
+//! It is total: whatever was really seen is taken in, allowed or not, so that what comes next is
+//! held against what is there. What nobody saw stays unknown.
+
+use super::maintenance::Marker;
+use super::{Checkpoint, Slot, World};
+use crate::answer::{Answer, CheckpointOutcome, Listed, SweepOutcome};
+use crate::bytes::ByteString;
+use crate::observation::{Base, Contents, Observation};
+use crate::request::Request;
+use std::sync::Arc;
+
+impl World {
+    /// Takes in what was seen around one request.
+    pub fn learn(&mut self, seen: &Observation) {
+        self.learn_answer(seen);
+        let project = seen.request.dir().and_then(|dir| self.canonical(dir));
+        if let (Answer::Listed(listed), Some(project)) = (&seen.answer, project) {
+            self.learn_list(&project, listed);
+        }
+        if let Some(contents) = &seen.contents {
+            self.learn_contents(contents);
+        }
+        if let Some(base) = &seen.base {
+            self.learn_base(base);
+        }
+        self.files.clone_from(&seen.files);
+    }
+
+    /// Takes in what was done: which checkpoint was taken, and what became of the turn.
+    pub(crate) fn learn_answer(&mut self, seen: &Observation) {
+        let project = seen.request.dir().and_then(|dir| self.canonical(dir));
+        if let Some(project) = &project {
+            if self.files.is_directory(project) {
+                self.known.insert(project.clone());
+            }
+            self.maintenance.mention(project.clone(), self.seconds);
+        }
+        match (&seen.request, project) {
+            (Request::NewTurn | Request::Reopen, _) => {
+                self.slots.values_mut().for_each(|slot| *slot = Slot::Renewed);
+                self.rolled_back.clear();
+            }
+            (Request::SetClock { seconds }, _) => self.seconds = *seconds,
+            (Request::EnsureCheckpoint { reason, .. }, project) => {
+                let project = project.unwrap_or_default();
+                self.learn_slot(&project, &seen.answer);
+                self.learn_taken(&project, &seen.answer, reason);
+            }
+            (Request::Checkpoint { reason, .. }, Some(project)) => {
+                self.learn_taken(&project, &seen.answer, reason);
+            }
+            (Request::Restore { .. } | Request::RestoreFile { .. }, Some(project)) => {
+                self.learn_safety(&project, &seen.answer);
+            }
+            (Request::Prune { .. }, _) => self.maintenance.pruned = Some(self.seconds),
+            (Request::Sweep, _) => {
+                if let Answer::Swept { outcome: SweepOutcome::Done, .. } = seen.answer {
+                    self.maintenance.marker = Marker::At(self.seconds);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_slot(&mut self, project: &ByteString, answer: &Answer) {
+        let slot = match answer {
+            Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => Slot::Taken,
+            Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } => Slot::NothingToSave,
+            // Who declines without a look leaves the slot as it was.
+            Answer::Taken { .. } => return,
+            _ if self.uses_slot(project) || !self.settings.enabled => return,
+            _ => Slot::AttemptFailed,
+        };
+        self.slots.insert(project.clone(), slot);
+    }
+
+    fn learn_taken(&mut self, project: &ByteString, answer: &Answer, reason: &str) {
+        let Answer::Taken { outcome, .. } = answer else { return };
+        match outcome {
+            CheckpointOutcome::Created { id } => {
+                self.add(project, id, Some(reason.to_owned()), false);
+            }
+            CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
+                self.maintenance.touch(project, self.seconds);
+            }
+            _ => {}
+        }
+    }
+
+    /// The pre-rollback checkpoint holds what was there before the restore.
+    fn learn_safety(&mut self, project: &ByteString, answer: &Answer) {
+        let Answer::Restored(restored) = answer else { return };
+        if let Some(id) = &restored.safety {
+            self.add(project, id, None, true);
+            self.rolled_back.insert(project.clone());
+        } else if self.files.is_directory(project) && !self.history(project).is_empty() {
+            self.maintenance.touch(project, self.seconds);
+        }
+    }
+
+    fn add(&mut self, project: &ByteString, id: &str, reason: Option<String>, safety: bool) {
+        let captured = Some(Arc::new(self.capture(project)));
+        let checkpoint =
+            Checkpoint { id: id.to_owned(), captured, reason, time: self.seconds, safety };
+        self.histories.entry(project.clone()).or_default().push(checkpoint);
+        self.maintenance.touch(project, self.seconds);
+    }
+
+    /// The checkpoints of a project are those that are listed. Of one that nobody saw taken only
+    /// that it is there is known.
+    fn learn_list(&mut self, project: &ByteString, listed: &[Listed]) {
+        let known = self.listed(project);
+        if known.iter().rev().map(|one| &one.id).eq(listed.iter().map(|one| &one.id)) {
+            return;
+        }
+        let all = self.history(project);
+        let as_listed = |one: &Listed| {
+            let known = all.iter().find(|known| known.id == one.id).cloned();
+            known.unwrap_or_else(|| Checkpoint {
+                id: one.id.clone(),
+                captured: None,
+                reason: Some(one.reason.clone()),
+                time: one.time,
+                safety: false,
+            })
+        };
+        let visible: Vec<Checkpoint> = listed.iter().rev().map(as_listed).collect();
+        let dropped = all[..all.len() - known.len()].iter();
+        let gone = |one: &&Checkpoint| !visible.iter().any(|other| other.id == one.id);
+        let all = dropped.filter(gone).cloned().chain(visible.iter().cloned()).collect();
+        self.histories.insert(project.clone(), all);
+        self.histories.retain(|_, all| !all.is_empty());
+    }
+
+    /// What the store holds of each project is what is left of it.
+    fn learn_contents(&mut self, contents: &Contents) {
+        for project in self.histories.keys().cloned().collect::<Vec<_>>() {
+            match contents.visible.get(&self.hash(&project)).map(Vec::len) {
+                None | Some(0) => self.forget(&project),
+                Some(left) if left < self.listed(&project).len() => {
+                    if let Some(all) = self.histories.get_mut(&project) {
+                        all.drain(..all.len() - left);
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn forget(&mut self, project: &ByteString) {
+        self.histories.remove(project);
+        self.maintenance.uses.remove(project);
+        self.maintenance.damaged.remove(project);
+        self.maintenance.healed.remove(project);
+    }
+
+    fn learn_base(&mut self, base: &Base) {
+        if !base.store_stands {
+            for project in self.histories.keys().cloned().collect::<Vec<_>>() {
+                self.forget(&project);
+            }
+        }
+        let (now, maintenance) = (self.seconds, &mut self.maintenance);
+        if !base.marker {
+            maintenance.marker = Marker::Nothing;
+            maintenance.pruned = None;
+        }
+        maintenance.archives.retain(|name, _| base.archives.contains(name));
+        maintenance.strays.retain(|name| base.strays.contains(name));
+        maintenance.repositories.retain(|name, repository| {
+            let places = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
+            let place = places.iter().find(|place| place.whole).or(places.first());
+            let Some(place) = place else { return false };
+            if let Some(archive) = &place.archive {
+                maintenance.archives.entry(archive.clone()).or_insert(now);
+                repository.archive = Some(archive.clone());
+            }
+            true
+        });
+    }
+}
