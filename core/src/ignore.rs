@@ -73,6 +73,11 @@ impl IgnoreFile {
 }
 
 impl Excludes {
+    /// The default excludes and the secrets.
+    pub(crate) fn of_every_project() -> Excludes {
+        Excludes::new(DEFAULT_EXCLUDES, SECRETS)
+    }
+
     /// Reads the patterns that hold everywhere, each a line of an ignore file at the root.
     pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
         let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());

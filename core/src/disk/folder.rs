@@ -1,0 +1,88 @@
+//! A folder as a whole: its size, when something in it last changed, and removing it.
+//!
+//! No symbolic link is followed, whatever it leads to.
+
+use crate::disk::{Disk, Kind, Stat, is_absence};
+use crate::error::{Context, Result};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The names in a folder, sorted; none where there is no folder.
+pub fn names(disk: &dyn Disk, path: &Path) -> Result<Vec<OsString>> {
+    match disk.list(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        names => names.context("reading the directory", path),
+    }
+}
+
+/// Bytes of all files at and below `path`; 0 where there is nothing.
+pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    visit(disk, path, &mut |stat| {
+        if stat.kind != Kind::Directory {
+            bytes += stat.size;
+        }
+    })?;
+    Ok(bytes)
+}
+
+/// When something at or below `path` last changed, in seconds since the epoch; none where there
+/// is nothing.
+pub fn last_changed(disk: &dyn Disk, path: &Path) -> Result<Option<i64>> {
+    let mut last = None;
+    visit(disk, path, &mut |stat| last = last.max(Some(stat.modified.0)))?;
+    Ok(last)
+}
+
+fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()> {
+    let mut pending = vec![path.to_owned()];
+    while let Some(path) = pending.pop() {
+        let stat = match disk.stat(&path) {
+            // A file that another process just removed costs nothing.
+            Err(error) if is_absence(&error) => continue,
+            stat => stat.context("looking at", &path)?,
+        };
+        look(&stat);
+        if stat.kind == Kind::Directory {
+            let names = match disk.list(&path) {
+                Err(error) if is_absence(&error) => continue,
+                names => names.context("reading the directory", &path)?,
+            };
+            pending.extend(names.into_iter().map(|name| path.join(name)));
+        }
+    }
+    Ok(())
+}
+
+/// Removes `path` and everything below it, if it is there.
+pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let stat = match disk.stat(path) {
+        Err(error) if is_absence(&error) => return Ok(()),
+        stat => stat.context("looking at", path)?,
+    };
+    if stat.kind != Kind::Directory {
+        return remove_file(disk, path);
+    }
+    if stat.mode & 0o700 != 0o700 {
+        // Nothing can be removed from a folder that its owner has closed.
+        disk.set_mode(path, 0o700).context("setting the mode of", path)?;
+    }
+    for name in disk.list(path).context("reading the directory", path)? {
+        remove(disk, &path.join(name))?;
+    }
+    absent(disk.remove_directory(path)).context("removing the directory", path)
+}
+
+/// Removes the file or link at `path`, if it is there.
+pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<()> {
+    absent(disk.remove_file(path)).context("removing", path)
+}
+
+/// That something is gone already is as good as removing it.
+fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

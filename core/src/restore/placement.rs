@@ -1,0 +1,144 @@
+//! Puts one path of a checkpoint in its place: written beside it and moved onto it, so that the
+//! path is whole at every moment and other names of the same inode keep their bytes.
+//!
+//! No path is written through a symbolic link: every directory on the way is looked at first.
+
+use crate::disk::{Disk, Kind, Stat, is_absence};
+use crate::error::{Context, Error, Result};
+use crate::path::{ancestors, on_disk};
+use crate::store::snapshot::Mode;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// How many names are tried for a file beside its place.
+const TEMPORARY_NAMES_MAX: usize = 1_000;
+
+/// Where paths are put.
+pub struct Placement<'a> {
+    /// The disk the project is on.
+    pub disk: &'a dyn Disk,
+    /// The project's canonical directory.
+    pub root: &'a Path,
+}
+
+impl Placement<'_> {
+    /// Puts a file or link at `path`, whose place is free or holds what may be replaced.
+    pub fn put(&self, path: &[u8], mode: Mode, content: &[u8]) -> Result<()> {
+        let full = on_disk(self.root, path);
+        self.make_parents(path)?;
+        let before = match self.disk.stat(&full) {
+            Err(error) if is_absence(&error) => None,
+            stat => Some(stat.context("looking at", &full)?),
+        };
+        if before.is_some_and(|stat| stat.kind == Kind::Directory) {
+            self.remove_empty_directories(&full)?;
+        }
+        let before = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
+        let temporary = self.write_beside(&full, mode, before.is_some(), content)?;
+        let placed = self.place(&temporary, &full, mode, before);
+        if placed.is_err() {
+            // The path is as it was; a leftover beside it would only be one more file.
+            let _ = self.disk.remove_file(&temporary);
+        }
+        placed
+    }
+
+    /// Makes the directories on the way. One that is there must be one: a link in its place would
+    /// lead the path somewhere else.
+    fn make_parents(&self, path: &[u8]) -> Result<()> {
+        let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
+        let inside: Vec<PathBuf> = ancestors(path).map(|path| on_disk(self.root, path)).collect();
+        for directory in on_the_way.map(Path::to_owned).chain(inside) {
+            match self.disk.stat(&directory) {
+                Ok(stat) if stat.kind == Kind::Directory => {}
+                Ok(_) => {
+                    let source = io::Error::from(ErrorKind::NotADirectory);
+                    return Err(Error::Io { action: "entering", path: directory, source });
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    self.disk.make_directory(&directory, 0o777).context("making", &directory)?;
+                }
+                Err(error) => return Err(error).context("looking at", &directory),
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_empty_directories(&self, full: &Path) -> Result<()> {
+        for name in self.disk.list(full).context("reading the directory", full)? {
+            self.remove_empty_directories(&full.join(name))?;
+        }
+        self.disk.remove_directory(full).context("removing the directory", full)
+    }
+
+    /// What replaces a file is for its owner only until it has that file's permissions.
+    fn write_beside(
+        &self,
+        full: &Path,
+        mode: Mode,
+        replaces: bool,
+        content: &[u8],
+    ) -> Result<PathBuf> {
+        let folder = full.parent().unwrap_or(self.root);
+        for attempt in 0..TEMPORARY_NAMES_MAX {
+            // Short, since the name itself may be as long as names can be.
+            let temporary = folder.join(format!(".herma-restore-{attempt}"));
+            let written = match mode {
+                Mode::Link => self.disk.make_link(content, &temporary),
+                _ if replaces => self.disk.write_new(&temporary, content, 0o600),
+                Mode::Plain => self.disk.write_new(&temporary, content, 0o666),
+                Mode::Executable => self.disk.write_new(&temporary, content, 0o777),
+            };
+            match written {
+                Ok(()) => return Ok(temporary),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let _ = self.disk.remove_file(&temporary);
+                    return Err(error).context("writing", &temporary);
+                }
+            }
+        }
+        Err(Error::Busy(folder.to_owned()))
+    }
+
+    fn place(&self, temporary: &Path, full: &Path, mode: Mode, before: Option<Stat>) -> Result<()> {
+        // A file that only its owner may read stays that way.
+        if let Some(stat) = before {
+            let execute = (stat.mode & 0o444) >> 2;
+            let bits = match mode {
+                Mode::Executable => stat.mode | execute | 0o100,
+                _ => stat.mode & !0o111,
+            };
+            self.disk
+                .set_mode(temporary, bits & 0o777)
+                .context("setting the mode of", temporary)?;
+        }
+        self.disk.rename(temporary, full).context("replacing", full)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn nothing_is_put_through_what_came_to_stand_on_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, root.join("link")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        let placement = Placement { disk: &SystemDisk, root: &root };
+        for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
+            let refused = placement.put(path, Mode::Plain, b"x").unwrap_err();
+            assert!(refused.to_string().contains("entering"), "{refused}");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        placement.put(b"made/on/the/way", Mode::Plain, b"x").unwrap();
+        assert_eq!(fs::read(root.join("made/on/the/way")).unwrap(), b"x");
+    }
+}

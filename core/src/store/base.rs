@@ -1,0 +1,98 @@
+//! What stands in the checkpoint base, and which of it is ours. Whatever is named here may be
+//! moved or removed by maintenance; nothing else in the base ever is.
+
+use crate::disk::folder;
+use crate::disk::{Disk, Kind, is_unreadable};
+use crate::error::{Context, Result};
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The file that says when the last sweep was.
+pub const MARKER: &str = ".last_prune";
+/// How the name of an v1 archive begins; the time of the move follows.
+pub const ARCHIVE: &str = "legacy-";
+/// How the name of something begins that is being removed.
+const REMOVING: &str = ".removing-";
+
+/// Something of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// The store.
+    Store,
+    /// Repositories of the v1 that were moved out of the way.
+    Archive,
+    /// A v1 repository, which kept one for each directory.
+    Repository,
+    /// When the last sweep was.
+    Marker,
+    /// What a process left that died while it removed something or wrote the marker.
+    Leftover,
+}
+
+/// Everything of ours in the base, by name; nothing where there is no base.
+pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
+    let mut entries = Vec::new();
+    for name in folder::names(disk, base)? {
+        if let Some(entry) = entry(disk, base, &name)? {
+            entries.push((name, entry));
+        }
+    }
+    Ok(entries)
+}
+
+/// The names of one kind.
+pub fn named(disk: &dyn Disk, base: &Path, wanted: Entry) -> Result<Vec<OsString>> {
+    let entries = entries(disk, base)?.into_iter();
+    Ok(entries.filter(|(_, entry)| *entry == wanted).map(|(name, _)| name).collect())
+}
+
+/// Removes what is called `name` in the base, all of it. It loses its name first, so that a kill
+/// half-way leaves nothing that looks like a store, an archive or a repository.
+pub fn discard(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
+    let mut fading = OsString::from(REMOVING);
+    fading.push(name);
+    let (path, fading) = (base.join(name), base.join(fading));
+    // A process that died over the same name has left it.
+    folder::remove(disk, &fading)?;
+    match disk.rename(&path, &fading) {
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        renamed => renamed.context("removing", &path)?,
+    }
+    folder::remove(disk, &fading)
+}
+
+/// None for what is not ours.
+fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>> {
+    let path = base.join(name);
+    let Some(kind) = kind(disk, &path)? else {
+        return Ok(None);
+    };
+    let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
+    Ok(match kind {
+        _ if begins(REMOVING) => Some(Entry::Leftover),
+        Kind::File if name == MARKER => Some(Entry::Marker),
+        Kind::File if begins(MARKER) => Some(Entry::Leftover),
+        Kind::Directory if name == "store" => Some(Entry::Store),
+        Kind::Directory if begins(ARCHIVE) => Some(Entry::Archive),
+        Kind::Directory if is_repository(disk, &path)? => Some(Entry::Repository),
+        _ => None,
+    })
+}
+
+fn is_repository(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    Ok(kind(disk, &path.join("HEAD"))? == Some(Kind::File)
+        && kind(disk, &path.join("objects"))? == Some(Kind::Directory))
+}
+
+/// None where nothing stands, and for what may not be looked at. That the disk is in trouble is no
+/// sign of either.
+fn kind(disk: &dyn Disk, path: &Path) -> Result<Option<Kind>> {
+    match disk.stat(path) {
+        Ok(stat) => Ok(Some(stat.kind)),
+        Err(error) if error.kind() == ErrorKind::NotFound || is_unreadable(&error) => Ok(None),
+        Err(error) => Err(error).context("looking at", path),
+    }
+}

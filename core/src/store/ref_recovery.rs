@@ -1,0 +1,86 @@
+//! What is known of a history whose ref was lost: the metadata of a project names its newest
+//! checkpoint, and while that is stored the ref can be made again.
+//!
+//! A project without such a note never had a checkpoint, as far as anyone can tell: other tools
+//! note a project before its first one.
+
+use crate::disk::folder;
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::commit;
+use crate::store::lock::Lock;
+use crate::store::metadata;
+use crate::store::objects::Objects;
+use crate::store::refs;
+use git2::Oid;
+
+/// The newest checkpoint of the project, also where its ref was lost. It changes nothing.
+pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
+    let tip = refs::read(store.disk, &store.path, hash)?;
+    Ok(tip.or_else(|| noted(store, objects, hash)))
+}
+
+/// The same while the project's lock is held: a ref that was lost is there again afterwards.
+pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
+    if let Some(tip) = refs::read(store.disk, &store.path, hash)? {
+        return Ok(Some(tip));
+    }
+    let lost = noted(store, objects, hash);
+    if let Some(tip) = lost {
+        log::debug!("the lost ref of {hash} is made again for {tip}");
+        refs::advance(store.disk, &store.path, hash, None, tip)?;
+    }
+    Ok(lost)
+}
+
+/// Makes the ref of the project again where it was lost, under the lock that `lock` takes.
+pub fn mend(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    lock: impl FnOnce() -> Result<Lock>,
+) -> Result<()> {
+    let whole = refs::read(store.disk, &store.path, hash)?.is_some();
+    if whole || noted(store, objects, hash).is_none() {
+        return Ok(());
+    }
+    let _lock = lock()?;
+    newest_locked(store, objects, hash).map(drop)
+}
+
+/// The checkpoint that the metadata names, if it is stored.
+fn noted(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
+    let tip = metadata::read(store.disk, &store.path, hash)?.tip?;
+    let tip = Oid::from_str(&tip).ok()?;
+    commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
+}
+
+/// The hashes of all projects that have a history, also where its ref was lost, sorted.
+pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>> {
+    let mut hashes = refs::all(store.disk, &store.path)?;
+    for hash in names(store, "projects", ".json")? {
+        if !hashes.contains(&hash) && noted(store, objects, &hash).is_some() {
+            hashes.push(hash);
+        }
+    }
+    hashes.sort_unstable();
+    Ok(hashes)
+}
+
+/// The hashes of everything that looks like a project, with a history or without, sorted.
+pub fn traces(store: &Store<'_>) -> Result<Vec<String>> {
+    let mut hashes = refs::all(store.disk, &store.path)?;
+    hashes.extend(names(store, "projects", ".json")?);
+    hashes.extend(names(store, "indexes", "")?);
+    hashes.sort_unstable();
+    hashes.dedup();
+    Ok(hashes)
+}
+
+fn names(store: &Store<'_>, folder: &str, extension: &str) -> Result<Vec<String>> {
+    let names = folder::names(store.disk, &store.path.join(folder))?;
+    let hash = |name: &std::ffi::OsString| {
+        Some(name.to_str()?.strip_suffix(extension)?.to_owned()).filter(|hash| refs::is_hash(hash))
+    };
+    Ok(names.iter().filter_map(hash).collect())
+}

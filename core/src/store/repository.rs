@@ -1,0 +1,198 @@
+//! The store on disk: one bare git repository below the base, made on first use, healed where
+//! parts of it are missing, and locked while it is used.
+
+use crate::disk::atomic_write::{replace_file, write_fresh};
+use crate::disk::{Disk, Kind, Sharing, is_absence};
+use crate::error::{Context, Error, Result};
+use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
+use crate::store::lock::{self, Lock};
+use crate::store::migration::archive_v1;
+use crate::store::objects::Objects;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Folders of the store; parents first.
+const FOLDERS: &[&str] = &[
+    "objects",
+    "objects/info",
+    "objects/pack",
+    "refs",
+    "refs/heads",
+    "refs/hermes",
+    "indexes",
+    "projects",
+    "info",
+    "locks",
+    "fresh",
+];
+
+/// Plain git must neither sign, nor collect behind our back, nor take the store for a checkout.
+/// Who commits here with it does so in the same name as we do: without one in this file git refuses
+/// where it cannot make one up, and elsewhere takes the user's. And what a project keeps in the
+/// files that git gives a meaning is no fault of the store, even where it makes no sense to git.
+const CONFIG: &str = "\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+[user]
+\tname = Herma
+\temail = herma@localhost
+[commit]
+\tgpgsign = false
+[tag]
+\tgpgSign = false
+[gc]
+\tauto = 0
+[fsck]
+\tgitattributesBlob = ignore
+\tgitattributesLarge = ignore
+\tgitattributesLineLength = ignore
+\tgitmodulesBlob = ignore
+\tgitmodulesLarge = ignore
+\tgitmodulesName = ignore
+\tgitmodulesParse = ignore
+\tgitmodulesPath = ignore
+\tgitmodulesSymlink = ignore
+\tgitmodulesUpdate = ignore
+\tgitmodulesUrl = ignore
+";
+
+/// Keeps plain git, and other tools that use it on this store, from changing bytes.
+const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+
+/// A store that is there, held against being reclaimed while this lives.
+pub struct Store<'a> {
+    /// The disk it is on.
+    pub disk: &'a dyn Disk,
+    /// The bare repository.
+    pub path: PathBuf,
+    /// None where another tool made the store, which has no locks until it is written here.
+    _lock: Option<Lock>,
+}
+
+impl<'a> Store<'a> {
+    /// Opens the store below `base` to look at it; none where there is none.
+    pub fn open(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
+        let path = base.join("store");
+        if !is_directory(disk, &path)? {
+            return Ok(None);
+        }
+        let lock = if is_directory(disk, &path.join("locks"))? {
+            Some(lock::take(disk, &path.join("locks/store"), Sharing::Shared)?)
+        } else {
+            None
+        };
+        Ok(Some(Store { disk, path, _lock: lock }))
+    }
+
+    /// Opens the store below `base`, making whatever of it is missing. Before it is made for the
+    /// first time, at `seconds` since the epoch, what v1 left is archived.
+    pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
+        let path = base.join("store");
+        make_directories(disk, base)?;
+        if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
+            archive_v1(disk, base, seconds);
+        }
+        for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
+            make_private(disk, &path.join(folder))?;
+        }
+        close_to_others(disk, &path)?;
+        let excludes: Vec<&str> = DEFAULT_EXCLUDES.iter().chain(SECRETS).copied().collect();
+        let excludes = excludes.join("\n") + "\n";
+        let files: [(&str, &str); 4] = [
+            ("config", CONFIG),
+            ("info/exclude", &excludes),
+            ("info/attributes", ATTRIBUTES),
+            // Last, since git takes a folder with a HEAD for a repository.
+            ("HEAD", "ref: refs/heads/main\n"),
+        ];
+        for (name, content) in files {
+            let file = path.join(name);
+            if disk.stat(&file).is_err() {
+                let fresh = write_fresh(disk, &path, "layout", content.as_bytes())?;
+                replace_file(disk, &fresh, &file)?;
+            }
+        }
+        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
+        Ok(Store { disk, path, _lock: Some(lock) })
+    }
+
+    /// Opens the store below `base` while nobody else uses it, and hardly waits for that; none where
+    /// there is none.
+    pub fn open_alone(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
+        let path = base.join("store");
+        if !is_directory(disk, &path)? {
+            return Ok(None);
+        }
+        make_private(disk, &path.join("locks"))?;
+        let lock = lock::take_soon(disk, &path.join("locks/store"), Sharing::Exclusive)?;
+        Ok(Some(Store { disk, path, _lock: Some(lock) }))
+    }
+
+    /// Holds the history of one project against every other process.
+    pub fn lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+    }
+
+    /// The same, hardly waiting for a process that holds it already.
+    pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take_soon(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+    }
+
+    fn project_lock(&self, hash: &str) -> Result<PathBuf> {
+        let locks = self.path.join("locks");
+        make_private(self.disk, &locks)?;
+        Ok(locks.join(hash))
+    }
+
+    /// The objects of the store as they are now.
+    pub fn objects(&self) -> Result<Objects<'a>> {
+        Objects::open(self.disk, self.path.join("objects"))
+    }
+}
+
+fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    match disk.stat(path) {
+        Ok(stat) if stat.kind == Kind::Directory => Ok(true),
+        Ok(_) => Err(unusable(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(unusable(path)),
+        Err(error) => Err(error).context("looking at", path),
+    }
+}
+
+fn unusable(path: &Path) -> Error {
+    Error::StoreUnusable { path: path.to_owned(), why: "something else stands there".into() }
+}
+
+/// Makes a folder of the store, readable by its owner only.
+pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
+    if is_directory(disk, path)? {
+        return Ok(());
+    }
+    match disk.make_directory(path, 0o700) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made.context("making", path),
+    }
+}
+
+/// Another tool may have made the store for everyone to read; nobody gets past its folder.
+fn close_to_others(disk: &dyn Disk, store: &Path) -> Result<()> {
+    let stat = disk.stat(store).context("looking at", store)?;
+    if stat.mode & 0o077 != 0 {
+        disk.set_mode(store, 0o700).context("setting the mode of", store)?;
+    }
+    Ok(())
+}
+
+fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let ancestors: Vec<&Path> = path.ancestors().collect();
+    for ancestor in ancestors.into_iter().rev() {
+        // A link on the way to the base is the user's choice; only what is missing is made.
+        if disk.stat(ancestor).is_err() {
+            make_private(disk, ancestor)?;
+        }
+    }
+    Ok(())
+}
