@@ -96,14 +96,19 @@ impl Excludes {
         path: &[u8],
         is_directory: bool,
     ) -> bool {
+        // rule: capture/secrets
         let is_secret = self.secrets.verdict(path, is_directory) == Some(true);
+        // rule: capture/nested-repository
+        // rule: isolation/user-repository
         if is_secret || name_of(path) == b".git" {
             return true;
         }
+        // rule: capture/gitignore
         let deepest = ignore_files.iter().rev().find_map(|(directory, file)| {
             let path = inside(directory, path)?;
             file.verdict(path, is_directory)
         });
+        // rule: capture/default-excludes
         let verdict = deepest.or_else(|| self.defaults.verdict(path, is_directory));
         verdict.unwrap_or(false)
     }

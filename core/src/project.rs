@@ -37,7 +37,9 @@ pub struct Project {
 impl Project {
     /// The project that a typed path means.
     pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
+        // rule: scope/identity
         let directory = canonical(disk, &absolute(environment, typed));
+        // rule: scope/hash
         let digest = Sha256::digest(directory.as_os_str().as_bytes());
         let hash = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Project { directory, hash }
@@ -45,9 +47,11 @@ impl Project {
 
     /// Why no checkpoint may be taken of this directory, whatever it holds.
     pub fn check_scope(&self, disk: &dyn Disk, environment: &Environment) -> Result<()> {
+        // rule: scope/never-root
         if self.directory == Path::new("/") {
             return Err(Error::ScopeRoot);
         }
+        // rule: scope/never-home
         if self.directory == canonical(disk, &environment.home) {
             return Err(Error::ScopeHome(self.directory.clone()));
         }
@@ -58,6 +62,7 @@ impl Project {
     }
 
     /// Whether the directory is there and is one.
+    // rule: scope/no-directory
     pub fn check_directory(&self, disk: &dyn Disk) -> Result<()> {
         match disk.stat(&self.directory) {
             Ok(stat) if stat.kind == Kind::Directory => Ok(()),
@@ -87,7 +92,9 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
         let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
         MARKERS.iter().any(there)
     };
+    // rule: scope/root-never-broad
     let candidates = start.ancestors().take_while(|directory| !broad(directory));
+    // rule: scope/root-of-file
     Some(candidates.into_iter().find(|directory| marked(directory)).unwrap_or(start).to_owned())
 }
 
@@ -106,6 +113,8 @@ fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
 
 /// Resolves every link of an absolute path, also beyond the point where something is missing, so
 /// that a deleted project keeps its name.
+// rule: scope/identity
+// rule: restore/deleted-project
 pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
     let mut done = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = names(path).collect();

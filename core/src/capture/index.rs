@@ -47,6 +47,7 @@ impl Known {
     /// same tick would go unseen, and the entry is made never to match.
     pub fn new(stat: &Stat, item: Item, settled: bool) -> Self {
         let mut words = words_of(stat, item.mode);
+        // rule: capture/honest
         if !settled {
             words[SIZE] = 0;
         }
@@ -122,6 +123,7 @@ impl Index {
 }
 
 /// The stored index of the project of that hash. One that cannot be read only costs time.
+// rule: maintenance/heals
 pub fn load(store: &Store<'_>, hash: &str) -> Index {
     let read = store.disk.read(&path_of(store, hash), INDEX_BYTES_MAX);
     read.map(|(bytes, _)| Index::parse(&bytes)).unwrap_or_default()

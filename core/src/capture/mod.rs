@@ -56,6 +56,7 @@ impl Capture<'_> {
     /// # Errors
     /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] where the project vanishes on the way,
     /// and what storing refuses. A file that cannot be read is left out instead.
+    // rule: capture/read-only
     pub fn run(&self, mut keep: Option<&mut Objects<'_>>) -> Result<Captured> {
         let before = self.root_identity()?;
         let bounds = Bounds { max_file_bytes: self.config.max_file_bytes, base: &self.base };
@@ -76,6 +77,7 @@ impl Capture<'_> {
         }
         captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // All files gone and the project gone are different answers.
+        // rule: capture/honest
         if self.root_identity()? != before {
             return Err(Error::MissingDirectory(self.root.to_owned()));
         }
@@ -94,11 +96,13 @@ impl Capture<'_> {
     }
 
     /// Only files that would be captured count, and one that cannot be read would not be.
+    // rule: scope/too-many-files
     fn check_count(&self, walked: &Walked) -> Result<()> {
         let limit = self.config.max_files;
         if walked.candidates.len() <= limit {
             return Ok(());
         }
+        // rule: scope/counts-captured
         let readable = |candidate: &&Candidate| {
             let path = on_disk(self.root, &candidate.path);
             candidate.stat.kind == FileKind::Link || self.disk.read(&path, 0).is_ok()
@@ -112,6 +116,7 @@ impl Capture<'_> {
     fn read(&self, candidate: &Candidate, keep: Option<&mut Objects<'_>>) -> Result<Read> {
         let path = on_disk(self.root, &candidate.path);
         let content = match candidate.stat.kind {
+            // rule: capture/symlink
             FileKind::Link => self.disk.read_link(&path).map(|target| (target, None)),
             _ => {
                 let mode = mode_of(&candidate.stat);
@@ -128,13 +133,17 @@ impl Capture<'_> {
         let (content, stat) = match content {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Read::Gone),
+            // rule: capture/unreadable
             Err(error) if is_unreadable(&error) => return Ok(Read::Skip(error.to_string())),
             Err(error) => return Err(error).context("reading", &path),
         };
         let cap = self.config.max_file_bytes;
+        // rule: capture/size-cap
         if stat.is_some() && cap > 0 && content.len() as u64 > cap {
             return Ok(Read::Skip(too_large(cap)));
         }
+        // rule: capture/bytes
+        // rule: capture/no-conversion
         let blob = match keep {
             Some(objects) => objects.add(Kind::Blob, &content)?,
             None => id_of(Kind::Blob, &content)?,
@@ -148,6 +157,8 @@ impl Capture<'_> {
     }
 
     /// Reads a file that is the same after the reading as it was before.
+    // rule: capture/bytes
+    // rule: capture/honest
     fn read_steady(&self, path: &Path) -> io::Result<(Vec<u8>, Stat)> {
         let limit = match self.config.max_file_bytes {
             0 => u64::MAX,
@@ -163,6 +174,7 @@ impl Capture<'_> {
     }
 }
 
+// rule: capture/executable
 fn mode_of(stat: &Stat) -> Mode {
     if stat.executable() { Mode::Executable } else { Mode::Plain }
 }

@@ -87,6 +87,7 @@ pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked>
         match disk.list(&full) {
             Ok(names) => walk.enter(directory, above, names)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // rule: capture/unreadable
             Err(error) if is_unreadable(&error) => {
                 walk.walked.skipped.push(Remark::new(&directory, error.to_string()));
             }
@@ -110,6 +111,7 @@ impl Walk<'_> {
         for name in names {
             let path = join(&directory, name.as_bytes());
             let full: PathBuf = on_disk(self.root, &path);
+            // rule: scope/base-not-captured
             if full == self.bounds.base {
                 continue;
             }
@@ -117,21 +119,25 @@ impl Walk<'_> {
                 Ok(stat) => stat,
                 // What vanished since the directory was read is simply not there.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                // rule: capture/unreadable
                 Err(error) if is_unreadable(&error) => {
                     self.walked.skipped.push(Remark::new(&path, error.to_string()));
                     continue;
                 }
                 Err(error) => return Err(error).context("looking at", &full),
             };
+            // rule: capture/independent
             if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
                 continue;
             }
             let cap = self.bounds.max_file_bytes;
             match stat.kind {
                 Kind::Directory => self.pending.push((path, ignores.clone())),
+                // rule: capture/special
                 Kind::Special => {
                     self.walked.skipped.push(Remark::new(&path, "not a regular file".into()));
                 }
+                // rule: capture/size-cap
                 Kind::File if cap > 0 && stat.size > cap => {
                     self.walked.skipped.push(Remark::new(&path, too_large(cap)));
                 }

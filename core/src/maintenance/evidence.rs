@@ -16,6 +16,7 @@ pub fn of_project(disk: &dyn Disk, known: Option<&Metadata>) -> ProjectState {
 ///
 /// It is gone where nothing stands in its place and the directory it was in is there. Where a
 /// disk is not mounted that may be true of an empty mount point, which then is on another device.
+// rule: sweep/evidence
 pub fn of(disk: &dyn Disk, directory: &Path, device: Option<u64>) -> ProjectState {
     match disk.stat(directory) {
         Ok(stat) if stat.kind == Kind::Directory => return ProjectState::Live,

@@ -28,6 +28,7 @@ const LEFT_BYTES_MAX: u64 = MEBIBYTE;
 /// Drops all but the newest `most` checkpoints of a project whose lock the caller holds, and
 /// answers whether their space is to be freed now. The list is cut at the same place wherever this
 /// fails.
+// rule: limit/newest-remain
 pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: usize) -> bool {
     try_keep_newest(store, objects, hash, most).unwrap_or_else(|error| {
         log::debug!("the limit of {hash} is not kept as it should be: {error}");
@@ -83,6 +84,7 @@ fn try_keep_newest(
 
 /// Whether the space of what was dropped is to be freed now: of everything from `parent` back,
 /// where the history ended at one of the `boundaries` before.
+// rule: limit/newest-remain
 fn is_due(
     objects: &Objects<'_>,
     boundaries: &Boundaries,

@@ -119,12 +119,14 @@ struct Prune<'a> {
 
 impl Prune<'_> {
     /// Whether that was too long ago. A time in the future is not.
+    // rule: sweep/stale
     fn is_stale(&self, last_use: f64) -> bool {
         let retention = self.options.retention_seconds;
         retention > 0 && self.now as f64 - last_use > retention as f64
     }
 
     fn judge(&self, state: ProjectState, last_use: Option<f64>) -> Verdict {
+        // rule: sweep/orphans
         if self.options.delete_orphans && state == ProjectState::Orphan {
             Verdict::Orphan
         } else if last_use.is_some_and(|last_use| self.is_stale(last_use)) {
@@ -134,6 +136,7 @@ impl Prune<'_> {
         }
     }
 
+    // rule: sweep/counts
     fn count(&mut self, what: &str, verdict: Result<Verdict>) {
         match verdict {
             Ok(Verdict::Keep) => {}
@@ -143,6 +146,7 @@ impl Prune<'_> {
         }
     }
 
+    // rule: maintenance/never-raises
     fn failed(&mut self, what: &str, error: &Error) {
         log::debug!("{what}: {error}");
         self.pruned.errors += 1;
@@ -211,6 +215,7 @@ impl Prune<'_> {
     /// enough.
     fn reclaim(&mut self) {
         (self.progress)(PruneStep::Reclaiming);
+        // rule: sweep/reclaims
         if let Err(error) = reclaim(self.disk, self.base) {
             self.failed("reclaiming space", &error);
         }

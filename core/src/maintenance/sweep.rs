@@ -14,6 +14,7 @@ use std::path::Path;
 const MARKER_BYTES_MAX: u64 = 1_024;
 
 /// Prunes as configured, if that is due. Whatever goes wrong is logged and counted.
+// rule: maintenance/never-raises
 pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -> Swept {
     let is_there = disk.stat(base).is_ok_and(|stat| stat.kind == Kind::Directory);
     if !config.auto_prune || !is_there {
@@ -36,6 +37,7 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
 }
 
 /// A marker that says no time, or one in the future, is that of no sweep.
+// rule: sweep/interval
 fn is_due(disk: &dyn Disk, base: &Path, now: i64, interval: u64) -> bool {
     let marker = disk.read(&base.join(MARKER), MARKER_BYTES_MAX);
     let text = marker.map(|(text, _)| String::from_utf8_lossy(&text).into_owned());

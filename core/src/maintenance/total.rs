@@ -57,6 +57,7 @@ impl Visible {
 
     /// The checkpoint that is the oldest after the next drop; none where nothing may be dropped.
     fn next(&self) -> Option<&Checkpoint> {
+        // rule: limit/newest-stays
         let last = self.history.len().checked_sub(2)?;
         self.history.get(last).filter(|_| self.lock.is_some())
     }
@@ -120,6 +121,7 @@ impl Cap<'_> {
 
     /// Sets projects aside whose newest checkpoint is the largest, until those of the others fit:
     /// one that no dropping can make room for costs no other project its history.
+    // rule: limit/no-more-than-needed
     fn apart(
         &self,
         projects: Vec<Visible>,
@@ -154,6 +156,7 @@ impl Cap<'_> {
         Ok((fitting, aside))
     }
 
+    // rule: limit/total-size
     fn drop_in_rounds(&self, projects: &mut [Visible], boundaries: &Boundaries) -> Result<()> {
         let mut reach = self.reach(boundaries);
         for project in projects.iter() {
@@ -163,6 +166,7 @@ impl Cap<'_> {
         while goes_on {
             goes_on = false;
             for project in projects.iter_mut() {
+                // rule: limit/no-more-than-needed
                 if reach.total() <= self.cap {
                     return Ok(());
                 }

@@ -45,14 +45,18 @@ impl Manager {
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = tip.map(|tip| commit::read(objects, tip)).transpose()?;
         let (outcome, newest) = match &newest {
+            // rule: capture/empty-first
             None if captured.snapshot.is_empty() => (Outcome::Unchanged, None),
             _ => {
                 let tree = snapshot::write(objects, &captured.snapshot)?;
+                // rule: capture/unchanged
                 if newest.is_some_and(|newest| newest.tree == tree) {
                     (Outcome::Unchanged, tip)
                 } else {
                     let (hash, now) = (&project.hash, self.clock.seconds());
+                    // rule: capture/created
                     let id = commit::write(objects, hash, tree, tip, now, reason)?;
+                    // rule: capture/honest
                     objects.flush()?;
                     refs::advance(store.disk, &store.path, &project.hash, tip, id)?;
                     (Outcome::Created { id: id.to_string() }, Some(id))
@@ -109,8 +113,10 @@ impl Manager {
 
     /// What is in the project now, however many files that are, without storing anything of it;
     /// nothing where it is gone.
+    // rule: diff/leaves-store
     pub(super) fn look(&self, store: &Store<'_>, project: &Project) -> Result<Snapshot> {
         match project.check_directory(self.disk.as_ref()) {
+            // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => Ok(Snapshot::new()),
             Err(error) => Err(error),
             Ok(()) => {

@@ -58,6 +58,7 @@ impl Manager {
 
     /// A conversation turn begins: every project may have one automatic checkpoint again.
     pub fn new_turn(&mut self) {
+        // rule: turn/reset
         self.slots_used.clear();
     }
 
@@ -67,14 +68,19 @@ impl Manager {
     /// Whatever is out of scope or cannot be stored; then the turn's slot stays free.
     pub fn ensure_checkpoint(&mut self, dir: &Path, reason: &str) -> Result<Taken> {
         let settled = |outcome| Ok(Taken { outcome, skipped: Vec::new() });
+        // rule: turn/disabled
         if !self.config.enabled {
             return settled(Outcome::Disabled);
         }
         let project = self.project(dir);
+        // rule: turn/once
+        // rule: turn/per-project
         if self.slots_used.contains(&project.hash) {
             return settled(Outcome::Deduped);
         }
+        // rule: turn/failure-keeps-slot
         let taken = self.take(&project, reason)?;
+        // rule: turn/nothing-uses-slot
         self.slots_used.insert(project.hash);
         Ok(taken)
     }
@@ -83,6 +89,7 @@ impl Manager {
     ///
     /// # Errors
     /// Whatever is out of scope or cannot be stored.
+    // rule: turn/manual
     pub fn checkpoint(&self, dir: &Path, reason: &str) -> Result<Taken> {
         self.take(&self.project(dir), reason)
     }
@@ -104,13 +111,16 @@ impl Manager {
         }
         let history = self.history(&store, &objects, &project)?;
         let mut listed = Vec::with_capacity(history.len());
+        // rule: list/newest-first
         for (index, checkpoint) in history.iter().enumerate() {
             let before = history.get(index + 1);
             listed.push(Listed {
                 number: index + 1,
                 id: checkpoint.id.to_string(),
+                // rule: list/time
                 time: checkpoint.seconds,
                 reason: checkpoint.reason.clone(),
+                // rule: list/oldest-no-stats
                 stats: before.map(|before| stats(&objects, before, checkpoint)).transpose()?,
             });
         }
@@ -133,11 +143,13 @@ impl Manager {
         let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();
+        // rule: diff/preview
         for (path, difference) in snapshot::differences(&old, &new) {
             compared.push(patch::compare(path, &difference, &stored, &on_disk)?);
         }
         Ok(Diff {
             id: checkpoint.id.to_string(),
+            // rule: diff/stats
             stats: patch::total(compared.iter().map(|one| &one.entry)),
             patch: compared.iter().flat_map(|one| one.patch.iter().copied()).collect(),
             entries: compared.into_iter().map(|one| one.entry).collect(),
@@ -222,8 +234,10 @@ impl Manager {
         objects: &Objects<'_>,
         project: &Project,
     ) -> Result<Vec<Checkpoint>> {
+        // rule: list/own-project
         let tip = ref_recovery::newest(store, objects, &project.hash)?;
         let boundaries = shallow::read(store.disk, &store.path)?;
+        // rule: list/at-most
         commit::history(objects, tip, &boundaries, self.config.max_snapshots.max(1))
     }
 }
@@ -233,6 +247,7 @@ fn no_checkpoint(target: &[u8]) -> Error {
     target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
 }
 
+// rule: list/stats
 fn stats(objects: &Objects<'_>, before: &Checkpoint, after: &Checkpoint) -> Result<Stats> {
     let old = snapshot::read(objects, before.id, before.tree)?;
     let new = snapshot::read(objects, after.id, after.tree)?;

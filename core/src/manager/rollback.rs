@@ -69,6 +69,7 @@ impl Manager {
         };
         {
             // A target that names nothing is refused before anything is made or locked.
+            // rule: restore/refusal-changes-nothing
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
             target::find(&self.history(&store, &store.objects()?, &project)?, target)?;
         }
@@ -77,17 +78,20 @@ impl Manager {
         // Only under the lock does a number stay what it is, so it is looked up again here, and
         // before the pre-rollback checkpoint is taken, which cannot evict it then.
         let _lock = store.lock_project(&project.hash)?;
+        // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?;
         let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
         let ignores = TargetIgnores::read(&objects, &wanted)?;
         let gone = match project.check_directory(disk) {
+            // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => true,
             Err(error) => return Err(error),
             Ok(()) => false,
         };
         if let Some(path) = &typed {
             // Looked at before anything is stored, since a refusal must change nothing.
+            // rule: restore/refusal-changes-nothing
             let current = self.look(&store, &project)?;
             let into = (&project, &current);
             self.restore_into(into, &objects, (&wanted, &ignores)).check_one(path)?;
@@ -96,12 +100,14 @@ impl Manager {
         let safety = if gone {
             Ok((None, Snapshot::new()))
         } else {
+            // rule: restore/safety-checkpoint
             self.take_safety(&store, &mut objects, &project, &reason)
         };
         let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
         let (safety, current, forced_past) = match safety {
             Ok((safety, current)) => (safety, current, None),
             Err(error) if force => (None, self.look(&store, &project)?, Some(error.to_string())),
+            // rule: restore/safety-required
             Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
         };
         // The objects of the pre-rollback checkpoint are not needed to restore another.
@@ -113,6 +119,7 @@ impl Manager {
             (Extent::One(_), None) => Restored::default(),
         };
         // Not before everything is brought back, since the target may be the oldest.
+        // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
         let due = is_whole.then(|| self.keep_newest(&store, &objects, &project));
         Ok((Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report }, due))
@@ -125,9 +132,11 @@ impl Manager {
         project: &Project,
         reason: &str,
     ) -> Result<(Option<String>, Snapshot)> {
+        // rule: restore/safety-outside-turn
         let (taken, current) = self.take_locked(store, objects, project, reason)?;
         match taken.outcome {
             Outcome::Created { id } => Ok((Some(id), current)),
+            // rule: restore/safety-skipped
             _ => Ok((None, current)),
         }
     }
@@ -145,6 +154,8 @@ impl Manager {
 }
 
 /// The project-relative path that a typed one names, without components that mean nothing.
+// rule: restore/bad-path
+// rule: restore/file-literal
 fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {
     let refused = |why| Err(Error::BadPath { path: shown(typed), why });
     if typed.is_empty() {

@@ -65,16 +65,19 @@ impl Restore<'_> {
                 continue;
             }
             if !exact {
+                // rule: restore/leaves-new
                 report.left.push(path.clone());
             } else if self.ignores.excludes(path) {
                 let why = "an ignore rule of the checkpoint covers it";
                 report.kept.push(Remark::new(path, why.into()));
             } else {
+                // rule: restore/exact
                 self.remove(path, &mut report);
             }
         }
         self.verify(&mut report);
         // The conversation goes back only together with the files.
+        // rule: restore/undoes-turn
         report.undoes_turn = report.failed.is_empty();
         for list in [&mut report.restored, &mut report.removed, &mut report.left] {
             list.sort_unstable();
@@ -86,6 +89,7 @@ impl Restore<'_> {
     ///
     /// # Errors
     /// As [`Restore::check_one`].
+    // rule: restore/file-only
     pub fn one(&self, path: &[u8]) -> Result<Restored> {
         let item = self.check_one(path)?;
         let mut report = Restored::default();
@@ -107,6 +111,7 @@ impl Restore<'_> {
                 None => break,
                 Some(FileKind::Directory) => {}
                 Some(FileKind::Link) => {
+                    // rule: restore/bad-path
                     let why = "leads through a symbolic link";
                     return Err(Error::BadPath { path: shown(path), why });
                 }
@@ -143,12 +148,14 @@ impl Restore<'_> {
 
     /// Whether what stands at `path` can be taken away: the pre-rollback checkpoint holds it, and
     /// the ignore files of the target do not cover it either.
+    // rule: restore/protects
     fn expendable(&self, path: &[u8]) -> bool {
         self.current.contains_key(path) && !self.ignores.excludes(path)
     }
 
     /// What must be removed before `path` can be written; none where that would lose something,
     /// as anything might that may not be looked at.
+    // rule: restore/protects
     fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
         if on_disk(self.root, path).starts_with(&self.base) {
             return Ok(None);
@@ -238,6 +245,7 @@ impl Restore<'_> {
             }
         }
         let placement = Placement { disk: self.disk, root: self.root };
+        // rule: restore/bytes
         match placement.put(path, item.mode, &content) {
             Ok(()) => report.restored.push(path.to_vec()),
             Err(error) => report.failed.push(Remark::new(path, error.cause())),
@@ -246,6 +254,8 @@ impl Restore<'_> {
 
     /// Whether the disk still holds what was captured, which alone may be done away with: seconds
     /// can have passed, and somebody may be working. Where it does not, the report says why.
+    // rule: restore/protects
+    // rule: restore/undo
     fn is_as_captured(&self, path: &[u8], report: &mut Restored) -> bool {
         match self.found(path) {
             Ok(Some(found)) if self.current.get(path) == Some(&found) => return true,
@@ -280,6 +290,7 @@ impl Restore<'_> {
     }
 
     /// Looks at every path the answer speaks of, so that it never says more than is so.
+    // rule: restore/honest
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();
         report.restored.retain(|path| {

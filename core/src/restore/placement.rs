@@ -45,6 +45,7 @@ impl Placement<'_> {
 
     /// Makes the directories on the way. One that is there must be one: a link in its place would
     /// lead the path somewhere else.
+    // rule: restore/contained
     fn make_parents(&self, path: &[u8]) -> Result<()> {
         let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
         let inside: Vec<PathBuf> = ancestors(path).map(|path| on_disk(self.root, path)).collect();
@@ -84,6 +85,7 @@ impl Placement<'_> {
             // Short, since the name itself may be as long as names can be.
             let temporary = folder.join(format!(".herma-restore-{attempt}"));
             let written = match mode {
+                // rule: restore/type
                 Mode::Link => self.disk.make_link(content, &temporary),
                 _ if replaces => self.disk.write_new(&temporary, content, 0o600),
                 Mode::Plain => self.disk.write_new(&temporary, content, 0o666),
@@ -105,6 +107,7 @@ impl Placement<'_> {
         // A file that only its owner may read stays that way.
         if let Some(stat) = before {
             let execute = (stat.mode & 0o444) >> 2;
+            // rule: restore/executable
             let bits = match mode {
                 Mode::Executable => stat.mode | execute | 0o100,
                 _ => stat.mode & !0o111,

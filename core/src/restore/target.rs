@@ -10,6 +10,8 @@ use crate::store::commit::Checkpoint;
 ///
 /// # Errors
 /// [`Error::BadTarget`], [`Error::UnknownCheckpoint`], [`Error::AmbiguousCheckpoint`].
+// rule: restore/target
+// rule: restore/own-checkpoint
 pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint> {
     let unknown = || Error::UnknownCheckpoint(shown(text));
     let hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
@@ -25,6 +27,7 @@ pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint>
         }
     }
     if !hexadecimal {
+        // rule: restore/bad-target
         return Err(Error::BadTarget(shown(text)));
     }
     let digits = shown(text).to_ascii_lowercase();

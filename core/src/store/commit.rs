@@ -41,6 +41,8 @@ pub fn write(
     // Git knows no time before the epoch; a clock that is that wrong reads as the epoch.
     let seconds = seconds.max(0);
     let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
+    // rule: capture/reason
+    // rule: isolation/no-signing
     let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{reason}\n");
     objects.add(Kind::Commit, text.as_bytes())
 }
@@ -103,6 +105,8 @@ fn unreadable(id: Oid) -> Error {
 
 /// The newest `limit` checkpoints from `tip` back, newest first. One that is a boundary is the
 /// last, and reads as having no parent.
+// rule: list/newest-first
+// rule: list/complete
 pub fn history(
     objects: &Objects<'_>,
     tip: Option<Oid>,

@@ -44,6 +44,7 @@ impl Metadata {
 }
 
 /// What is stored of the project of that hash; none where that is missing or unreadable.
+// rule: maintenance/heals
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
     let path = path_of(store, hash);
     let (content, _) = disk.read(&path, METADATA_BYTES_MAX).ok()?;
@@ -57,6 +58,7 @@ pub fn path_of(store: &Path, hash: &str) -> PathBuf {
 
 /// Notes that the project was used now and that `tip` is its newest checkpoint. Whatever stood
 /// there unreadable is replaced.
+// rule: layout/metadata
 pub fn touch(
     disk: &dyn Disk,
     store: &Path,

@@ -28,6 +28,7 @@ pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
     }
 }
 
+// rule: migration/archives
 fn archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<()> {
     let names = base::named(disk, base, Entry::Repository)?;
     if names.is_empty() {
@@ -57,6 +58,7 @@ fn make_archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<PathBuf> {
         let suffix = if attempt > 0 { format!("-{attempt}") } else { String::new() };
         let path = base.join(format!("{name}{suffix}"));
         match disk.make_directory(&path, 0o700) {
+            // rule: migration/loses-nothing
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => return made.context("making", &path).map(|()| path),
         }

@@ -37,11 +37,13 @@ pub struct Objects<'a> {
 impl<'a> Objects<'a> {
     /// Opens the folder of objects at `directory`.
     pub fn open(disk: &'a dyn Disk, directory: PathBuf) -> Result<Self> {
+        // rule: isolation/user-config
         let stored = Odb::new().map_err(|error| unusable(&directory, &error))?;
         let text = directory.to_str().ok_or_else(|| Error::StoreUnusable {
             path: directory.clone(),
             why: "its path is not UTF-8".into(),
         })?;
+        // rule: isolation/self-contained
         stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
         Ok(Objects {
             disk,

@@ -34,6 +34,7 @@ pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Re
 }
 
 /// Makes the ref of the project again where it was lost, under the lock that `lock` takes.
+// rule: maintenance/heals
 pub fn mend(
     store: &Store<'_>,
     objects: &Objects<'_>,

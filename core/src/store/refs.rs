@@ -17,6 +17,7 @@ use std::time::Duration;
 /// More bytes than the refs of any store take.
 const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+// rule: layout/store
 fn name_of(hash: &str) -> String {
     format!("refs/hermes/{hash}")
 }

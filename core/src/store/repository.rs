@@ -30,6 +30,8 @@ const FOLDERS: &[&str] = &[
 /// Who commits here with it does so in the same name as we do: without one in this file git refuses
 /// where it cannot make one up, and elsewhere takes the user's. And what a project keeps in the
 /// files that git gives a meaning is no fault of the store, even where it makes no sense to git.
+// rule: layout/fsck
+// rule: isolation/no-signing
 const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 0
@@ -59,6 +61,7 @@ const CONFIG: &str = "\
 ";
 
 /// Keeps plain git, and other tools that use it on this store, from changing bytes.
+// rule: capture/no-conversion
 const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
 /// A store that is there, held against being reclaimed while this lives.
@@ -88,12 +91,15 @@ impl<'a> Store<'a> {
 
     /// Opens the store below `base`, making whatever of it is missing. Before it is made for the
     /// first time, at `seconds` since the epoch, what v1 left is archived.
+    // rule: isolation/home
     pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
         let path = base.join("store");
         make_directories(disk, base)?;
         if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
             archive_v1(disk, base, seconds);
         }
+        // rule: layout/store
+        // rule: maintenance/heals
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             make_private(disk, &path.join(folder))?;
         }
@@ -167,6 +173,7 @@ fn unusable(path: &Path) -> Error {
 }
 
 /// Makes a folder of the store, readable by its owner only.
+// rule: isolation/private
 pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
     if is_directory(disk, path)? {
         return Ok(());
@@ -178,6 +185,7 @@ pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
 }
 
 /// Another tool may have made the store for everyone to read; nobody gets past its folder.
+// rule: isolation/private
 fn close_to_others(disk: &dyn Disk, store: &Path) -> Result<()> {
     let stat = disk.stat(store).context("looking at", store)?;
     if stat.mode & 0o077 != 0 {

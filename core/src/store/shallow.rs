@@ -34,6 +34,7 @@ pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
 
 /// Changes the boundaries, which nobody else does at the same time. Where `work` changes nothing,
 /// nothing is written.
+// rule: list/stable
 pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries)) -> Result<()> {
     make_private(disk, &store.join("locks"))?;
     // Git's own lock is a file that is taken over where it stays; this one cannot be.

@@ -121,10 +121,12 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
         let slash: &[u8] = if entry.bits == TREE_BITS { b"/" } else { b"" };
         [&entry.name[..], slash].concat()
     };
+    // rule: layout/fsck
     entries.sort_by_cached_key(key);
     let mut bytes = Vec::new();
     for entry in entries {
         bytes.extend_from_slice(format!("{:o} ", entry.bits).as_bytes());
+        // rule: capture/any-name
         bytes.extend_from_slice(&entry.name);
         bytes.push(0);
         bytes.extend_from_slice(entry.id.as_bytes());
@@ -203,6 +205,8 @@ pub fn links(id: Oid, bytes: &[u8]) -> Result<Vec<Link>> {
 }
 
 /// Whether a restore that wrote this name could leave the project or break a repository.
+// rule: restore/contained
+// rule: isolation/user-repository
 fn is_harmful(name: &[u8]) -> bool {
     name.is_empty() || name == b"." || name == b".." || name == b".git" || name.contains(&b'/')
 }
@@ -251,6 +255,7 @@ pub struct Difference {
 }
 
 /// The paths in which two snapshots differ.
+// rule: diff/preview
 pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec<u8>, Difference> {
     let mut found = BTreeMap::new();
     for (path, item) in old {

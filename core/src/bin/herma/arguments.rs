@@ -162,6 +162,7 @@ enum Command {
     },
 }
 
+// rule: maintenance/commands
 #[derive(Debug, Subcommand)]
 enum About {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)

@@ -63,6 +63,7 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
         Err(error) => return Err(Failure::unheard(&error)),
     }
     session.afterwards(asked);
+    // rule: maintenance/commands
     match ending {
         Ending::Done => Ok(DONE),
         Ending::Declined => Ok(DECLINED),
