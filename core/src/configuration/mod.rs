@@ -10,9 +10,10 @@ use crate::disk::{Disk, is_absence};
 use crate::environment::{Config, DAY_SECONDS, HOUR_SECONDS, MEBIBYTE};
 use crate::error::{Context, Error, Result};
 use crate::project::canonical;
+use serde_saphyr::Spanned;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use yaml::{Place, Placed, Value, Wrong};
+use yaml::{Place, Value, Wrong, place};
 
 /// The section that is about checkpoints.
 const SECTION: &str = "checkpoints";
@@ -48,8 +49,8 @@ pub struct Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Warning { path, line, column, key, nearest } = self;
-        let place = Place { line: *line, column: *column };
-        write!(f, "{path:?}, {place}: {SECTION} has no key \"{key}\", which is ignored: ")?;
+        write!(f, "{path:?}, line {line}, column {column}: ")?;
+        write!(f, "{SECTION} has no key \"{key}\", which is ignored: ")?;
         match nearest {
             Some(nearest) => write!(f, "is {nearest} meant?"),
             None => write!(f, "there are {}", names()),
@@ -73,27 +74,24 @@ pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
     let mut configured = Configured::default();
     match understand(&bytes, &mut configured.config) {
         Ok(unknown) => {
-            let warning = |Unknown { place: Place { line, column }, key }| {
+            let warning = |((line, column), key): (Place, String)| {
                 let nearest = nearest(&key);
                 Warning { path: path.to_owned(), line, column, key, nearest }
             };
             configured.warnings = unknown.into_iter().map(warning).collect();
             Ok(configured)
         }
-        Err(Wrong { place: Place { line, column }, why }) => {
+        Err(((line, column), why)) => {
             Err(Error::BadConfig { path: path.to_owned(), line, column, why })
         }
     }
 }
 
-/// A key that nobody knows.
-struct Unknown {
-    place: Place,
-    key: String,
-}
+/// The keys that nobody knows, and where they stand.
+type Unknown = Vec<(Place, String)>;
 
 /// Changes `config` to what the file says, and answers the keys that nobody knows.
-fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Vec<Unknown>, Wrong> {
+fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown, Wrong> {
     let text = text(bytes)?;
     let document = yaml::parse(text)?;
     let sections = match document.value {
@@ -101,10 +99,10 @@ fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Vec<Unkn
         Value::Mapping(sections) => sections,
         other => {
             let why = format!("the file is {other}, but must be a mapping of sections");
-            return Err(Wrong { place: document.place, why });
+            return Err((place(document.referenced), why));
         }
     };
-    let is_ours = |key: &Placed| key.value == Value::Text(SECTION.to_owned());
+    let is_ours = |key: &Spanned<Value>| key.value == Value::Text(SECTION.to_owned());
     match sections.into_iter().find(|(key, _)| is_ours(key)) {
         Some((_, section)) => apply(section, config),
         None => Ok(Vec::new()),
@@ -114,17 +112,23 @@ fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Vec<Unkn
 fn text(bytes: &[u8]) -> std::result::Result<&str, Wrong> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let why = format!("the file is larger than {} MB", FILE_BYTES_MAX / MEBIBYTE);
-        return Err(Wrong { place: Place::behind(""), why });
+        return Err((behind(""), why));
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
         let why = format!("the byte 0x{byte:02x} is no UTF-8, which the file must be");
-        Wrong { place: Place::behind(valid), why }
+        (behind(valid), why)
     })
 }
 
-fn apply(section: Placed, config: &mut Config) -> std::result::Result<Vec<Unknown>, Wrong> {
+/// The place right behind a text.
+fn behind(text: &str) -> Place {
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    (text.matches('\n').count() as u64 + 1, last.chars().count() as u64 + 1)
+}
+
+fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Unknown, Wrong> {
     let entries = match section.value {
         Value::Nothing => return Ok(Vec::new()),
         Value::Truth(enabled) => {
@@ -134,20 +138,21 @@ fn apply(section: Placed, config: &mut Config) -> std::result::Result<Vec<Unknow
         Value::Mapping(entries) => entries,
         other => {
             let why = unfit(SECTION, &other, "true, false or a mapping of its keys");
-            return Err(Wrong { place: section.place, why });
+            return Err((place(section.referenced), why));
         }
     };
     let mut unknown = Vec::new();
-    for (Placed { place, value: key }, Placed { place: at, value }) in entries {
-        let known = KEYS.iter().find(|known| key == Value::Text(known.name.to_owned()));
-        match (known, key) {
-            (Some(known), _) => {
-                let why = |allowed: &str| unfit(known.name, &value, allowed);
-                (known.set)(config, &value)
-                    .map_err(|allowed| Wrong { place: at, why: why(allowed) })?;
+    for (key, Spanned { value, referenced, .. }) in entries {
+        match KEYS.iter().find(|known| key.value == Value::Text(known.name.to_owned())) {
+            Some(known) => (known.set)(config, &value)
+                .map_err(|allowed| (place(referenced), unfit(known.name, &value, allowed)))?,
+            None => {
+                let at = place(key.referenced);
+                unknown.push(match key.value {
+                    Value::Text(key) => (at, key),
+                    other => (at, other.to_string()),
+                });
             }
-            (None, Value::Text(key)) => unknown.push(Unknown { place, key }),
-            (None, other) => unknown.push(Unknown { place, key: other.to_string() }),
         }
     }
     Ok(unknown)
@@ -167,13 +172,13 @@ fn unfit(key: &str, found: &Value, allowed: &str) -> String {
     why
 }
 
-/// Sets what a key stands for, or says what is allowed.
-type Set = fn(&mut Config, &Value) -> std::result::Result<(), &'static str>;
+/// What a value means, or what is allowed instead.
+type Meaning<T> = std::result::Result<T, &'static str>;
 
 /// A key of the section.
 struct Key {
     name: &'static str,
-    set: Set,
+    set: fn(&mut Config, &Value) -> Meaning<()>,
 }
 
 /// The keys of the section, as the behaviour lists them.
@@ -200,21 +205,18 @@ const KEYS: [Key; 8] = [
     },
 ];
 
-fn put<T>(
-    place: &mut T,
-    value: std::result::Result<T, &'static str>,
-) -> std::result::Result<(), &'static str> {
+fn put<T>(place: &mut T, value: Meaning<T>) -> Meaning<()> {
     value.map(|value| *place = value)
 }
 
-fn truth(value: &Value) -> std::result::Result<bool, &'static str> {
+fn truth(value: &Value) -> Meaning<bool> {
     match value {
         Value::Truth(truth) => Ok(*truth),
         _ => Err("true or false"),
     }
 }
 
-fn number(value: &Value) -> std::result::Result<usize, &'static str> {
+fn number(value: &Value) -> Meaning<usize> {
     match value {
         // More than there can be is as good as the most there can be.
         Value::Number(number) if *number >= 1.0 && number.fract() == 0.0 => Ok(*number as usize),
@@ -223,7 +225,7 @@ fn number(value: &Value) -> std::result::Result<usize, &'static str> {
 }
 
 /// So many units, in what one unit is worth.
-fn amount(value: &Value, unit: u64) -> std::result::Result<u64, &'static str> {
+fn amount(value: &Value, unit: u64) -> Meaning<u64> {
     match value {
         // Nothing turns a bound off, so that a little must not become nothing; and more than
         // there can be is as good as the most there can be.

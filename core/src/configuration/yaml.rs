@@ -17,48 +17,14 @@ const SHOWN_MAX: usize = 40;
 const REPLAYED_MAX: usize = 100_000;
 
 /// A line and a column, both counted from 1, the column in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The line.
-    pub line: u64,
-    /// The column.
-    pub column: u64,
-}
+pub type Place = (u64, u64);
 
-impl Place {
-    /// Where a file begins.
-    const START: Place = Place { line: 1, column: 1 };
+/// What is wrong with a file, and where.
+pub type Wrong = (Place, String);
 
-    /// The place right behind a text.
-    pub fn behind(text: &str) -> Place {
-        let last = text.rsplit('\n').next().unwrap_or_default();
-        let line = text.matches('\n').count() as u64 + 1;
-        Place { line, column: last.chars().count() as u64 + 1 }
-    }
-}
-
-impl From<Location> for Place {
-    fn from(location: Location) -> Self {
-        match location {
-            Location::UNKNOWN => Place::START,
-            known => Place { line: known.line(), column: known.column() },
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-/// Something that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub why: String,
+/// The place of a location; one that is not known is where the file begins.
+pub fn place(location: Location) -> Place {
+    (location.line().max(1), location.column().max(1))
 }
 
 /// What stands somewhere in a file.
@@ -75,33 +41,22 @@ pub enum Value {
     /// A list, of whatever.
     List,
     /// Keys and their values, in their order.
-    Mapping(Vec<(Placed, Placed)>),
-}
-
-/// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub value: Value,
+    Mapping(Vec<(Spanned<Value>, Spanned<Value>)>),
 }
 
 /// Reads the one document of a file.
 ///
 /// # Errors
 /// What is no YAML, a key that stands twice, and aliases that come to too much.
-pub fn parse(text: &str) -> Result<Placed, Wrong> {
+pub fn parse(text: &str) -> Result<Spanned<Value>, Wrong> {
     // An empty document has no place that could be asked for.
-    let read: Result<Option<Placed>, _> = serde_saphyr::from_str_with_options(text, options());
-    match read {
-        Ok(read) => Ok(read.unwrap_or(Placed { place: Place::START, value: Value::Nothing })),
-        Err(error) => {
-            let place = error.location().map_or(Place::START, Place::from);
+    let read: Option<Spanned<Value>> = serde_saphyr::from_str_with_options(text, options())
+        .map_err(|error| {
             let why = UserMessageFormatter.format_message(&error).into_owned();
-            Err(Wrong { place, why })
-        }
-    }
+            (place(error.location().unwrap_or(Location::UNKNOWN)), why)
+        })?;
+    let nothing = || Spanned::new(Value::Nothing, Location::UNKNOWN, Location::UNKNOWN);
+    Ok(read.unwrap_or_else(nothing))
 }
 
 fn options() -> Options {
@@ -134,13 +89,6 @@ impl fmt::Display for Value {
             Value::List => f.write_str("a list"),
             Value::Mapping(_) => f.write_str("a mapping"),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Placed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Spanned { value, referenced, .. } = Spanned::<Value>::deserialize(deserializer)?;
-        Ok(Placed { place: Place::from(referenced), value })
     }
 }
 
