@@ -1,5 +1,5 @@
 //! Reference implementation of agent checkpoints: snapshots of project directories in one shared
-//! shadow git store, and the way back to any of them.
+//! shadow git store, and restoring them.
 //!
 //! [`Manager`] is the whole public interface. It is given its disk, clock and environment as
 //! arguments, so that nothing here reads a variable, a clock or a user's git configuration. The

@@ -1,9 +1,8 @@
 //! The index of a project: which blob each file was, with the stat data that tells whether it
 //! still is. The format is git's own index, version 2, so that other tools can use it too.
 //!
-//! An index is only ever a shortcut. One that is missing, damaged or of another version counts as
-//! empty, and an entry that could hide a change is stored without its size, so that it never
-//! matches again.
+//! An index only saves time. One that is missing, damaged or of another version counts as empty,
+//! and an entry that could hide a change is stored without its size, so that it never matches.
 
 use crate::disk::Stat;
 use crate::disk::atomic_write::{replace_file, write_fresh};
@@ -77,7 +76,7 @@ fn words_of(stat: &Stat, mode: Mode) -> [u32; 10] {
 }
 
 impl Index {
-    /// The item that a file with this stat still is, if that is certain.
+    /// The item of a file with this stat, if it is certain that it did not change.
     pub fn unchanged(&self, path: &[u8], stat: &Stat, mode: Mode) -> Option<Item> {
         let known = self.entries.get(path)?;
         let same = known.words == words_of(stat, mode) && stat.size <= u64::from(u32::MAX);

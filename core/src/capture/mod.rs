@@ -119,7 +119,7 @@ impl Capture<'_> {
             // rule: capture/symlink
             FileKind::Link => self.disk.read_link(&path).map(|target| (target, None)),
             _ => {
-                let mode = mode_of(&candidate.stat);
+                let mode = Mode::of_file(&candidate.stat);
                 // A blob that is no longer stored must be made again.
                 let stored = |item: &Item| keep.as_ref().is_none_or(|keep| keep.has(item.blob));
                 let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
@@ -148,7 +148,7 @@ impl Capture<'_> {
             Some(objects) => objects.add(Kind::Blob, &content)?,
             None => id_of(Kind::Blob, &content)?,
         };
-        let mode = stat.as_ref().map_or(Mode::Link, mode_of);
+        let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
         let item = Item { mode, blob };
         let known = stat
             .zip(self.started)
@@ -172,11 +172,6 @@ impl Capture<'_> {
         }
         Err(io::Error::new(ErrorKind::ResourceBusy, "it keeps changing while it is read"))
     }
-}
-
-// rule: capture/executable
-fn mode_of(stat: &Stat) -> Mode {
-    if stat.executable() { Mode::Executable } else { Mode::Plain }
 }
 
 enum Read {

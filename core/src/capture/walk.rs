@@ -1,7 +1,7 @@
 //! Which paths of a project belong into a checkpoint, found by one walk over its directories.
 //!
-//! The walk reads directories, stat data and ignore files; whether a file can be read, and what
-//! is in it, is left to [`crate::capture`].
+//! The walk reads directories, stat data and ignore files; reading the files themselves is up to
+//! [`crate::capture`].
 
 use crate::disk::{Disk, Kind, Stat, is_unreadable};
 use crate::error::{Context, Result};
@@ -69,8 +69,7 @@ struct Walk<'a> {
 /// Walks the project at `root`.
 ///
 /// # Errors
-/// Where the root itself cannot be read, and where the disk is in trouble. What only may not be read
-/// is left out.
+/// The root cannot be read, or the disk fails. What there is no permission to read is left out.
 pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked> {
     let mut walk = Walk {
         disk,
@@ -117,7 +116,7 @@ impl Walk<'_> {
             }
             let stat = match self.disk.stat(&full) {
                 Ok(stat) => stat,
-                // What vanished since the directory was read is simply not there.
+                // Removed since the directory was read.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 // rule: capture/unreadable
                 Err(error) if is_unreadable(&error) => {

@@ -95,7 +95,7 @@ fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown,
     let text = text(bytes)?;
     let document = yaml::parse(text)?;
     let sections = match document.value {
-        Value::Nothing => return Ok(Vec::new()),
+        Value::Null => return Ok(Vec::new()),
         Value::Mapping(sections) => sections,
         other => {
             let why = format!("the file is {other}, but must be a mapping of sections");
@@ -130,8 +130,8 @@ fn behind(text: &str) -> Place {
 
 fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Unknown, Wrong> {
     let entries = match section.value {
-        Value::Nothing => return Ok(Vec::new()),
-        Value::Truth(enabled) => {
+        Value::Null => return Ok(Vec::new()),
+        Value::Bool(enabled) => {
             config.enabled = enabled;
             return Ok(Vec::new());
         }
@@ -183,7 +183,7 @@ struct Key {
 
 /// The keys of the section, as the behaviour lists them.
 const KEYS: [Key; 8] = [
-    Key { name: "enabled", set: |to, value| put(&mut to.enabled, truth(value)) },
+    Key { name: "enabled", set: |to, value| put(&mut to.enabled, boolean(value)) },
     Key { name: "max_snapshots", set: |to, value| put(&mut to.max_snapshots, number(value)) },
     Key {
         name: "max_total_size_mb",
@@ -193,12 +193,12 @@ const KEYS: [Key; 8] = [
         name: "max_file_size_mb",
         set: |to, value| put(&mut to.max_file_bytes, amount(value, MEBIBYTE)),
     },
-    Key { name: "auto_prune", set: |to, value| put(&mut to.auto_prune, truth(value)) },
+    Key { name: "auto_prune", set: |to, value| put(&mut to.auto_prune, boolean(value)) },
     Key {
         name: "retention_days",
         set: |to, value| put(&mut to.retention_seconds, amount(value, DAY_SECONDS)),
     },
-    Key { name: "delete_orphans", set: |to, value| put(&mut to.delete_orphans, truth(value)) },
+    Key { name: "delete_orphans", set: |to, value| put(&mut to.delete_orphans, boolean(value)) },
     Key {
         name: "min_interval_hours",
         set: |to, value| put(&mut to.min_interval_seconds, amount(value, HOUR_SECONDS)),
@@ -209,9 +209,9 @@ fn put<T>(place: &mut T, value: Meaning<T>) -> Meaning<()> {
     value.map(|value| *place = value)
 }
 
-fn truth(value: &Value) -> Meaning<bool> {
+fn boolean(value: &Value) -> Meaning<bool> {
     match value {
-        Value::Truth(truth) => Ok(*truth),
+        Value::Bool(truth) => Ok(*truth),
         _ => Err("true or false"),
     }
 }

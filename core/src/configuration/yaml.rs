@@ -31,9 +31,9 @@ pub fn place(location: Location) -> Place {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Null, or nothing at all.
-    Nothing,
+    Null,
     /// True or false.
-    Truth(bool),
+    Bool(bool),
     /// Any number; what is too large for its type is infinite.
     Number(f64),
     /// A text.
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<Spanned<Value>, Wrong> {
             let why = UserMessageFormatter.format_message(&error).into_owned();
             (place(error.location().unwrap_or(Location::UNKNOWN)), why)
         })?;
-    let nothing = || Spanned::new(Value::Nothing, Location::UNKNOWN, Location::UNKNOWN);
+    let nothing = || Spanned::new(Value::Null, Location::UNKNOWN, Location::UNKNOWN);
     Ok(read.unwrap_or_else(nothing))
 }
 
@@ -75,8 +75,8 @@ fn options() -> Options {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Nothing => f.write_str("empty"),
-            Value::Truth(truth) => write!(f, "{truth}"),
+            Value::Null => f.write_str("empty"),
+            Value::Bool(truth) => write!(f, "{truth}"),
             // The digits of a number so large say nothing.
             Value::Number(number) if number.is_finite() && number.abs() >= 1e15 => {
                 write!(f, "{number:e}")
@@ -109,11 +109,11 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+        Ok(Value::Null)
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
-        Ok(Value::Truth(truth))
+        Ok(Value::Bool(truth))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Value, E> {

@@ -1,13 +1,13 @@
-//! How a file of the store comes to be: written whole beside its place, made durable, and moved
-//! there in one step.
+//! Writing a file so that it is whole at every moment: under a temporary name beside its place, made
+//! durable, and moved there in one step.
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for a fresh file: more than processes that died over the same one.
-const FRESH_NAMES_MAX: usize = 1_000;
+/// How many names are tried for a new file: more than were left by processes that died.
+const NAMES_MAX: usize = 1_000;
 
 /// Writes a new durable file beside the store's own, to be moved into place by [`replace_file`].
 pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
@@ -22,12 +22,22 @@ pub fn write_new_named(
     content: &[u8],
     mode: u32,
 ) -> Result<PathBuf> {
-    for attempt in 0..FRESH_NAMES_MAX {
+    make_new_named(disk, folder, name, |path| disk.write_new(path, content, mode))
+}
+
+/// Makes what `make` makes at a path in `folder`, under a name that begins with `name`.
+pub fn make_new_named(
+    disk: &dyn Disk,
+    folder: &Path,
+    name: &str,
+    make: impl Fn(&Path) -> io::Result<()>,
+) -> Result<PathBuf> {
+    for attempt in 0..NAMES_MAX {
         let path = folder.join(format!("{name}-{attempt}"));
-        match disk.write_new(&path, content, mode) {
+        match make(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
-                // The half of a file is of no use to anyone; failing to remove it is no news.
+                // Half a file is useless, and that it stays would be no further harm.
                 let _ = disk.remove_file(&path);
                 return Err(error).context("writing", &path);
             }

@@ -16,6 +16,12 @@ pub fn names(disk: &dyn Disk, path: &Path) -> Result<Vec<OsString>> {
     }
 }
 
+/// Those of the names that are text, as all of git's are.
+pub fn text_names(disk: &dyn Disk, path: &Path) -> Result<Vec<String>> {
+    let names = names(disk, path)?.into_iter();
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+}
+
 /// Bytes of all files at and below `path`; 0 where there is nothing.
 pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
     let mut bytes = 0;
@@ -39,7 +45,7 @@ fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()
     let mut pending = vec![path.to_owned()];
     while let Some(path) = pending.pop() {
         let stat = match disk.stat(&path) {
-            // A file that another process just removed costs nothing.
+            // Another process just removed it.
             Err(error) if is_absence(&error) => continue,
             stat => stat.context("looking at", &path)?,
         };
@@ -65,7 +71,7 @@ pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
         return remove_file(disk, path);
     }
     if stat.mode & 0o700 != 0o700 {
-        // Nothing can be removed from a folder that its owner has closed.
+        // Nothing can be removed from a folder without these permissions.
         disk.set_mode(path, 0o700).context("setting the mode of", path)?;
     }
     for name in disk.list(path).context("reading the directory", path)? {
@@ -79,7 +85,7 @@ pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<()> {
     absent(disk.remove_file(path)).context("removing", path)
 }
 
-/// That something is gone already is as good as removing it.
+/// Removing what is gone already succeeds.
 fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -37,11 +37,11 @@ pub fn holdings(disk: &dyn Disk, base: &Path) -> Result<Holdings> {
 /// base where nothing else is in it.
 ///
 /// # Errors
-/// A store that stays busy; then nothing was changed. [`Error::PartlyCleared`] later.
+/// A store that stays busy, before anything is changed; [`Error::PartlyCleared`] after that.
 pub fn clear(disk: &dyn Disk, base: &Path) -> Result<Cleared> {
     let entries = base::entries(disk, base)?;
     let before = bytes_seen(disk, base);
-    // Another tool's store has no locks; whoever uses ours shares this one.
+    // A store that another tool made has no locks.
     let locks = base.join("store/locks");
     let locked = disk.stat(&locks).is_ok_and(|stat| stat.kind == Kind::Directory);
     let _alone =
@@ -56,7 +56,7 @@ pub fn clear(disk: &dyn Disk, base: &Path) -> Result<Cleared> {
 /// Removes the v1 archives, and nothing else.
 ///
 /// # Errors
-/// A base that cannot be read. [`Error::PartlyCleared`] later.
+/// A base that cannot be read, or [`Error::PartlyCleared`].
 pub fn clear_legacy(disk: &dyn Disk, base: &Path) -> Result<ClearedLegacy> {
     let archives = base::named(disk, base, Entry::Archive)?;
     let before = bytes_seen(disk, base);
@@ -75,12 +75,12 @@ fn projects(disk: &dyn Disk, base: &Path) -> Option<usize> {
     counted.ok()
 }
 
-/// What a folder takes; 0 where it cannot be read, which must not keep it from being removed.
+/// The size of a folder; 0 where it cannot be read, since it can be removed all the same.
 fn bytes_seen(disk: &dyn Disk, path: &Path) -> u64 {
     folder::bytes(disk, path).unwrap_or_default()
 }
 
-/// Removes what it can of these, and answers the first error.
+/// Removes what it can of these, and returns the first error.
 fn remove_all<'a>(
     disk: &dyn Disk,
     base: &Path,

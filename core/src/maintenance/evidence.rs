@@ -1,5 +1,5 @@
-//! Whether a directory is known to be gone. Checkpoints may be all that is left of a project, so
-//! only evidence counts: anything that may come back is not gone.
+//! Whether a directory is known to be gone. Checkpoints may be all that is left of a project, so a
+//! directory that may come back, such as one on a disk that is not mounted, does not count as gone.
 
 use crate::disk::{Disk, Kind};
 use crate::report::ProjectState;
@@ -14,8 +14,8 @@ pub fn of_project(disk: &dyn Disk, known: Option<&Metadata>) -> ProjectState {
 
 /// What is known of `directory`, which was on `device` when it was last seen.
 ///
-/// It is gone where nothing stands in its place and the directory it was in is there. Where a
-/// disk is not mounted that may be true of an empty mount point, which then is on another device.
+/// It is gone where it does not exist while its parent does, on the same device: the parent may be
+/// the empty mount point of a disk that is not mounted.
 // rule: sweep/evidence
 pub fn of(disk: &dyn Disk, directory: &Path, device: Option<u64>) -> ProjectState {
     match disk.stat(directory) {

@@ -1,6 +1,6 @@
-//! The objects of a store as files: which there are, where, and what each takes on the disk.
+//! The objects of a store as files: which there are, where, and the size of each.
 
-use crate::disk::folder;
+use crate::disk::folder::text_names;
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Result};
 use crate::store::pack_index;
@@ -27,11 +27,11 @@ pub struct Loose {
 pub struct Stem {
     /// Their paths, the index first, since git finds a pack by it.
     pub files: Vec<PathBuf>,
-    /// Whether somebody asked that the pack is left alone.
+    /// Whether a `.keep` file says that the pack must stay.
     pub is_kept: bool,
     /// Whether there is an index.
     pub has_index: bool,
-    /// What the pack holds, each object with the bytes it takes; none where that cannot be read.
+    /// The objects of the pack with their sizes in bytes; none where the index cannot be read.
     pub objects: Option<Vec<(Oid, u64)>>,
 }
 
@@ -42,9 +42,9 @@ pub struct Inventory {
     pub loose: Vec<Loose>,
     /// Packs.
     pub packs: Vec<Stem>,
-    /// Files that a process left which died while it wrote them.
+    /// Temporary files of processes that died.
     pub leftovers: Vec<PathBuf>,
-    /// What git makes for speed, about all commits or packs: wrong as soon as one is gone.
+    /// Git's caches about all commits or packs, wrong as soon as one of those is removed.
     pub summaries: Vec<PathBuf>,
 }
 
@@ -52,12 +52,12 @@ impl Inventory {
     /// Looks at the folder of objects.
     pub fn of(disk: &dyn Disk, objects: &Path) -> Result<Self> {
         let mut found = Inventory::default();
-        for name in names(disk, objects)? {
+        for name in text_names(disk, objects)? {
             let path = objects.join(&name);
             match name.as_str() {
                 "pack" => found.look_at_packs(disk, &path)?,
                 "info" => {
-                    let summaries = names(disk, &path)?;
+                    let summaries = text_names(disk, &path)?;
                     let summaries =
                         summaries.iter().filter(|name| name.starts_with("commit-graph"));
                     found.summaries.extend(summaries.map(|name| path.join(name)));
@@ -71,7 +71,7 @@ impl Inventory {
     }
 
     fn look_at_loose(&mut self, disk: &dyn Disk, folder: &Path, first: &str) -> Result<()> {
-        for name in names(disk, folder)? {
+        for name in text_names(disk, folder)? {
             let path = folder.join(&name);
             if name.starts_with("tmp_obj_") {
                 self.leftovers.push(path);
@@ -88,7 +88,7 @@ impl Inventory {
 
     fn look_at_packs(&mut self, disk: &dyn Disk, folder: &Path) -> Result<()> {
         let mut stems: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for name in names(disk, folder)? {
+        for name in text_names(disk, folder)? {
             if name.starts_with("multi-pack-index") {
                 self.summaries.push(folder.join(name));
             } else if name.starts_with("tmp_") || name.starts_with(".tmp-") {
@@ -112,7 +112,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// What each object takes on the disk, in bytes. One that is stored twice counts once.
+    /// The size of each object on the disk, in bytes. One that is stored twice counts once.
     pub fn sizes(&self) -> HashMap<Oid, u64> {
         let packed = self.packs.iter().flat_map(|pack| pack.objects.iter().flatten().copied());
         packed.chain(self.loose.iter().map(|loose| (loose.id, loose.bytes))).collect()
@@ -137,14 +137,6 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
         end = offset;
     }
     Ok(Some(objects))
-}
-
-/// The names in a folder that are text, as all of git's are; none where there is no folder.
-fn names(disk: &dyn Disk, folder: &Path) -> Result<Vec<String>> {
-    Ok(folder::names(disk, folder)?
-        .into_iter()
-        .filter_map(|name| name.into_string().ok())
-        .collect())
 }
 
 fn is_hexadecimal(name: &str, length: usize) -> bool {

@@ -1,9 +1,9 @@
-//! Keeps a project to its newest checkpoints and the store below its total size, after a take and
-//! never in its way: what cannot be done now is done after a later one.
+//! Keeps a project to its newest checkpoints and the store below its total size, after a checkpoint
+//! was taken. A failure here does not fail the checkpoint; the next one tries again.
 //!
-//! Dropping a checkpoint costs one small file. Freeing its space means to look at the whole store,
-//! so that waits until it is worth it: until as many dropped checkpoints of the project lie there
-//! as it may keep, or the ones just dropped hold more than a little that none of the others may.
+//! Dropping a checkpoint writes one small file. Freeing its space reads the whole store, so it
+//! waits until as many dropped checkpoints of the project are stored as it may keep, or until the
+//! ones just dropped hold more than a little that the others do not.
 
 use crate::disk::Disk;
 use crate::environment::{Config, MEBIBYTE};
@@ -22,12 +22,12 @@ use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Dropped files of more bytes than this are not left for later.
+/// The space of dropped files of more bytes than this is freed at once.
 const LEFT_BYTES_MAX: u64 = MEBIBYTE;
 
 /// Drops all but the newest `most` checkpoints of a project whose lock the caller holds, and
-/// answers whether their space is to be freed now. The list is cut at the same place wherever this
-/// fails.
+/// returns whether their space is to be freed now. Where this fails, only more of them are stored
+/// than need be: the list ends at the same place.
 // rule: limit/newest-remain
 pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: usize) -> bool {
     try_keep_newest(store, objects, hash, most).unwrap_or_else(|error| {
@@ -36,9 +36,9 @@ pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: u
     })
 }
 
-/// Frees what a take dropped, where that is `due`, and keeps the store below its total size.
-/// Nothing of the store is held any more.
-pub fn after_take(disk: &dyn Disk, base: &Path, config: &Config, due: bool) {
+/// Frees the space of dropped checkpoints, where that is `due`, and keeps the store below its total
+/// size. The caller holds no lock of the store.
+pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) {
     let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
     if let Err(error) = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes)) {
         log::debug!("the store is larger than it need be until later: {error}");
@@ -51,7 +51,7 @@ fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<()> {
         return Ok(());
     }
     if keep_total(disk, base, cap)? == 0 {
-        // What is too much was dropped before, or the estimate is too high; either ends here.
+        // Either there is garbage left from before, or the estimate is too high; this settles both.
         reclaim(disk, base)?;
     }
     Ok(())
@@ -82,8 +82,8 @@ fn try_keep_newest(
     is_due(objects, &boundaries, oldest, parent, most)
 }
 
-/// Whether the space of what was dropped is to be freed now: of everything from `parent` back,
-/// where the history ended at one of the `boundaries` before.
+/// Whether to free the space of what was dropped now: everything from `parent` back, of which the
+/// part before one of the old `boundaries` was dropped earlier.
 // rule: limit/newest-remain
 fn is_due(
     objects: &Objects<'_>,
@@ -97,7 +97,7 @@ fn is_due(
     while let Some(id) = next.filter(|id| objects.has(*id)) {
         let dropped = commit::read(objects, id)?;
         if was_visible {
-            bytes += bytes_beside(objects, dropped.tree, oldest.tree)?;
+            bytes += bytes_not_in(objects, dropped.tree, oldest.tree)?;
         }
         stored += 1;
         if stored >= most || bytes > LEFT_BYTES_MAX {
@@ -110,7 +110,7 @@ fn is_due(
 }
 
 /// Bytes of the files below `tree` that are not at about the same place below `other`.
-fn bytes_beside(objects: &Objects<'_>, tree: Oid, other: Oid) -> Result<u64> {
+fn bytes_not_in(objects: &Objects<'_>, tree: Oid, other: Oid) -> Result<u64> {
     let mut bytes = 0;
     let mut pending = vec![(tree, Some(other))];
     while let Some((tree, other)) = pending.pop() {
@@ -130,8 +130,8 @@ fn bytes_beside(objects: &Objects<'_>, tree: Oid, other: Oid) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Whether the history of another project goes past that checkpoint of this one, which a boundary
-/// would cut as well. Only other tools write two projects the same commit.
+/// Whether the history of another project contains that checkpoint, so that a boundary would cut it
+/// too. Only other tools use the same commit in two projects.
 fn is_shared(
     store: &Store<'_>,
     objects: &Objects<'_>,

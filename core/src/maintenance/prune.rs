@@ -1,7 +1,7 @@
-//! Keeping the base small: projects that are gone or were not used for long, archives that are
-//! old, and then the objects that nothing needs any more.
+//! Removing projects that are gone or were not used for long, archives that are old, and then the
+//! objects that nothing needs any more.
 //!
-//! One thing that cannot be done stops nothing else; it is counted and left as it is. Only what
+//! What cannot be removed is counted and left, and the rest goes on. Only what
 //! [`crate::store::base`] names and projects of the store are ever removed.
 
 use crate::disk::Disk;
@@ -74,12 +74,12 @@ pub fn prune(
     options: &PruneOptions,
     progress: &mut dyn FnMut(PruneStep<'_>),
 ) -> Result<Pruned> {
-    // A folder that cannot be read may be what is to be removed; it only costs the number.
+    // A folder that cannot be read only makes the number wrong; it may be one that is removed.
     let bytes = || folder::bytes(disk, base).unwrap_or_default();
     let before = bytes();
     let entries = base::entries(disk, base)?;
     let mut prune = Prune { disk, base, now, options, progress, pruned: Pruned::default() };
-    // Held while projects are looked at, and not while space is reclaimed, which is done alone.
+    // The shared lock is held while projects are looked at; reclaiming takes its own, exclusively.
     let whole = match Store::open(disk, base)? {
         Some(store) => prune.projects(&store).unwrap_or_else(|error| {
             prune.failed("looking at the projects", &error);
@@ -156,11 +156,11 @@ impl Prune<'_> {
 
 /// Projects of the store.
 impl Prune<'_> {
-    /// Looks at every project, and answers whether every history can be reached, so that what
-    /// cannot be reached is not needed.
+    /// Looks at every project, and returns whether all their histories have refs, so that objects
+    /// that are not reachable can be removed.
     fn projects(&mut self, store: &Store<'_>) -> Result<bool> {
         let objects = store.objects()?;
-        let hashes = ref_recovery::traces(store)?;
+        let hashes = ref_recovery::any_trace(store)?;
         let mut whole = true;
         for (index, hash) in hashes.iter().enumerate() {
             (self.progress)(PruneStep::Project(index + 1, hashes.len()));
@@ -168,7 +168,7 @@ impl Prune<'_> {
             let known = metadata::read(self.disk, &store.path, hash);
             let what = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
             if let Err(error) =
-                ref_recovery::mend(store, &objects, hash, || store.try_lock_project(hash))
+                ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash))
             {
                 self.failed(&what, &error);
                 whole = false;
@@ -188,7 +188,7 @@ impl Prune<'_> {
         // Another process may have used it since.
         let verdict = self.judge_project(store, objects, hash)?;
         if verdict != Verdict::Keep {
-            // The metadata goes last: with it a prune that was killed here is done again.
+            // The metadata goes last, so that a prune that was killed here can be repeated.
             refs::remove(self.disk, &store.path, hash)?;
             folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
             folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;

@@ -1,5 +1,5 @@
-//! What is reachable: every object counts how often it is referred to, so that dropping one
-//! checkpoint says at once what nothing refers to any more.
+//! Which objects are reachable, by reference counts, so that dropping one checkpoint says at once
+//! what is not reachable any more.
 
 use crate::error::Result;
 use crate::store::commit;
@@ -16,7 +16,7 @@ pub struct Reach<'a> {
     boundaries: Boundaries,
     /// How often each object is referred to; never 0.
     counts: HashMap<Oid, usize>,
-    /// What each object counts in the total.
+    /// The size of each object in bytes.
     sizes: &'a HashMap<Oid, u64>,
     total: u64,
 }
@@ -49,7 +49,7 @@ impl<'a> Reach<'a> {
     /// Refers to an object once more.
     ///
     /// # Errors
-    /// A commit, tree or tag that cannot be read. Then the answers are those of no tip.
+    /// A commit, tree or tag that cannot be read; the counts are unusable after that.
     pub fn add(&mut self, tip: Oid) -> Result<()> {
         let mut pending = vec![(tip, self.objects.header(tip)?.0)];
         while let Some((id, kind)) = pending.pop() {

@@ -1,8 +1,8 @@
 //! Frees the space of objects that nothing needs, while nobody else uses the store.
 //!
 //! Nothing is removed before everything that is reachable was found, and nothing that is moved is
-//! removed before it is durable in its new place. Objects that nothing reaches may be half gone
-//! after a kill, which git does not mind; the next reclaim removes the rest.
+//! removed before it is durable in its new place. After a kill some garbage may be left, which git
+//! tolerates and the next reclaim removes.
 
 use crate::disk::Disk;
 use crate::disk::folder;
@@ -19,11 +19,11 @@ use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Removes the objects that nothing needs, and answers the bytes that were freed.
+/// Removes the objects that nothing needs, and returns the bytes that were freed.
 ///
 /// # Errors
-/// A store that stays busy, and a history that cannot be read as a whole; then nothing was changed.
-/// What cannot be removed is left, and the first error of that kind is answered.
+/// A store that stays busy, or a history that cannot be read as a whole; then nothing was changed.
+/// What cannot be removed is left, and the first such error is returned.
 pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let Some(store) = Store::open_alone(disk, base)? else {
         return Ok(0);
@@ -37,7 +37,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     for tip in tips(&store, &objects)? {
         reach.add(tip)?;
     }
-    settle(&store)?;
+    sync_refs(&store)?;
     let mut reclaim = Reclaim { disk, reach: &reach, first: None };
     reclaim.run(&inventory, &mut store.objects()?)?;
     for name in disk.list(&store.path.join("fresh")).unwrap_or_default() {
@@ -52,7 +52,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     }
 }
 
-/// Where anything begins that must stay: all refs, and histories whose ref was lost.
+/// Everything that must stay is reachable from these: all refs, and histories whose ref was lost.
 fn tips(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<Oid>> {
     let mut tips = refs::everything(store.disk, &store.path)?;
     for hash in ref_recovery::projects(store, objects)? {
@@ -61,8 +61,8 @@ fn tips(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<Oid>> {
     Ok(tips)
 }
 
-/// Waits until it is durable what the refs and boundaries are, by which objects are removed.
-fn settle(store: &Store<'_>) -> Result<()> {
+/// Makes the refs and boundaries durable that decide which objects are removed.
+fn sync_refs(store: &Store<'_>) -> Result<()> {
     for folder in ["", "refs", "refs/hermes"] {
         let folder = store.path.join(folder);
         match store.disk.stat(&folder) {
@@ -90,7 +90,7 @@ impl Reclaim<'_> {
         let garbage: Vec<&Stem> = inventory.packs.iter().filter(is_garbage).collect();
         let unneeded = |id: Oid| !reach.has(id);
         if !garbage.is_empty() || inventory.loose.iter().any(|loose| unneeded(loose.id)) {
-            // Git makes these anew, and takes what they say for true while they are there.
+            // Git trusts these while they exist, and makes them again.
             for summary in &inventory.summaries {
                 folder::remove(self.disk, summary)?;
             }
@@ -111,7 +111,7 @@ impl Reclaim<'_> {
             self.note(result);
         }
         let unusable = |pack: &&Stem| !pack.has_index && !pack.is_kept;
-        // Half of a pack may be all that is left of it, so it is not removed while anything is
+        // A pack without an index may be the only copy of objects, so it stays while any is
         // missing.
         if inventory.packs.iter().any(|pack| unusable(&pack))
             && reach.all().all(|id| objects.has(id))
@@ -123,7 +123,7 @@ impl Reclaim<'_> {
         Ok(())
     }
 
-    /// Writes what is reachable of a pack anew and removes the pack.
+    /// Writes the reachable objects of a pack again and removes the pack.
     fn move_out(
         &self,
         pack: &Stem,

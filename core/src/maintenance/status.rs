@@ -35,7 +35,7 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
     let boundaries = shallow::read(disk, &store.path)?;
     for hash in ref_recovery::projects(&store, &objects)? {
         let known = metadata::read(disk, &store.path, &hash);
-        // A history that is damaged is its own project's trouble; the others are still shown.
+        // A damaged history only hides the count of its own project.
         let history = ref_recovery::newest(&store, &objects, &hash)
             .and_then(|tip| commit::history(&objects, tip, &boundaries, listed_max));
         status.projects.push(ProjectStatus {

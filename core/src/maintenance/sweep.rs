@@ -1,5 +1,5 @@
-//! The prune that happens by itself: at most once in a while, by a marker in the base, and never
-//! in the way of what a caller is doing.
+//! The automatic prune: at most once per interval, by a marker in the base, and without ever
+//! failing the caller.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, Kind};
@@ -30,13 +30,13 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
         Pruned { errors: 1, ..Pruned::default() }
     });
     if let Err(error) = write_marker(disk, base, clock.seconds()) {
-        // The next sweep is earlier than it need be.
+        // The next sweep is only earlier than need be.
         log::debug!("the time of the sweep was not noted: {error}");
     }
     Swept::Done(pruned)
 }
 
-/// A marker that says no time, or one in the future, is that of no sweep.
+/// A marker with no time, or one in the future, counts as none.
 // rule: sweep/interval
 fn is_due(disk: &dyn Disk, base: &Path, now: i64, interval: u64) -> bool {
     let marker = disk.read(&base.join(MARKER), MARKER_BYTES_MAX);

@@ -1,5 +1,5 @@
-//! Keeps the store below its total size: the oldest checkpoint of one project after the other is
-//! dropped, until what is reachable takes no more than it may.
+//! Keeps the store below its total size: projects in turn lose their oldest checkpoint, until the
+//! reachable objects fit.
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -17,19 +17,19 @@ use git2::Oid;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Drops the oldest checkpoints until those that stay take no more bytes than that, and answers how
-/// many were dropped. The newest of each project stays, whatever it takes. What other tools keep in
-/// the store beside checkpoints does not count.
+/// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`, and returns
+/// how many were dropped. The newest of each project stays, whatever its size. What other tools
+/// keep in the store beside checkpoints does not count.
 ///
 /// # Errors
-/// A store or project that cannot be read; then nothing was dropped. One that stays busy while the
-/// space is freed.
+/// A store or project that cannot be read, before anything is dropped; a store that stays busy
+/// while the space is freed.
 pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<usize> {
     let Some(store) = Store::open(disk, base)? else {
         return Ok(0);
     };
     let dropped = drop_oldest(&store, max_total_bytes)?;
-    // The space is freed alone.
+    // Reclaiming needs the store's lock for itself.
     drop(store);
     if dropped > 0 {
         reclaim(disk, base)?;
@@ -50,7 +50,7 @@ struct Visible {
 }
 
 impl Visible {
-    /// When it is its turn among others: by its oldest checkpoint, and then by where it is.
+    /// Orders projects by their oldest checkpoint, and then by directory.
     fn turn(&self) -> (Option<i64>, &Option<PathBuf>, &str) {
         (self.history.last().map(|oldest| oldest.seconds), &self.directory, &self.hash)
     }
@@ -72,7 +72,7 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
             Err(Error::Busy(_)) => None,
             lock => Some(lock?),
         };
-        // Only now, since under its lock a project stays as it is.
+        // Read under the lock, so that it stays as it is.
         let boundaries = shallow::read(store.disk, &store.path)?;
         let tip = ref_recovery::newest(store, &objects, &hash)?;
         let history = commit::history(&objects, tip, &boundaries, usize::MAX)?;
@@ -84,7 +84,7 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     }
     let held = Cap { objects: &objects, sizes: &sizes, cap };
     let boundaries = shallow::read(store.disk, &store.path)?;
-    let (mut fitting, mut aside) = held.apart(projects, &boundaries)?;
+    let (mut fitting, mut aside) = held.set_aside(projects, &boundaries)?;
     for project in &mut aside {
         while project.next().is_some() {
             project.history.pop();
@@ -107,7 +107,7 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     Ok(cut.iter().map(|project| project.dropped).sum())
 }
 
-/// What the checkpoints are held to.
+/// The limit, and what is needed to measure against it.
 struct Cap<'a> {
     objects: &'a Objects<'a>,
     sizes: &'a HashMap<Oid, u64>,
@@ -119,10 +119,10 @@ impl Cap<'_> {
         Reach::new(self.objects, boundaries.clone(), self.sizes)
     }
 
-    /// Sets projects aside whose newest checkpoint is the largest, until those of the others fit:
-    /// one that no dropping can make room for costs no other project its history.
+    /// Sets the projects with the largest newest checkpoints aside until those of the others fit,
+    /// so that a project that can never fit does not cost the others their history.
     // rule: limit/no-more-than-needed
-    fn apart(
+    fn set_aside(
         &self,
         projects: Vec<Visible>,
         boundaries: &Boundaries,
@@ -150,8 +150,8 @@ impl Cap<'_> {
             aside.push(largest);
         }
         let mut fitting: Vec<Visible> = sized.into_iter().map(|(_, project)| project).collect();
-        // Whoever has the oldest checkpoint of all is the first to lose one: where each take only
-        // needs a little room, no project pays for all of them.
+        // The project with the oldest checkpoint loses one first, so that many small overruns are
+        // shared between projects.
         fitting.sort_by(|one, other| one.turn().cmp(&other.turn()));
         Ok((fitting, aside))
     }

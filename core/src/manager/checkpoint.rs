@@ -23,16 +23,16 @@ impl Manager {
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _lock = store.lock_project(&project.hash)?;
             let mut objects = store.objects()?;
-            let (taken, _) = self.take_locked(&store, &mut objects, project, reason)?;
+            let (taken, _) = self.checkpoint_locked(&store, &mut objects, project, reason)?;
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
             (taken, is_new.then(|| self.keep_newest(&store, &objects, project)))
         };
-        self.after_take(due);
+        self.after_checkpoint(due);
         Ok(taken)
     }
 
     /// Takes a checkpoint while the project's lock is held, and answers what it read as well.
-    pub(super) fn take_locked(
+    pub(super) fn checkpoint_locked(
         &self,
         store: &Store<'_>,
         objects: &mut Objects<'_>,
@@ -89,9 +89,9 @@ impl Manager {
     }
 
     /// What follows a checkpoint that was added, once nothing of the store is held any more.
-    pub(super) fn after_take(&self, due: Option<bool>) {
+    pub(super) fn after_checkpoint(&self, due: Option<bool>) {
         if let Some(due) = due {
-            limits::after_take(self.disk.as_ref(), &self.base(), &self.config, due);
+            limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, due);
         }
     }
 
@@ -114,7 +114,7 @@ impl Manager {
     /// What is in the project now, however many files that are, without storing anything of it;
     /// nothing where it is gone.
     // rule: diff/leaves-store
-    pub(super) fn look(&self, store: &Store<'_>, project: &Project) -> Result<Snapshot> {
+    pub(super) fn current(&self, store: &Store<'_>, project: &Project) -> Result<Snapshot> {
         match project.check_directory(self.disk.as_ref()) {
             // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => Ok(Snapshot::new()),

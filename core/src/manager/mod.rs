@@ -105,7 +105,7 @@ impl Manager {
         };
         let objects = store.objects()?;
         let lock = || store.lock_project(&project.hash);
-        if let Err(error) = ref_recovery::mend(&store, &objects, &project.hash, lock) {
+        if let Err(error) = ref_recovery::repair(&store, &objects, &project.hash, lock) {
             // It is listed all the same, and mended by whoever comes next.
             log::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
@@ -139,7 +139,7 @@ impl Manager {
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
-        let new = self.look(&store, &project)?;
+        let new = self.current(&store, &project)?;
         let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();

@@ -35,7 +35,7 @@ impl Manager {
     /// # Errors
     /// A refusal changes nothing; what goes wrong after the first change is in the answer.
     pub fn restore(&self, dir: &Path, target: &[u8], options: RestoreOptions) -> Result<Restored> {
-        self.bring_back(dir, target, Extent::All(options))
+        self.restore_extent(dir, target, Extent::All(options))
     }
 
     /// Brings one file of a checkpoint back and touches no other path.
@@ -44,18 +44,18 @@ impl Manager {
     /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
     /// without touching another.
     pub fn restore_file(&self, dir: &Path, target: &[u8], path: &[u8]) -> Result<Restored> {
-        self.bring_back(dir, target, Extent::One(path))
+        self.restore_extent(dir, target, Extent::One(path))
     }
 
-    fn bring_back(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
-        let (restored, due) = self.bring_back_locked(dir, target, extent)?;
-        self.after_take(due);
+    fn restore_extent(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
+        let (restored, due) = self.restore_locked(dir, target, extent)?;
+        self.after_checkpoint(due);
         Ok(restored)
     }
 
     /// Answers as well whether the space of dropped checkpoints is to be freed now; none where no
     /// checkpoint was added, or the target may still be needed.
-    fn bring_back_locked(
+    fn restore_locked(
         &self,
         dir: &Path,
         target: &[u8],
@@ -92,7 +92,7 @@ impl Manager {
         if let Some(path) = &typed {
             // Looked at before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
-            let current = self.look(&store, &project)?;
+            let current = self.current(&store, &project)?;
             let into = (&project, &current);
             self.restore_into(into, &objects, (&wanted, &ignores)).check_one(path)?;
         }
@@ -106,7 +106,7 @@ impl Manager {
         let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
         let (safety, current, forced_past) = match safety {
             Ok((safety, current)) => (safety, current, None),
-            Err(error) if force => (None, self.look(&store, &project)?, Some(error.to_string())),
+            Err(error) if force => (None, self.current(&store, &project)?, Some(error.to_string())),
             // rule: restore/safety-required
             Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
         };
@@ -133,7 +133,7 @@ impl Manager {
         reason: &str,
     ) -> Result<(Option<String>, Snapshot)> {
         // rule: restore/safety-outside-turn
-        let (taken, current) = self.take_locked(store, objects, project, reason)?;
+        let (taken, current) = self.checkpoint_locked(store, objects, project, reason)?;
         match taken.outcome {
             Outcome::Created { id } => Ok((Some(id), current)),
             // rule: restore/safety-skipped

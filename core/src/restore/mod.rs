@@ -219,10 +219,7 @@ impl Restore<'_> {
         }
         let Some(stat) = self.stat(path)? else { return Ok(None) };
         let (mode, content) = match stat.kind {
-            FileKind::File => {
-                let mode = if stat.executable() { Mode::Executable } else { Mode::Plain };
-                (mode, self.disk.read(&full, u64::MAX)?.0)
-            }
+            FileKind::File => (Mode::of_file(&stat), self.disk.read(&full, u64::MAX)?.0),
             FileKind::Link => (Mode::Link, self.disk.read_link(&full)?),
             FileKind::Directory | FileKind::Special => return Ok(None),
         };

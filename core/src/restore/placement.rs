@@ -1,17 +1,15 @@
-//! Puts one path of a checkpoint in its place: written beside it and moved onto it, so that the
-//! path is whole at every moment and other names of the same inode keep their bytes.
+//! Writes one path of a checkpoint: beside its place and then moved onto it, so that the path is
+//! whole at every moment and other hard links to the file keep their bytes.
 //!
 //! No path is written through a symbolic link: every directory on the way is looked at first.
 
+use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Kind, Stat, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk};
 use crate::store::snapshot::Mode;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-
-/// How many names are tried for a file beside its place.
-const TEMPORARY_NAMES_MAX: usize = 1_000;
 
 /// Where paths are put.
 pub struct Placement<'a> {
@@ -81,26 +79,14 @@ impl Placement<'_> {
         content: &[u8],
     ) -> Result<PathBuf> {
         let folder = full.parent().unwrap_or(self.root);
-        for attempt in 0..TEMPORARY_NAMES_MAX {
-            // Short, since the name itself may be as long as names can be.
-            let temporary = folder.join(format!(".herma-restore-{attempt}"));
-            let written = match mode {
-                // rule: restore/type
-                Mode::Link => self.disk.make_link(content, &temporary),
-                _ if replaces => self.disk.write_new(&temporary, content, 0o600),
-                Mode::Plain => self.disk.write_new(&temporary, content, 0o666),
-                Mode::Executable => self.disk.write_new(&temporary, content, 0o777),
-            };
-            match written {
-                Ok(()) => return Ok(temporary),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let _ = self.disk.remove_file(&temporary);
-                    return Err(error).context("writing", &temporary);
-                }
-            }
-        }
-        Err(Error::Busy(folder.to_owned()))
+        // A short name, since that of the file may be as long as names can be.
+        make_new_named(self.disk, folder, ".herma-restore", |temporary| match mode {
+            // rule: restore/type
+            Mode::Link => self.disk.make_link(content, temporary),
+            _ if replaces => self.disk.write_new(temporary, content, 0o600),
+            Mode::Plain => self.disk.write_new(temporary, content, 0o666),
+            Mode::Executable => self.disk.write_new(temporary, content, 0o777),
+        })
     }
 
     fn place(&self, temporary: &Path, full: &Path, mode: Mode, before: Option<Stat>) -> Result<()> {

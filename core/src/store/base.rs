@@ -51,17 +51,17 @@ pub fn named(disk: &dyn Disk, base: &Path, wanted: Entry) -> Result<Vec<OsString
 /// Removes what is called `name` in the base, all of it. It loses its name first, so that a kill
 /// half-way leaves nothing that looks like a store, an archive or a repository.
 pub fn discard(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
-    let mut fading = OsString::from(REMOVING);
-    fading.push(name);
-    let (path, fading) = (base.join(name), base.join(fading));
+    let mut removing = OsString::from(REMOVING);
+    removing.push(name);
+    let (path, removing) = (base.join(name), base.join(removing));
     // A process that died over the same name has left it.
-    folder::remove(disk, &fading)?;
-    match disk.rename(&path, &fading) {
+    folder::remove(disk, &removing)?;
+    match disk.rename(&path, &removing) {
         // Another process was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         renamed => renamed.context("removing", &path)?,
     }
-    folder::remove(disk, &fading)
+    folder::remove(disk, &removing)
 }
 
 /// None for what is not ours.

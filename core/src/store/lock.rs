@@ -31,7 +31,7 @@ pub fn take(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
 }
 
 /// Takes the lock on `path`, hardly waiting.
-pub fn take_soon(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
+pub fn take_briefly(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
     take_within(disk, path, sharing, SHORT_STEPS_MAX)
 }
 

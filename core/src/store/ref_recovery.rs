@@ -17,7 +17,7 @@ use git2::Oid;
 /// The newest checkpoint of the project, also where its ref was lost. It changes nothing.
 pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
     let tip = refs::read(store.disk, &store.path, hash)?;
-    Ok(tip.or_else(|| noted(store, objects, hash)))
+    Ok(tip.or_else(|| recorded_tip(store, objects, hash)))
 }
 
 /// The same while the project's lock is held: a ref that was lost is there again afterwards.
@@ -25,7 +25,7 @@ pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Re
     if let Some(tip) = refs::read(store.disk, &store.path, hash)? {
         return Ok(Some(tip));
     }
-    let lost = noted(store, objects, hash);
+    let lost = recorded_tip(store, objects, hash);
     if let Some(tip) = lost {
         log::debug!("the lost ref of {hash} is made again for {tip}");
         refs::advance(store.disk, &store.path, hash, None, tip)?;
@@ -35,14 +35,14 @@ pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Re
 
 /// Makes the ref of the project again where it was lost, under the lock that `lock` takes.
 // rule: maintenance/heals
-pub fn mend(
+pub fn repair(
     store: &Store<'_>,
     objects: &Objects<'_>,
     hash: &str,
     lock: impl FnOnce() -> Result<Lock>,
 ) -> Result<()> {
     let whole = refs::read(store.disk, &store.path, hash)?.is_some();
-    if whole || noted(store, objects, hash).is_none() {
+    if whole || recorded_tip(store, objects, hash).is_none() {
         return Ok(());
     }
     let _lock = lock()?;
@@ -50,7 +50,7 @@ pub fn mend(
 }
 
 /// The checkpoint that the metadata names, if it is stored.
-fn noted(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
+fn recorded_tip(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
     let tip = metadata::read(store.disk, &store.path, hash)?.tip?;
     let tip = Oid::from_str(&tip).ok()?;
     commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
@@ -60,7 +60,7 @@ fn noted(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
 pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     for hash in names(store, "projects", ".json")? {
-        if !hashes.contains(&hash) && noted(store, objects, &hash).is_some() {
+        if !hashes.contains(&hash) && recorded_tip(store, objects, &hash).is_some() {
             hashes.push(hash);
         }
     }
@@ -69,7 +69,7 @@ pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>>
 }
 
 /// The hashes of everything that looks like a project, with a history or without, sorted.
-pub fn traces(store: &Store<'_>) -> Result<Vec<String>> {
+pub fn any_trace(store: &Store<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     hashes.extend(names(store, "projects", ".json")?);
     hashes.extend(names(store, "indexes", "")?);
@@ -79,9 +79,7 @@ pub fn traces(store: &Store<'_>) -> Result<Vec<String>> {
 }
 
 fn names(store: &Store<'_>, folder: &str, extension: &str) -> Result<Vec<String>> {
-    let names = folder::names(store.disk, &store.path.join(folder))?;
-    let hash = |name: &std::ffi::OsString| {
-        Some(name.to_str()?.strip_suffix(extension)?.to_owned()).filter(|hash| refs::is_hash(hash))
-    };
-    Ok(names.iter().filter_map(hash).collect())
+    let names = folder::text_names(store.disk, &store.path.join(folder))?;
+    let hash = |name: String| Some(name.strip_suffix(extension)?.to_owned());
+    Ok(names.into_iter().filter_map(hash).filter(|hash| refs::is_hash(hash)).collect())
 }

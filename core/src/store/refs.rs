@@ -64,11 +64,7 @@ pub fn advance(
     seen: Option<Oid>,
     tip: Oid,
 ) -> Result<()> {
-    let path = file_of(store, hash);
-    let lock = path.with_extension("lock");
-    make_private(disk, &store.join("refs"))?;
-    make_private(disk, &store.join("refs/hermes"))?;
-    take_git_lock(disk, &lock, format!("{tip}\n").as_bytes())?;
+    let (path, lock) = lock_ref(disk, store, hash, format!("{tip}\n").as_bytes())?;
     let moved = match read(disk, store, hash) {
         Ok(now) if now == seen => return replace_file(disk, &lock, &path),
         Ok(_) => Err(Error::Busy(path)),
@@ -77,6 +73,21 @@ pub fn advance(
     // The ref is as it was; a lock that stays is taken over by the next one.
     let _ = disk.remove_file(&lock);
     moved
+}
+
+/// Takes git's lock on the ref of the project; returns the paths of the ref and of the lock.
+fn lock_ref(
+    disk: &dyn Disk,
+    store: &Path,
+    hash: &str,
+    content: &[u8],
+) -> Result<(PathBuf, PathBuf)> {
+    let path = file_of(store, hash);
+    let lock = path.with_extension("lock");
+    make_private(disk, &store.join("refs"))?;
+    make_private(disk, &store.join("refs/hermes"))?;
+    take_git_lock(disk, &lock, content)?;
+    Ok((path, lock))
 }
 
 /// Takes git's lock on a file by making one beside it, which holds `content` already. Whoever
@@ -91,7 +102,7 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
                 sleep(Duration::from_millis(10));
             }
             Err(error) => {
-                // The half of a file is of no use to anyone; failing to remove it is no news.
+                // Half a file is useless, and that it stays would be no further harm.
                 let _ = disk.remove_file(lock);
                 return Err(error).context("writing", lock);
             }
@@ -103,11 +114,7 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
 
 /// Removes the history of the project, wherever git keeps it. The caller holds the project's lock.
 pub fn remove(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
-    let path = file_of(store, hash);
-    let lock = path.with_extension("lock");
-    make_private(disk, &store.join("refs"))?;
-    make_private(disk, &store.join("refs/hermes"))?;
-    take_git_lock(disk, &lock, b"")?;
+    let (path, lock) = lock_ref(disk, store, hash, b"")?;
     // In this order, since without its file a ref is what is packed.
     let removed = remove_packed(disk, store, hash).and_then(|()| remove_file(disk, &path));
     // A lock that stays is taken over by the next one.
@@ -155,8 +162,7 @@ pub fn is_hash(text: &str) -> bool {
 /// The hashes of all projects that have a history, sorted.
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let folder = store.join("refs/hermes");
-    let names = folder::names(disk, &folder)?.into_iter();
-    let mut hashes: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    let mut hashes = folder::text_names(disk, &folder)?;
     let packed = packed_refs(disk, store)?;
     hashes.extend(
         packed

@@ -103,7 +103,7 @@ impl<'a> Store<'a> {
         for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
             make_private(disk, &path.join(folder))?;
         }
-        close_to_others(disk, &path)?;
+        close_store(disk, &path)?;
         let excludes: Vec<&str> = DEFAULT_EXCLUDES.iter().chain(SECRETS).copied().collect();
         let excludes = excludes.join("\n") + "\n";
         let files: [(&str, &str); 4] = [
@@ -132,7 +132,7 @@ impl<'a> Store<'a> {
             return Ok(None);
         }
         make_private(disk, &path.join("locks"))?;
-        let lock = lock::take_soon(disk, &path.join("locks/store"), Sharing::Exclusive)?;
+        let lock = lock::take_briefly(disk, &path.join("locks/store"), Sharing::Exclusive)?;
         Ok(Some(Store { disk, path, _lock: Some(lock) }))
     }
 
@@ -143,7 +143,7 @@ impl<'a> Store<'a> {
 
     /// The same, hardly waiting for a process that holds it already.
     pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
-        lock::take_soon(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+        lock::take_briefly(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
     fn project_lock(&self, hash: &str) -> Result<PathBuf> {
@@ -186,7 +186,7 @@ pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
 
 /// Another tool may have made the store for everyone to read; nobody gets past its folder.
 // rule: isolation/private
-fn close_to_others(disk: &dyn Disk, store: &Path) -> Result<()> {
+fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
     let stat = disk.stat(store).context("looking at", store)?;
     if stat.mode & 0o077 != 0 {
         disk.set_mode(store, 0o700).context("setting the mode of", store)?;

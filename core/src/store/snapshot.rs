@@ -3,6 +3,7 @@
 //! Trees are written and read as bytes here, since every name the file system allows must pass,
 //! while whatever could harm a working tree on its way back is refused when it is read.
 
+use crate::disk::Stat;
 use crate::error::{Error, Result};
 use crate::path::{ancestors, join, shown};
 use crate::store::object::Kind;
@@ -22,6 +23,12 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// That of a regular file.
+    // rule: capture/executable
+    pub fn of_file(stat: &Stat) -> Self {
+        if stat.executable() { Mode::Executable } else { Mode::Plain }
+    }
+
     /// Git's number for it.
     pub fn bits(self) -> u32 {
         match self {
