@@ -1,4 +1,4 @@
-//! Project-relative paths as bytes, and their way to and from the disk.
+//! Project-relative paths as bytes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// What marks a directory as the root of a project.
+/// Each of these marks a directory as the root of a project.
 const MARKERS: &[&str] = &[
     ".git",
     ".hg",
@@ -22,10 +22,10 @@ const MARKERS: &[&str] = &[
     "Gemfile",
 ];
 
-/// As many links as a kernel follows before it says there is a loop.
+/// As many links as a kernel follows before it reports a loop.
 const LINKS_MAX: usize = 40;
 
-/// A project, by the one name it has.
+/// A project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     /// Its canonical absolute directory, which need not exist.
@@ -67,7 +67,7 @@ impl Project {
         match disk.stat(&self.directory) {
             Ok(stat) if stat.kind == Kind::Directory => Ok(()),
             Ok(_) => Err(Error::NotADirectory(self.directory.clone())),
-            // Only this is evidence that it is gone; anything else may pass.
+            // Only this says that it is gone; other errors may be temporary.
             Err(error) if is_absence(&error) => {
                 Err(Error::MissingDirectory(self.directory.clone()))
             }
@@ -88,7 +88,7 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
         return None;
     }
     let marked = |directory: &Path| {
-        // A dangling link marks nothing, so the marker itself is resolved.
+        // A dangling link is no marker, so the link is followed.
         let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
         MARKERS.iter().any(there)
     };
@@ -98,7 +98,7 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
     Some(candidates.into_iter().find(|directory| marked(directory)).unwrap_or(start).to_owned())
 }
 
-/// The canonical directory of the project that a typed path means, as every answer names it.
+/// The canonical directory of the project that a typed path means, as in every answer.
 pub fn project_directory(disk: &dyn Disk, environment: &Environment, typed: &Path) -> PathBuf {
     Project::resolve(disk, environment, typed).directory
 }

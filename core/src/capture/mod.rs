@@ -45,8 +45,8 @@ pub struct Capture<'a> {
     pub config: &'a Config,
     /// What was known of the files before.
     pub index: &'a Index,
-    /// A file of the store made before anything is read: its time is that of the file system's own
-    /// clock. Without it nothing is worth remembering.
+    /// The stat of a file made before anything is read: its time is that of the file system's
+    /// clock. Without it nothing is remembered.
     pub started: Option<Stat>,
 }
 
@@ -54,8 +54,8 @@ impl Capture<'_> {
     /// Reads the project, and stores the blobs in `keep` where that is given.
     ///
     /// # Errors
-    /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] where the project vanishes on the way,
-    /// and what storing refuses. A file that cannot be read is left out instead.
+    /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] where the project vanishes meanwhile,
+    /// and errors of storing. A file that cannot be read is left out instead.
     // rule: capture/read-only
     pub fn run(&self, mut keep: Option<&mut Objects<'_>>) -> Result<Captured> {
         let before = self.root_identity()?;
@@ -76,7 +76,7 @@ impl Capture<'_> {
             }
         }
         captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        // All files gone and the project gone are different answers.
+        // An empty project and one that is gone must not be confused.
         // rule: capture/honest
         if self.root_identity()? != before {
             return Err(Error::MissingDirectory(self.root.to_owned()));
@@ -120,7 +120,7 @@ impl Capture<'_> {
             FileKind::Link => self.disk.read_link(&path).map(|target| (target, None)),
             _ => {
                 let mode = Mode::of_file(&candidate.stat);
-                // A blob that is no longer stored must be made again.
+                // A blob that is not stored any more must be stored again.
                 let stored = |item: &Item| keep.as_ref().is_none_or(|keep| keep.has(item.blob));
                 let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
                 if let Some(item) = unchanged.filter(stored) {
@@ -156,7 +156,7 @@ impl Capture<'_> {
         Ok(Read::Item(item, known))
     }
 
-    /// Reads a file that is the same after the reading as it was before.
+    /// Reads a file that does not change meanwhile.
     // rule: capture/bytes
     // rule: capture/honest
     fn read_steady(&self, path: &Path) -> io::Result<(Vec<u8>, Stat)> {

@@ -1,8 +1,8 @@
 //! The configuration file: from the `checkpoints` section of `config.yaml` to a [`Config`].
 //!
-//! The file is shared with other programs, so nothing but that section is judged. A key in it
-//! that nobody knows is only warned of, since a later version may know it; a value that cannot be
-//! meant is refused, since whoever wrote it counts on something that would not happen.
+//! The file is shared with other programs, so only that section is checked. An unknown key in it is
+//! only warned of, since a later version may know it; an invalid value is refused, since whoever
+//! wrote it relies on it.
 
 mod yaml;
 
@@ -19,19 +19,19 @@ use yaml::{Place, Value, Wrong, place};
 const SECTION: &str = "checkpoints";
 /// More bytes than anyone writes into a configuration.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// How alike two keys are, from 0 to 1, where one may be meant by the other.
+/// How alike two keys must be, from 0 to 1, for one to be suggested for the other.
 const ALIKE: f64 = 0.85;
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configured {
-    /// How the store is kept.
+    /// The configuration.
     pub config: Config,
-    /// What is ignored and was hardly meant to be.
+    /// Keys that are ignored.
     pub warnings: Vec<Warning>,
 }
 
-/// A key of the section that nobody knows.
+/// An unknown key of the section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The file.
@@ -58,13 +58,13 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Reads the file at `path`; one that is not there, or says nothing, leaves all as it is.
+/// Reads the file at `path`; one that does not exist, or is empty, means the defaults.
 ///
 /// # Errors
-/// [`Error::BadConfig`] for a file that is no YAML, or a value of ours that cannot be meant;
+/// [`Error::BadConfig`] for a file that is not YAML, or an invalid value in the section;
 /// [`Error::Io`] for one that cannot be read.
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
-    // A link to nowhere is there: what it should lead to may only be out of reach.
+    // A dangling link counts as there: its target may only be out of reach for now.
     match disk.stat(path) {
         Err(error) if is_absence(&error) => return Ok(Configured::default()),
         stat => stat.context("looking at", path)?,
@@ -87,10 +87,10 @@ pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
     }
 }
 
-/// The keys that nobody knows, and where they stand.
+/// The unknown keys and their places.
 type Unknown = Vec<(Place, String)>;
 
-/// Changes `config` to what the file says, and answers the keys that nobody knows.
+/// Changes `config` to what the file says, and returns the unknown keys.
 fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown, Wrong> {
     let text = text(bytes)?;
     let document = yaml::parse(text)?;
@@ -158,10 +158,10 @@ fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Un
     Ok(unknown)
 }
 
-/// That a value will not do, and what would.
+/// The message for a value that is not allowed.
 fn unfit(key: &str, found: &Value, allowed: &str) -> String {
     let mut why = format!("{key} is {found}, but must be {allowed}");
-    // Older YAML took these for what they say.
+    // Booleans in older versions of YAML.
     if let Value::Text(text) = found {
         match text.to_ascii_lowercase().as_str() {
             "yes" | "on" | "y" => why += " (write true)",
@@ -172,7 +172,7 @@ fn unfit(key: &str, found: &Value, allowed: &str) -> String {
     why
 }
 
-/// What a value means, or what is allowed instead.
+/// The meaning of a value, or what is allowed instead.
 type Meaning<T> = std::result::Result<T, &'static str>;
 
 /// A key of the section.
@@ -218,17 +218,17 @@ fn boolean(value: &Value) -> Meaning<bool> {
 
 fn number(value: &Value) -> Meaning<usize> {
     match value {
-        // More than there can be is as good as the most there can be.
+        // What is too large for the type is the largest there is.
         Value::Number(number) if *number >= 1.0 && number.fract() == 0.0 => Ok(*number as usize),
         _ => Err("a whole number of at least 1"),
     }
 }
 
-/// So many units, in what one unit is worth.
+/// A number of units, in bytes or seconds.
 fn amount(value: &Value, unit: u64) -> Meaning<u64> {
     match value {
-        // Nothing turns a bound off, so that a little must not become nothing; and more than
-        // there can be is as good as the most there can be.
+        // 0 turns a limit off, so that a little must not be rounded to 0; what is too large for the
+        // type is the largest there is.
         Value::Number(number) if *number >= 0.0 && number.is_finite() => {
             Ok(((number * unit as f64).round() as u64).max(u64::from(*number > 0.0)))
         }

@@ -1,5 +1,4 @@
-//! The YAML of a configuration file: every value with the place it stands at, and what is wrong
-//! where it is no YAML.
+//! The YAML of a configuration file: every value with its place, or why it is not YAML.
 //!
 //! It knows no key. All values have one type, since most of the file belongs to other programs
 //! and may hold anything.
@@ -11,9 +10,9 @@ use serde_saphyr::{
 };
 use std::fmt;
 
-/// As many characters of a text as are shown of it.
+/// How many characters of a text are shown.
 const SHOWN_MAX: usize = 40;
-/// As many values as aliases may come to: more than a person means, and no burden.
+/// How many values aliases may expand to.
 const REPLAYED_MAX: usize = 100_000;
 
 /// A line and a column, both counted from 1, the column in characters.
@@ -27,12 +26,12 @@ pub fn place(location: Location) -> Place {
     (location.line().max(1), location.column().max(1))
 }
 
-/// What stands somewhere in a file.
+/// A value of any kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Null, or nothing at all.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
     /// Any number; what is too large for its type is infinite.
     Number(f64),
@@ -47,7 +46,7 @@ pub enum Value {
 /// Reads the one document of a file.
 ///
 /// # Errors
-/// What is no YAML, a key that stands twice, and aliases that come to too much.
+/// What is not YAML, a duplicate key, and aliases that expand to too much.
 pub fn parse(text: &str) -> Result<Spanned<Value>, Wrong> {
     // An empty document has no place that could be asked for.
     let read: Option<Spanned<Value>> = serde_saphyr::from_str_with_options(text, options())
@@ -66,7 +65,7 @@ fn options() -> Options {
         // As YAML 1.2 has them: yes and 1_000 are texts.
         strict_booleans: true,
         underscored_numbers_as_strings: true,
-        // Other sections may hold them, and ours refuses them with the name of the key.
+        // Other sections may hold them, and ours refuses them with a message of its own.
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
     }

@@ -1,6 +1,5 @@
-//! The one door to the disk: every file this crate reads or writes itself passes through
-//! [`Disk`], so that a test can make any step fail. Only stored git objects are read elsewhere,
-//! by libgit2.
+//! Access to the disk: this crate reads and writes every file through [`Disk`], so that a test can
+//! make any step fail. Only stored git objects are read by libgit2 itself.
 //!
 //! No method follows a symbolic link in the last component of a path. What needs several of these
 //! calls, for any file or folder, is in the modules below.
@@ -51,7 +50,7 @@ pub struct Stat {
     pub group: u32,
 }
 
-/// More than the coarsest timestamps in use (2 seconds) are apart.
+/// More than the resolution of the coarsest timestamps in use, 2 seconds.
 const OTHER_CLOCK_SECONDS: i64 = 3;
 
 impl Stat {
@@ -99,13 +98,13 @@ impl From<&fs::Metadata> for Stat {
     }
 }
 
-/// Whether an error is about this one path, which can be left out: it may not be read, it became
-/// something else, or it keeps changing. Any other error says that the disk is in trouble.
+/// Whether an error is about this one path, which can be left out: there is no permission, it
+/// became something else, or it keeps changing. Any other error means that the disk fails.
 pub(crate) fn is_unreadable(error: &io::Error) -> bool {
     use io::ErrorKind::{
         InvalidFilename, InvalidInput, NotADirectory, PermissionDenied, ResourceBusy,
     };
-    // A link and a socket refuse to be opened in words of their own.
+    // Links and sockets fail to open with codes of their own.
     let became_another = matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO));
     became_another
         || matches!(
@@ -114,7 +113,7 @@ pub(crate) fn is_unreadable(error: &io::Error) -> bool {
         )
 }
 
-/// Whether an error says that nothing stands at a path, rather than that it could not be seen.
+/// Whether an error says that nothing is at a path, rather than that it could not be seen.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -167,8 +166,8 @@ pub trait Disk: Send + Sync {
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>>;
 }
 
-/// Opens nothing but what stands at the path, and does not wait for anyone: a file may have become
-/// a link or a fifo since it was looked at.
+/// Neither follows a link nor waits for the writer of a fifo: a file may have become one since its
+/// stat.
 const STRICT: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
 /// The file system of this machine.

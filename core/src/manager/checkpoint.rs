@@ -31,7 +31,7 @@ impl Manager {
         Ok(taken)
     }
 
-    /// Takes a checkpoint while the project's lock is held, and answers what it read as well.
+    /// Takes a checkpoint while the project's lock is held, and returns what it read as well.
     pub(super) fn checkpoint_locked(
         &self,
         store: &Store<'_>,
@@ -67,8 +67,8 @@ impl Manager {
             let _ = usage::add(store, objects.written());
         }
         if let Some(newest) = newest {
-            // The checkpoint is there by now. Both of these are made again by the next take, so
-            // failing to write them is no failure of this one.
+            // The checkpoint is stored by now. Both of these are written again with the next one,
+            // so that a failure here is none of the checkpoint.
             let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds(), newest);
             if captured.index != known {
                 let _ = index::save(store, &project.hash, &captured.index);
@@ -77,8 +77,8 @@ impl Manager {
         Ok((Taken { outcome, skipped: captured.skipped }, captured.snapshot))
     }
 
-    /// Drops what is too many once a checkpoint was added, and answers whether the space of that
-    /// is to be freed now. The project's lock is held.
+    /// Drops checkpoints beyond the limit after one was added, and returns whether their space is
+    /// to be freed now. The project's lock is held.
     pub(super) fn keep_newest(
         &self,
         store: &Store<'_>,
@@ -88,7 +88,7 @@ impl Manager {
         limits::keep_newest(store, objects, &project.hash, self.config.max_snapshots.max(1))
     }
 
-    /// What follows a checkpoint that was added, once nothing of the store is held any more.
+    /// Keeps the limits after a checkpoint was added. No lock is held.
     pub(super) fn after_checkpoint(&self, due: Option<bool>) {
         if let Some(due) = due {
             limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, due);
@@ -111,8 +111,8 @@ impl Manager {
         }
     }
 
-    /// What is in the project now, however many files that are, without storing anything of it;
-    /// nothing where it is gone.
+    /// What is in the project now, however many files, without storing anything; empty where it is
+    /// gone.
     // rule: diff/leaves-store
     pub(super) fn current(&self, store: &Store<'_>, project: &Project) -> Result<Snapshot> {
         match project.check_directory(self.disk.as_ref()) {
@@ -128,8 +128,8 @@ impl Manager {
         }
     }
 
-    /// A file made now, for the time by the clock that stamps files, which need not be the clock
-    /// of the process.
+    /// The stat of a file made now: its time is that of the file system's clock, which may differ
+    /// from the clock of the process.
     fn file_system_time(&self, store: &Store<'_>, project: &Project) -> Result<Stat> {
         let name = format!("clock-{}", project.hash);
         let path = write_fresh(store.disk, &store.path, &name, b"")?;

@@ -35,7 +35,7 @@ pub fn compare(
     };
     let link = |item: Option<Item>| item.map(|item| item.mode == Mode::Link);
     let parts = match (link(difference.old), link(difference.new)) {
-        // Git shows another type as one file gone and one come.
+        // Git shows a change of type as one file deleted and one added.
         (Some(one), Some(other)) if one != other => vec![
             Part { old: difference.old.zip(old_bytes.as_deref()), new: None },
             Part { old: None, new: difference.new.zip(new_bytes.as_deref()) },
@@ -72,7 +72,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Appends this part to `patch` and answers its added and removed lines, none for a binary
+    /// Appends this part to `patch` and returns its added and removed lines, none for a binary
     /// file.
     fn write(&self, path: &[u8], patch: &mut Vec<u8>) -> Option<(usize, usize)> {
         let (old_name, new_name) = (quoted(b"a/", path), quoted(b"b/", path));
@@ -136,7 +136,7 @@ impl Part<'_> {
     }
 }
 
-/// Git takes a file for binary when a NUL stands among its first 8000 bytes.
+/// To git a file is binary when a NUL is among its first 8000 bytes.
 fn is_binary(content: &[u8]) -> bool {
     content.iter().take(8_000).any(|byte| *byte == 0)
 }

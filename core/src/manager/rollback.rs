@@ -1,5 +1,5 @@
-//! The way from a target to a restored project: find it, take the pre-rollback checkpoint, and
-//! only then let [`crate::restore`] write.
+//! Rolling back: find the target, take the pre-rollback checkpoint, and only then let
+//! [`crate::restore`] write.
 
 use super::{Manager, no_checkpoint};
 use crate::disk::{Disk, Kind};
@@ -14,7 +14,7 @@ use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Snapshot};
 use std::path::Path;
 
-/// How a full restore goes about it.
+/// Options of a full restore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RestoreOptions {
     /// Also remove files created since the checkpoint, those that the pre-rollback one holds.
@@ -23,22 +23,22 @@ pub struct RestoreOptions {
     pub force: bool,
 }
 
-/// How much of a checkpoint is brought back.
+/// How much of a checkpoint is restored.
 enum Extent<'a> {
     All(RestoreOptions),
     One(&'a [u8]),
 }
 
 impl Manager {
-    /// Brings a checkpoint back, after taking one of the state that this changes.
+    /// Restores a checkpoint, after taking one of the state that this changes.
     ///
     /// # Errors
-    /// A refusal changes nothing; what goes wrong after the first change is in the answer.
+    /// A refusal changes nothing; failures after the first change are in the answer.
     pub fn restore(&self, dir: &Path, target: &[u8], options: RestoreOptions) -> Result<Restored> {
         self.restore_extent(dir, target, Extent::All(options))
     }
 
-    /// Brings one file of a checkpoint back and touches no other path.
+    /// Restores one file of a checkpoint and touches no other path.
     ///
     /// # Errors
     /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
@@ -53,7 +53,7 @@ impl Manager {
         Ok(restored)
     }
 
-    /// Answers as well whether the space of dropped checkpoints is to be freed now; none where no
+    /// Also returns whether the space of dropped checkpoints is to be freed now; none where no
     /// checkpoint was added, or the target may still be needed.
     fn restore_locked(
         &self,
@@ -68,15 +68,15 @@ impl Manager {
             Extent::One(typed) => Some(literal_path(disk, &project, typed)?),
         };
         {
-            // A target that names nothing is refused before anything is made or locked.
+            // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
             target::find(&self.history(&store, &store.objects()?, &project)?, target)?;
         }
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let mut objects = store.objects()?;
-        // Only under the lock does a number stay what it is, so it is looked up again here, and
-        // before the pre-rollback checkpoint is taken, which cannot evict it then.
+        // Looked up again, since only under the lock a number stays what it is, and before the
+        // pre-rollback checkpoint is taken, which cannot evict the target then.
         let _lock = store.lock_project(&project.hash)?;
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
@@ -90,7 +90,7 @@ impl Manager {
             Ok(()) => false,
         };
         if let Some(path) = &typed {
-            // Looked at before anything is stored, since a refusal must change nothing.
+            // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
             let current = self.current(&store, &project)?;
             let into = (&project, &current);
@@ -114,11 +114,11 @@ impl Manager {
         let restore = self.restore_into((&project, &current), &objects, (&wanted, &ignores));
         let report = match (extent, &typed) {
             (_, Some(path)) => restore.one(path)?,
-            // Without a pre-rollback checkpoint nothing is held that could be removed.
+            // Without a pre-rollback checkpoint nothing may be removed.
             (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
             (Extent::One(_), None) => Restored::default(),
         };
-        // Not before everything is brought back, since the target may be the oldest.
+        // Only after everything is restored, since the target may be the oldest.
         // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
         let due = is_whole.then(|| self.keep_newest(&store, &objects, &project));
@@ -153,7 +153,7 @@ impl Manager {
     }
 }
 
-/// The project-relative path that a typed one names, without components that mean nothing.
+/// The project-relative path that a typed one names, normalized.
 // rule: restore/bad-path
 // rule: restore/file-literal
 fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {

@@ -1,5 +1,5 @@
 //! Restoring a checkpoint: each path is looked at and written, removed, left or kept; then the disk
-//! is looked at once more, so that the answer is true.
+//! is checked once more, so that the report is true.
 //!
 //! Nothing is destroyed that the pre-rollback checkpoint does not hold. The room begins with a
 //! snapshot to restore and ends with the report; taking the pre-rollback checkpoint and the locks
@@ -45,8 +45,8 @@ pub struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores everything; `exact` also removes what was created since. What goes wrong is in
-    /// the answer.
+    /// Restores everything; `exact` also removes what was created since. Failures are in the
+    /// report.
     pub fn all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         for (path, item) in self.target {
@@ -134,7 +134,7 @@ impl Restore<'_> {
         }
     }
 
-    /// What stands at a path. That it cannot be seen is no sign that nothing does.
+    /// The stat of a path, if something is there; an error if that cannot be seen.
     fn stat(&self, path: &[u8]) -> io::Result<Option<Stat>> {
         match self.disk.stat(&on_disk(self.root, path)) {
             Err(error) if is_absence(&error) => Ok(None),
@@ -146,15 +146,15 @@ impl Restore<'_> {
         self.stat(path).map(|stat| stat.map(|stat| stat.kind))
     }
 
-    /// Whether what stands at `path` can be taken away: the pre-rollback checkpoint holds it, and
-    /// the ignore files of the target do not cover it either.
+    /// Whether the file at `path` may be removed: the pre-rollback checkpoint holds it, and the
+    /// ignore files of the target do not cover it.
     // rule: restore/protects
     fn expendable(&self, path: &[u8]) -> bool {
         self.current.contains_key(path) && !self.ignores.excludes(path)
     }
 
-    /// What must be removed before `path` can be written; none where that would lose something,
-    /// as anything might that may not be looked at.
+    /// What must be removed before `path` can be written; none where that would lose something, or
+    /// where there is no permission to see whether it would.
     // rule: restore/protects
     fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
         if on_disk(self.root, path).starts_with(&self.base) {
@@ -186,7 +186,7 @@ impl Restore<'_> {
         })
     }
 
-    /// Everything below `path` that is no directory.
+    /// Everything below `path` but directories.
     fn content(&self, path: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let mut pending = vec![path.to_vec()];
@@ -203,13 +203,13 @@ impl Restore<'_> {
         Ok(found)
     }
 
-    /// Whether the path already is what it should be, though no checkpoint holds it.
+    /// Whether the path already is as recorded, though no checkpoint holds it.
     fn is_in_place(&self, path: &[u8], item: &Item) -> bool {
         self.found(path).is_ok_and(|found| found == Some(*item))
     }
 
-    /// What stands at `path` as a checkpoint would record it; none for nothing, for no file, and
-    /// for what is only reached through a link.
+    /// What a checkpoint would record of `path`; none where there is neither a file nor a link, and
+    /// where only a link leads there.
     fn found(&self, path: &[u8]) -> io::Result<Option<Item>> {
         let full = on_disk(self.root, path);
         for ancestor in ancestors(path) {
@@ -227,7 +227,7 @@ impl Restore<'_> {
     }
 
     fn replace(&self, path: &[u8], item: &Item, obstacles: Vec<Vec<u8>>, report: &mut Restored) {
-        // The content is read first, so that nothing is removed for what cannot be written.
+        // The content is read first, so that nothing is removed in vain.
         let content = match self.objects.read(Kind::Blob, item.blob) {
             Ok(content) => content,
             Err(error) => return report.failed.push(Remark::new(path, error.cause())),
@@ -249,8 +249,8 @@ impl Restore<'_> {
         }
     }
 
-    /// Whether the disk still holds what was captured, which alone may be done away with: seconds
-    /// can have passed, and somebody may be working. Where it does not, the report says why.
+    /// Whether the disk still holds what was captured, since only that may be removed: somebody may
+    /// have changed it in the meantime. Where it does not, the report says why.
     // rule: restore/protects
     // rule: restore/undo
     fn is_as_captured(&self, path: &[u8], report: &mut Restored) -> bool {
@@ -264,7 +264,7 @@ impl Restore<'_> {
         false
     }
 
-    /// Removes a path and the directories that it leaves empty, but not the project; answers
+    /// Removes a path and the directories that it leaves empty, but not the project; returns
     /// whether it is gone.
     fn remove(&self, path: &[u8], report: &mut Restored) -> bool {
         if !self.is_as_captured(path, report) {
@@ -277,7 +277,7 @@ impl Restore<'_> {
         }
         report.removed.push(path.to_vec());
         let mut directory = parent(path);
-        // One that is not empty refuses, and that is the end of it.
+        // Fails at the first that is not empty.
         while !directory.is_empty()
             && self.disk.remove_directory(&on_disk(self.root, directory)).is_ok()
         {
@@ -286,7 +286,7 @@ impl Restore<'_> {
         true
     }
 
-    /// Looks at every path the answer speaks of, so that it never says more than is so.
+    /// Checks every path in the report on the disk, and moves to the failures what is not so.
     // rule: restore/honest
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();

@@ -1,7 +1,7 @@
 //! Writes one path of a checkpoint: beside its place and then moved onto it, so that the path is
 //! whole at every moment and other hard links to the file keep their bytes.
 //!
-//! No path is written through a symbolic link: every directory on the way is looked at first.
+//! No path is written through a symbolic link: every directory on the way is checked first.
 
 use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Kind, Stat, is_absence};
@@ -11,7 +11,7 @@ use crate::store::snapshot::Mode;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Where paths are put.
+/// A project to write into.
 pub struct Placement<'a> {
     /// The disk the project is on.
     pub disk: &'a dyn Disk,
@@ -35,14 +35,14 @@ impl Placement<'_> {
         let temporary = self.write_beside(&full, mode, before.is_some(), content)?;
         let placed = self.place(&temporary, &full, mode, before);
         if placed.is_err() {
-            // The path is as it was; a leftover beside it would only be one more file.
+            // The path is unchanged; a leftover beside it would only be one more file.
             let _ = self.disk.remove_file(&temporary);
         }
         placed
     }
 
-    /// Makes the directories on the way. One that is there must be one: a link in its place would
-    /// lead the path somewhere else.
+    /// Makes the directories on the way. What exists must be a directory: a link would lead the
+    /// path somewhere else.
     // rule: restore/contained
     fn make_parents(&self, path: &[u8]) -> Result<()> {
         let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
@@ -70,7 +70,7 @@ impl Placement<'_> {
         self.disk.remove_directory(full).context("removing the directory", full)
     }
 
-    /// What replaces a file is for its owner only until it has that file's permissions.
+    /// What replaces a file is private to its owner until it has that file's permissions.
     fn write_beside(
         &self,
         full: &Path,

@@ -1,4 +1,4 @@
-//! How a checkpoint is named: by its number in the list or by the digits of its id.
+//! Finding the checkpoint that is named by its number in the list or by digits of its id.
 
 use crate::error::{Error, Result};
 use crate::path::shown;
@@ -6,7 +6,7 @@ use crate::store::commit::Checkpoint;
 
 /// The checkpoint that `text` names among `listed`, newest first.
 ///
-/// Digits alone are a number when the list is that long, otherwise they may still be a short id.
+/// Digits alone are a number where the list is that long; otherwise they may be a short id.
 ///
 /// # Errors
 /// [`Error::BadTarget`], [`Error::UnknownCheckpoint`], [`Error::AmbiguousCheckpoint`].
@@ -17,7 +17,7 @@ pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint>
     let hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
     let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     if decimal {
-        // A number too large to read is as absent as any other beyond the list.
+        // A number too large to parse is beyond the list.
         let number: usize = shown(text).parse().unwrap_or(usize::MAX);
         if let Some(checkpoint) = number.checked_sub(1).and_then(|index| listed.get(index)) {
             return Ok(checkpoint);

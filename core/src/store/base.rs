@@ -1,5 +1,4 @@
-//! What stands in the checkpoint base, and which of it is ours. Whatever is named here may be
-//! moved or removed by maintenance; nothing else in the base ever is.
+//! What in the checkpoint base is ours. Only that is ever moved or removed.
 
 use crate::disk::folder;
 use crate::disk::{Disk, Kind, is_unreadable};
@@ -11,9 +10,9 @@ use std::path::Path;
 
 /// The file that says when the last sweep was.
 pub const MARKER: &str = ".last_prune";
-/// How the name of an v1 archive begins; the time of the move follows.
+/// How the name of a v1 archive begins; the time of the move follows.
 pub const ARCHIVE: &str = "legacy-";
-/// How the name of something begins that is being removed.
+/// How the name of an entry begins while it is being removed.
 const REMOVING: &str = ".removing-";
 
 /// Something of ours.
@@ -27,7 +26,7 @@ pub enum Entry {
     Repository,
     /// When the last sweep was.
     Marker,
-    /// What a process left that died while it removed something or wrote the marker.
+    /// Left by a process that died while it removed something or wrote the marker.
     Leftover,
 }
 
@@ -48,13 +47,13 @@ pub fn named(disk: &dyn Disk, base: &Path, wanted: Entry) -> Result<Vec<OsString
     Ok(entries.filter(|(_, entry)| *entry == wanted).map(|(name, _)| name).collect())
 }
 
-/// Removes what is called `name` in the base, all of it. It loses its name first, so that a kill
-/// half-way leaves nothing that looks like a store, an archive or a repository.
+/// Removes the entry `name` of the base. It is renamed first, so that what a killed process leaves
+/// does not look like a store, an archive or a repository.
 pub fn discard(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
     let mut removing = OsString::from(REMOVING);
     removing.push(name);
     let (path, removing) = (base.join(name), base.join(removing));
-    // A process that died over the same name has left it.
+    // Left by a process that died here.
     folder::remove(disk, &removing)?;
     match disk.rename(&path, &removing) {
         // Another process was faster.
@@ -88,8 +87,7 @@ fn is_repository(disk: &dyn Disk, path: &Path) -> Result<bool> {
         && kind(disk, &path.join("objects"))? == Some(Kind::Directory))
 }
 
-/// None where nothing stands, and for what may not be looked at. That the disk is in trouble is no
-/// sign of either.
+/// None where nothing is, or where there is no permission to look. A failing disk is an error.
 fn kind(disk: &dyn Disk, path: &Path) -> Result<Option<Kind>> {
     match disk.stat(path) {
         Ok(stat) => Ok(Some(stat.kind)),

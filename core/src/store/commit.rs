@@ -19,13 +19,12 @@ pub struct Checkpoint {
     pub seconds: i64,
     /// Why it was taken, whole.
     pub reason: String,
-    /// The hash of the project it is of, which ours say.
+    /// The hash of its project, which only this tool's commits say.
     pub project: Option<String>,
 }
 
-/// Who git says made a checkpoint; never the user, whose identity is none of the store's business.
-/// The project is named in between, so that no two of them share a commit: one history may be cut
-/// where the other goes on.
+/// The author of every checkpoint, never the user. The hash of the project stands in between, so
+/// that no two projects share a commit: one history may be cut where another goes on.
 const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 
 /// Stores a checkpoint of the project of that hash.
@@ -38,7 +37,7 @@ pub fn write(
     reason: &str,
 ) -> Result<Oid> {
     let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
-    // Git knows no time before the epoch; a clock that is that wrong reads as the epoch.
+    // Git has no time before the epoch.
     let seconds = seconds.max(0);
     let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
     // rule: capture/reason
@@ -90,7 +89,7 @@ pub fn tagged(id: Oid, bytes: &[u8]) -> Result<Oid> {
     headers(bytes, "object ").next().flatten().ok_or_else(|| unreadable(id))
 }
 
-/// The ids in the headers of that name; none for each that is no id.
+/// The values of the headers of that name; none for one that is not an id.
 fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
     let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     lines.filter_map(move |line| {

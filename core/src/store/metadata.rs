@@ -1,4 +1,4 @@
-//! `projects/<hash>.json`: which directory a hash stands for, and when it was seen.
+//! `projects/<hash>.json`: which directory a hash stands for, and when it was used.
 
 use crate::disk::Disk;
 use crate::disk::atomic_write::{replace_file, write_fresh};
@@ -56,8 +56,8 @@ pub fn path_of(store: &Path, hash: &str) -> PathBuf {
     store.join("projects").join(format!("{hash}.json"))
 }
 
-/// Notes that the project was used now and that `tip` is its newest checkpoint. Whatever stood
-/// there unreadable is replaced.
+/// Records that the project was used now and that `tip` is its newest checkpoint. Metadata that
+/// cannot be read is replaced.
 // rule: layout/metadata
 pub fn touch(
     disk: &dyn Disk,

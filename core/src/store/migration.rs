@@ -1,8 +1,8 @@
-//! Out of the way of the one store: the v1 repositories, which kept one for each
-//! directory, move as they are into an archive that plain git still reads.
+//! Moves the repositories of v1, which kept one for each directory, unchanged into an archive that
+//! plain git still reads.
 //!
-//! It runs before the store is made, whose HEAD comes last, so that what a killed process left is
-//! moved by the next. It ends at the move; [`crate::maintenance::prune`] removes archives that are old.
+//! It runs while the store has no HEAD, which is made last, so that the next process goes on where
+//! one was killed. Old archives are removed by [`crate::maintenance::prune`].
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
@@ -13,15 +13,15 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// How an archive is named after the time it was made, in UTC.
+/// The time in an archive's name, in UTC.
 const TIME: &str = "%Y%m%d-%H%M%S";
 /// How many bytes such a time takes.
 const TIME_BYTES: usize = "20260506-050616".len();
 /// More archives than anyone makes in one second.
 const ARCHIVES_MAX: usize = 1_000;
 
-/// Moves every v1 repository into one new archive. What cannot be moved stays
-/// where it is; no checkpoint is refused over it.
+/// Moves every v1 repository into one new archive. What cannot be moved stays where it is, and
+/// fails no checkpoint.
 pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
     if let Err(error) = archive(disk, base, seconds) {
         log::debug!("the v1 was not archived: {error}");
@@ -39,7 +39,7 @@ fn archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<()> {
     for name in names {
         match disk.rename(&base.join(&name), &archive.join(&name)) {
             Ok(()) => moved = true,
-            // Where it is not there any more another process was faster.
+            // Where it does not exist any more, another process moved it.
             Err(error) => log::debug!("{name:?} was not moved to {archive:?}: {error}"),
         }
     }
@@ -51,7 +51,7 @@ fn archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<()> {
 }
 
 fn make_archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<PathBuf> {
-    // A clock that is too wrong for a calendar reads as the epoch.
+    // A time outside the calendar counts as the epoch.
     let time = Timestamp::from_second(seconds.max(0)).unwrap_or(Timestamp::UNIX_EPOCH);
     let name = format!("{ARCHIVE}{}", time.strftime(TIME));
     for attempt in 0..ARCHIVES_MAX {
@@ -66,8 +66,7 @@ fn make_archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<PathBuf> {
     Err(Error::Busy(base.to_owned()))
 }
 
-/// When an archive of that name was made, in seconds since the epoch; none where the name does
-/// not say.
+/// When an archive of that name was made, in seconds since the epoch, if the name says it.
 pub fn archived_at(name: &OsStr) -> Option<i64> {
     let digits = name.to_str()?.strip_prefix(ARCHIVE)?.get(..TIME_BYTES)?;
     let time = civil::DateTime::strptime(TIME, digits).ok()?;

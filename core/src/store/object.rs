@@ -36,9 +36,8 @@ impl Kind {
             .find(|one| one.in_git() == kind)
     }
 
-    /// How well it is to be compressed. A commit is mostly ids, which do not compress well; as it is,
-    /// it takes the same wherever the project lies, so that a bound on the total size is met by the
-    /// same checkpoint on every machine.
+    /// How it is compressed. Commits are not: they are mostly ids, and their size must not depend
+    /// on those, so that a limit on the total size keeps the same checkpoints on every machine.
     pub fn compression(self) -> Compression {
         match self {
             Kind::Commit => Compression::none(),
@@ -46,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// The same for libgit2.
+    /// Its kind for libgit2.
     pub fn in_git(self) -> git2::ObjectType {
         match self {
             Kind::Blob => git2::ObjectType::Blob,

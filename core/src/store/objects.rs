@@ -1,7 +1,7 @@
 //! The objects of the store: written here through [`Disk`], read by libgit2.
 //!
-//! libgit2 is given nothing but the folder of objects, no repository, so that it has no
-//! configuration to read and none of the user's can reach the store.
+//! libgit2 is given only the folder of objects and no repository, so that it reads no
+//! configuration.
 
 use crate::disk::Disk;
 use crate::disk::atomic_write::{replace_file, write_new_named};
@@ -18,7 +18,7 @@ fn unusable(path: &Path, error: &git2::Error) -> Error {
     Error::StoreUnusable { path: path.to_owned(), why: error.message().to_owned() }
 }
 
-/// Fewer new objects than this are stored one by one, where git finds and collects them best.
+/// Fewer new objects than this are stored in files of their own.
 const PACK_OBJECTS_MIN: usize = 64;
 /// New objects are stored before they take more memory than this, in bytes.
 const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -108,8 +108,7 @@ impl<'a> Objects<'a> {
         if self.pending_bytes > PENDING_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Stores what was added; it is durable when this returns. Nothing may point at an added
-    /// object before.
+    /// Stores what was added; it is durable when this returns. Nothing may refer to it before.
     pub fn flush(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;
@@ -151,7 +150,7 @@ impl<'a> Objects<'a> {
         Ok(())
     }
 
-    /// Git takes files of this name for leftovers and sweeps them up.
+    /// Git removes files of this name as leftovers.
     fn write_temporary(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
         write_new_named(self.disk, &self.directory, &format!("tmp_obj_{name}"), content, 0o400)
     }

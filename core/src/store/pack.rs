@@ -31,7 +31,7 @@ struct Placed {
 /// Offsets from here on do not fit the index's small table.
 const LARGE_OFFSET: u64 = 1 << 31;
 
-/// Packs these objects, each of which stands there once.
+/// Packs these objects, which are all different.
 pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     let mut pack = b"PACK".to_vec();
     pack.extend_from_slice(&2u32.to_be_bytes());

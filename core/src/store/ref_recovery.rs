@@ -1,8 +1,8 @@
-//! What is known of a history whose ref was lost: the metadata of a project names its newest
-//! checkpoint, and while that is stored the ref can be made again.
+//! Histories whose ref was lost: the metadata of a project names its newest checkpoint, and while
+//! that is stored the ref can be made again.
 //!
-//! A project without such a note never had a checkpoint, as far as anyone can tell: other tools
-//! note a project before its first one.
+//! A project whose metadata names none counts as one that never had a checkpoint: other tools write
+//! the metadata before the first one.
 
 use crate::disk::folder;
 use crate::error::Result;
@@ -20,7 +20,7 @@ pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Op
     Ok(tip.or_else(|| recorded_tip(store, objects, hash)))
 }
 
-/// The same while the project's lock is held: a ref that was lost is there again afterwards.
+/// The same while the project's lock is held; makes a lost ref again.
 pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
     if let Some(tip) = refs::read(store.disk, &store.path, hash)? {
         return Ok(Some(tip));
@@ -33,7 +33,7 @@ pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Re
     Ok(lost)
 }
 
-/// Makes the ref of the project again where it was lost, under the lock that `lock` takes.
+/// Makes a lost ref of the project again, under the lock that `lock` takes.
 // rule: maintenance/heals
 pub fn repair(
     store: &Store<'_>,
@@ -56,7 +56,7 @@ fn recorded_tip(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<
     commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
 }
 
-/// The hashes of all projects that have a history, also where its ref was lost, sorted.
+/// The hashes of all projects with a history, even if its ref was lost, sorted.
 pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     for hash in names(store, "projects", ".json")? {
@@ -68,7 +68,7 @@ pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>>
     Ok(hashes)
 }
 
-/// The hashes of everything that looks like a project, with a history or without, sorted.
+/// The hashes of all projects with a ref, metadata or an index, sorted.
 pub fn any_trace(store: &Store<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     hashes.extend(names(store, "projects", ".json")?);

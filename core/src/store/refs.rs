@@ -1,7 +1,7 @@
-//! Where the history of each project begins: `refs/hermes/<hash>`, as plain git reads it.
+//! The newest checkpoint of each project: `refs/hermes/<hash>`, as plain git reads it.
 //!
-//! A ref is its own small file; `git gc` may have moved it into `packed-refs`, which is read, and
-//! written only where a ref in it is removed.
+//! A ref is a small file, or a line of `packed-refs` after a `git gc`. That file is only written to
+//! remove a ref from it.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::folder::{self, remove_file};
@@ -51,12 +51,12 @@ fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>>
     line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
 }
 
-/// How long git's lock on a ref is waited for, in steps of 10 ms. Git holds one for the time of a
-/// rename; one that stays was left by a process that died.
+/// How long git's lock on a ref is waited for, in steps of 10 ms. Git holds one only briefly; one
+/// that stays was left by a process that died.
 const LOCK_STEPS_MAX: usize = 200;
 
-/// Moves the history of the project to `tip`, if it still is where the caller saw it. The caller
-/// holds the project's lock; git's own, a file beside the ref, keeps other tools out.
+/// Moves the ref of the project from `seen` to `tip`; busy if it is not at `seen`. The caller holds
+/// the project's lock; git's own, a file beside the ref, keeps other tools out.
 pub fn advance(
     disk: &dyn Disk,
     store: &Path,
@@ -70,7 +70,7 @@ pub fn advance(
         Ok(_) => Err(Error::Busy(path)),
         Err(error) => Err(error),
     };
-    // The ref is as it was; a lock that stays is taken over by the next one.
+    // The ref is unchanged; a lock that stays is taken over by the next process.
     let _ = disk.remove_file(&lock);
     moved
 }
@@ -90,8 +90,8 @@ fn lock_ref(
     Ok((path, lock))
 }
 
-/// Takes git's lock on a file by making one beside it, which holds `content` already. Whoever
-/// changes what it protects renames it there, or removes it.
+/// Takes git's lock on a file by making a file with `content` beside it. The caller renames that
+/// onto the file, or removes it.
 pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
     for step in 0..=LOCK_STEPS_MAX {
         match disk.write_new(lock, content, 0o600) {
@@ -115,9 +115,9 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
 /// Removes the history of the project, wherever git keeps it. The caller holds the project's lock.
 pub fn remove(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
     let (path, lock) = lock_ref(disk, store, hash, b"")?;
-    // In this order, since without its file a ref is what is packed.
+    // In this order, since without its file the packed ref counts.
     let removed = remove_packed(disk, store, hash).and_then(|()| remove_file(disk, &path));
-    // A lock that stays is taken over by the next one.
+    // A lock that stays is taken over by the next process.
     let _ = disk.remove_file(&lock);
     removed
 }
@@ -138,8 +138,7 @@ fn remove_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
     written
 }
 
-/// The lines of `packed-refs` without that of a ref, and without the line about what an annotated
-/// tag of that name points at.
+/// The lines of `packed-refs` without that of a ref, and without the `^` line that may follow it.
 fn without(packed: &[u8], name: &str) -> Vec<u8> {
     let mut rest = Vec::with_capacity(packed.len());
     let mut dropped = false;
@@ -175,10 +174,10 @@ pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     Ok(hashes)
 }
 
-/// What every ref of the repository points at, whoever made it and wherever git keeps it.
+/// What every ref of the repository points at, packed or not, also those of other tools.
 ///
 /// # Errors
-/// One that cannot be read, since what it points at is not known then.
+/// A ref that cannot be read.
 pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
     let mut found = Vec::new();
     let packed = packed_refs(disk, store)?;
@@ -197,7 +196,7 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
             pending.extend(names.into_iter().map(|name| path.join(name)));
         } else if path.extension().is_none_or(|extension| extension != "lock") {
             let (content, _) = disk.read(&path, 1_024).context("reading", &path)?;
-            // One that only names another says nothing of its own.
+            // A symbolic ref points at another that is read itself.
             if !content.starts_with(b"ref:") {
                 found.push(parse(&path, &content)?);
             }

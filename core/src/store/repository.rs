@@ -1,4 +1,4 @@
-//! The store on disk: one bare git repository below the base, made on first use, healed where
+//! The store on disk: one bare git repository below the base, made on first use, completed where
 //! parts of it are missing, and locked while it is used.
 
 use crate::disk::atomic_write::{replace_file, write_fresh};
@@ -26,10 +26,9 @@ const FOLDERS: &[&str] = &[
     "fresh",
 ];
 
-/// Plain git must neither sign, nor collect behind our back, nor take the store for a checkout.
-/// Who commits here with it does so in the same name as we do: without one in this file git refuses
-/// where it cannot make one up, and elsewhere takes the user's. And what a project keeps in the
-/// files that git gives a meaning is no fault of the store, even where it makes no sense to git.
+/// Plain git must neither sign, nor collect garbage, nor see a working tree here. With a user in
+/// this file it never asks for the real one. And `git fsck` must not complain about the content of
+/// a project's files that have a meaning to git.
 // rule: layout/fsck
 // rule: isolation/no-signing
 const CONFIG: &str = "\
@@ -64,18 +63,18 @@ const CONFIG: &str = "\
 // rule: capture/no-conversion
 const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
-/// A store that is there, held against being reclaimed while this lives.
+/// An open store, whose lock is held while this lives.
 pub struct Store<'a> {
     /// The disk it is on.
     pub disk: &'a dyn Disk,
     /// The bare repository.
     pub path: PathBuf,
-    /// None where another tool made the store, which has no locks until it is written here.
+    /// None where another tool made the store and nothing was written here yet.
     _lock: Option<Lock>,
 }
 
 impl<'a> Store<'a> {
-    /// Opens the store below `base` to look at it; none where there is none.
+    /// Opens the store below `base` for reading; none where there is none.
     pub fn open(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
         let path = base.join("store");
         if !is_directory(disk, &path)? {
@@ -89,8 +88,8 @@ impl<'a> Store<'a> {
         Ok(Some(Store { disk, path, _lock: lock }))
     }
 
-    /// Opens the store below `base`, making whatever of it is missing. Before it is made for the
-    /// first time, at `seconds` since the epoch, what v1 left is archived.
+    /// Opens the store below `base`, making what is missing of it. Before it is first made, what v1
+    /// left is archived, in the name of the time `seconds` since the epoch.
     // rule: isolation/home
     pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
         let path = base.join("store");
@@ -110,7 +109,7 @@ impl<'a> Store<'a> {
             ("config", CONFIG),
             ("info/exclude", &excludes),
             ("info/attributes", ATTRIBUTES),
-            // Last, since git takes a folder with a HEAD for a repository.
+            // Last, since to git a folder with a HEAD is a repository.
             ("HEAD", "ref: refs/heads/main\n"),
         ];
         for (name, content) in files {
@@ -124,7 +123,7 @@ impl<'a> Store<'a> {
         Ok(Store { disk, path, _lock: Some(lock) })
     }
 
-    /// Opens the store below `base` while nobody else uses it, and hardly waits for that; none where
+    /// Opens the store below `base` with its lock held exclusively, waiting briefly; none where
     /// there is none.
     pub fn open_alone(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
         let path = base.join("store");
@@ -136,12 +135,12 @@ impl<'a> Store<'a> {
         Ok(Some(Store { disk, path, _lock: Some(lock) }))
     }
 
-    /// Holds the history of one project against every other process.
+    /// Takes the lock of a project, whose history no other process changes then.
     pub fn lock_project(&self, hash: &str) -> Result<Lock> {
         lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
-    /// The same, hardly waiting for a process that holds it already.
+    /// The same, waiting briefly.
     pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
         lock::take_briefly(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
@@ -184,7 +183,7 @@ pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
     }
 }
 
-/// Another tool may have made the store for everyone to read; nobody gets past its folder.
+/// Another tool may have made the store readable for everyone.
 // rule: isolation/private
 fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
     let stat = disk.stat(store).context("looking at", store)?;
@@ -197,7 +196,7 @@ fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
 fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
     let ancestors: Vec<&Path> = path.ancestors().collect();
     for ancestor in ancestors.into_iter().rev() {
-        // A link on the way to the base is the user's choice; only what is missing is made.
+        // Whatever exists may stay, such as a link that the user made.
         if disk.stat(ancestor).is_err() {
             make_private(disk, ancestor)?;
         }

@@ -1,5 +1,5 @@
-//! Where histories end before their first checkpoint: git's own list of commits that count as
-//! having no parents, so that the oldest checkpoints are dropped without changing those that stay.
+//! Boundaries: git's own list of commits that count as having no parents, so that the oldest
+//! checkpoints are dropped without changing those that stay.
 //!
 //! The list holds for the whole store. See docs/decisions/0007-dropping-without-rewriting.md.
 
@@ -21,7 +21,7 @@ const SHALLOW_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The commits at which a history ends, whatever their parents are.
 pub type Boundaries = BTreeSet<Oid>;
 
-/// The boundaries of the store. A line that is no id is none.
+/// The boundaries of the store. Lines that are not an id are ignored.
 pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
     let path = store.join("shallow");
     let content = match disk.read(&path, SHALLOW_BYTES_MAX) {
@@ -32,12 +32,11 @@ pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
     Ok(text.lines().filter(|line| line.len() == 40).flat_map(Oid::from_str).collect())
 }
 
-/// Changes the boundaries, which nobody else does at the same time. Where `work` changes nothing,
-/// nothing is written.
+/// Changes the boundaries under their lock. Where `work` changes nothing, nothing is written.
 // rule: list/stable
 pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries)) -> Result<()> {
     make_private(disk, &store.join("locks"))?;
-    // Git's own lock is a file that is taken over where it stays; this one cannot be.
+    // Git's own lock is not enough: one that stays too long is taken over.
     let _lock = lock::take(disk, &store.join("locks/shallow"), Sharing::Exclusive)?;
     let before = read(disk, store)?;
     let mut boundaries = before.clone();
@@ -51,7 +50,7 @@ pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries))
     if !boundaries.is_empty() {
         return replace_file(disk, &lock, &path);
     }
-    // To git an empty list still says that the store is incomplete.
+    // To git an empty list still means an incomplete store.
     let removed = remove_file(disk, &path);
     let _ = disk.remove_file(&lock);
     removed?;

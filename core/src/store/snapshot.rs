@@ -1,7 +1,7 @@
 //! What one checkpoint holds, as a flat sorted map, and its form as nested git trees.
 //!
-//! Trees are written and read as bytes here, since every name the file system allows must pass,
-//! while whatever could harm a working tree on its way back is refused when it is read.
+//! Trees are written and read as bytes here, so that every name that the file system allows is
+//! kept. A tree with names that could harm a working tree is refused when it is read.
 
 use crate::disk::Stat;
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::store::objects::Objects;
 use git2::Oid;
 use std::collections::BTreeMap;
 
-/// What kind of thing a captured path is, with its one recorded permission.
+/// The type of a captured path, with its one recorded permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A regular file.
@@ -38,7 +38,7 @@ impl Mode {
         }
     }
 
-    /// The mode git's number means; none for what is no file and no link.
+    /// The mode of git's number; none for what is neither a file nor a link.
     pub fn from_bits(bits: u32) -> Option<Self> {
         match bits & 0o170_000 {
             0o100_000 if bits & 0o100 != 0 => Some(Mode::Executable),
@@ -61,14 +61,14 @@ pub struct Item {
 /// All captured paths, relative to the project.
 pub type Snapshot = BTreeMap<Vec<u8>, Item>;
 
-/// More paths than any checkpoint holds: a tree that unfolds to more was made to do harm.
+/// More paths than any checkpoint holds: only a malicious tree unfolds to more.
 const PATHS_MAX: usize = 1_000_000;
 /// Deeper than any path the system can name.
 const DEPTH_MAX: usize = 2_048;
 const TREE_BITS: u32 = 0o40_000;
 const GITLINK_BITS: u32 = 0o160_000;
 
-/// Writes the trees of `snapshot` and answers the id of the outermost.
+/// Writes the trees of `snapshot` and returns the id of the outermost.
 pub fn write(objects: &mut Objects<'_>, snapshot: &Snapshot) -> Result<Oid> {
     // Directories still open, outermost first, each with its path and the entries seen so far.
     let mut open: Vec<(Vec<u8>, Vec<RawEntry>)> = vec![(Vec::new(), Vec::new())];
@@ -176,8 +176,8 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
                 (_, Some(mode)) => {
                     snapshot.insert(path, Item { mode, blob: id });
                 }
-                // Only another tool writes a nested repository as a link to its commit; there is
-                // no content to bring back.
+                // Only other tools store a nested repository as a link to its commit; there is no
+                // content to restore.
                 (GITLINK_BITS, None) => {}
                 _ => return Err(corrupt(format!("{} has mode {bits:o}", shown(&path)))),
             }
@@ -196,7 +196,7 @@ pub struct Link {
     pub kind: Kind,
 }
 
-/// What a tree refers to. A nested repository is none of the store's objects.
+/// What a tree refers to, without the commits of nested repositories, which are not in the store.
 pub fn links(id: Oid, bytes: &[u8]) -> Result<Vec<Link>> {
     let corrupt = |why: &str| Error::CorruptCheckpoint { id: id.to_string(), why: why.into() };
     let mut links = Vec::new();

@@ -1,23 +1,23 @@
-//! About how many bytes the objects of a store take, known without looking at them: a file of
-//! numbers, one for each checkpoint that stored some, that are added up.
+//! An estimate of the size of the objects of a store, without looking at them: a file of numbers to
+//! be added up, one for each checkpoint that stored some.
 //!
-//! It is an estimate. It decides when to look at the objects, and nothing else.
+//! It only decides when the objects are looked at.
 
 use crate::disk::atomic_write::{replace_file, write_fresh};
 use crate::disk::folder;
 use crate::error::{Context, Result};
 use crate::store::repository::{Store, make_private};
 
-/// A file longer than this many bytes is begun anew.
+/// A file longer than this many bytes is started again.
 const USAGE_BYTES_MAX: usize = 32 * 1024;
 
-/// Adds what a take stored, in bytes.
+/// Adds what a checkpoint stored, in bytes.
 pub fn add(store: &Store<'_>, bytes: u64) -> Result<()> {
     let path = store.path.join("usage");
     store.disk.append(&path, &entry(bytes)).context("appending to", &path)
 }
 
-/// About how many bytes the objects take. Where nothing says that, they are measured.
+/// The estimate in bytes. Where the file does not say it, the objects are measured.
 pub fn estimate(store: &Store<'_>) -> Result<u64> {
     let read = store.disk.read(&store.path.join("usage"), USAGE_BYTES_MAX as u64 + 1);
     if let Some(sum) = read.ok().and_then(|(entries, _)| sum(&entries)) {
@@ -36,7 +36,7 @@ fn sum(entries: &[u8]) -> Option<u64> {
     u64::try_from(sum).ok().filter(|_| fits && !entries.is_empty())
 }
 
-/// Begins the file anew with what the objects take, in bytes.
+/// Starts the file again with the size of the objects, in bytes.
 pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
     make_private(store.disk, &store.path.join("fresh"))?;
     let fresh = write_fresh(store.disk, &store.path, "usage", &entry(bytes))?;
