@@ -119,7 +119,7 @@ pub enum Error {
     #[error("not everything could be removed ({}); the rest is gone: try again", .0.cause())]
     PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
-    #[error("{action} {path:?}: {source}; nothing was changed: try again once that is mended")]
+    #[error("{action} {path:?}: {source}; nothing was changed: try again once that is fixed")]
     Io {
         /// What was being done.
         action: &'static str,

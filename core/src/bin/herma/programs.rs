@@ -1,7 +1,7 @@
 //! Answers for programs: one JSON object on one line.
 //!
-//! What stands in it is said by the report types of the core; this only adds which project it is
-//! about, and keeps harmful characters out of strings, since a person may look at them too.
+//! The report types of the core say what is in it; this adds the project, and escapes harmful
+//! characters, since a person may look at them too.
 
 use crate::text::is_harmful;
 use herma_core::{Diff, Listed, Restored, Taken};
