@@ -131,6 +131,10 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn unusable(path: &Path, why: impl Into<String>) -> Self {
+        Error::StoreUnusable { path: path.to_owned(), why: why.into() }
+    }
+
     /// What went wrong, without what it means for the whole request; for a remark on one path.
     pub(crate) fn cause(&self) -> String {
         match self {

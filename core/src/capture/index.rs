@@ -5,7 +5,7 @@
 //! and an entry that could hide a change is stored without its size, so that it never matches.
 
 use crate::disk::Stat;
-use crate::disk::atomic_write::{replace_file, write_fresh};
+use crate::disk::atomic_write::write_whole;
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::snapshot::{Item, Mode};
@@ -131,8 +131,7 @@ pub fn load(store: &Store<'_>, hash: &str) -> Index {
 /// Stores it.
 pub fn save(store: &Store<'_>, hash: &str, index: &Index) -> Result<()> {
     let name = format!("index-{hash}");
-    let fresh = write_fresh(store.disk, &store.path, &name, &index.to_bytes())?;
-    replace_file(store.disk, &fresh, &path_of(store, hash))
+    write_whole(store.disk, &store.path, &name, &index.to_bytes(), &path_of(store, hash))
 }
 
 /// Where it is stored.

@@ -9,6 +9,17 @@ use std::path::{Path, PathBuf};
 /// How many names are tried for a new file: more than were left by processes that died.
 const NAMES_MAX: usize = 1_000;
 
+/// Writes the durable file at `place` in one step, by way of a fresh one beside the store's own.
+pub fn write_whole(
+    disk: &dyn Disk,
+    store: &Path,
+    name: &str,
+    content: &[u8],
+    place: &Path,
+) -> Result<()> {
+    replace_file(disk, &write_fresh(disk, store, name, content)?, place)
+}
+
 /// Writes a new durable file beside the store's own, to be moved into place by [`replace_file`].
 pub fn write_fresh(disk: &dyn Disk, store: &Path, name: &str, content: &[u8]) -> Result<PathBuf> {
     write_new_named(disk, &store.join("fresh"), name, content, 0o600)

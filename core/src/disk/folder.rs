@@ -22,6 +22,22 @@ pub fn text_names(disk: &dyn Disk, path: &Path) -> Result<Vec<String>> {
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
+/// At most `limit` bytes of a file; none where there is no file.
+pub fn read_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    match disk.read(path, limit) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.context("reading", path).map(|(content, _)| Some(content)),
+    }
+}
+
+/// What is at `path`; none where there is nothing.
+pub fn stat(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>> {
+    match disk.stat(path) {
+        Err(error) if is_absence(&error) => Ok(None),
+        stat => stat.context("looking at", path).map(Some),
+    }
+}
+
 /// Bytes of all files at and below `path`; 0 where there is nothing.
 pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
     let mut bytes = 0;
@@ -44,11 +60,8 @@ pub fn last_changed(disk: &dyn Disk, path: &Path) -> Result<Option<i64>> {
 fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()> {
     let mut pending = vec![path.to_owned()];
     while let Some(path) = pending.pop() {
-        let stat = match disk.stat(&path) {
-            // Another process just removed it.
-            Err(error) if is_absence(&error) => continue,
-            stat => stat.context("looking at", &path)?,
-        };
+        // Another process may just have removed it.
+        let Some(stat) = stat(disk, &path)? else { continue };
         look(&stat);
         if stat.kind == Kind::Directory {
             let names = match disk.list(&path) {
@@ -63,10 +76,7 @@ fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()
 
 /// Removes `path` and everything below it, if it is there.
 pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
-    let stat = match disk.stat(path) {
-        Err(error) if is_absence(&error) => return Ok(()),
-        stat => stat.context("looking at", path)?,
-    };
+    let Some(stat) = stat(disk, path)? else { return Ok(()) };
     if stat.kind != Kind::Directory {
         return remove_file(disk, path);
     }

@@ -1,20 +1,14 @@
 //! Removing the store and what v1 left, on request. What is not ours stays in the base.
 
-use crate::disk::folder;
-use crate::disk::{Disk, Kind, Sharing};
+use crate::disk::{Disk, Kind, Sharing, folder};
 use crate::error::{Error, Result};
 use crate::report::{Cleared, ClearedLegacy, Holdings};
-use crate::store::Store;
 use crate::store::base::{self, Entry};
-use crate::store::lock;
-use crate::store::ref_recovery;
+use crate::store::{Store, lock, ref_recovery};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What a clear would remove.
-///
-/// # Errors
-/// A base that cannot be read.
+/// As [`crate::Manager::holdings`].
 pub fn holdings(disk: &dyn Disk, base: &Path) -> Result<Holdings> {
     let mut holdings = Holdings { projects: projects(disk, base), ..Holdings::default() };
     for (name, entry) in base::entries(disk, base)? {
@@ -33,11 +27,7 @@ pub fn holdings(disk: &dyn Disk, base: &Path) -> Result<Holdings> {
     Ok(holdings)
 }
 
-/// Removes every checkpoint, every archive and everything else of ours from the base, and the
-/// base where nothing else is in it.
-///
-/// # Errors
-/// A store that stays busy, before anything is changed; [`Error::PartlyCleared`] after that.
+/// As [`crate::Manager::clear`].
 pub fn clear(disk: &dyn Disk, base: &Path) -> Result<Cleared> {
     let entries = base::entries(disk, base)?;
     let before = bytes_seen(disk, base);
@@ -53,10 +43,7 @@ pub fn clear(disk: &dyn Disk, base: &Path) -> Result<Cleared> {
     Ok(Cleared { bytes_freed: before.saturating_sub(bytes_seen(disk, base)) })
 }
 
-/// Removes the v1 archives, and nothing else.
-///
-/// # Errors
-/// A base that cannot be read, or [`Error::PartlyCleared`].
+/// As [`crate::Manager::clear_legacy`].
 pub fn clear_legacy(disk: &dyn Disk, base: &Path) -> Result<ClearedLegacy> {
     let archives = base::named(disk, base, Entry::Archive)?;
     let before = bytes_seen(disk, base);

@@ -4,8 +4,7 @@
 //! What cannot be removed is counted and left, and the rest goes on. Only what
 //! [`crate::store::base`] names and projects of the store are ever removed.
 
-use crate::disk::Disk;
-use crate::disk::folder;
+use crate::disk::{Disk, folder};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::maintenance::evidence;
@@ -13,14 +12,10 @@ use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::keep_total;
 use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
-use crate::store::Store;
 use crate::store::base::{self, Entry};
-use crate::store::commit;
-use crate::store::metadata;
 use crate::store::migration::archived_at;
 use crate::store::objects::Objects;
-use crate::store::ref_recovery;
-use crate::store::refs;
+use crate::store::{Store, commit, metadata, ref_recovery, refs};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -62,11 +57,7 @@ pub enum PruneStep<'a> {
     Failed(&'a str, &'a Error),
 }
 
-/// Removes what is gone or was not used for long, and says where it is as it goes. What it cannot
-/// remove is counted as an error.
-///
-/// # Errors
-/// A base that cannot be read, a store that is none or stays busy; then nothing was changed.
+/// As [`crate::Manager::prune`], at the time `now`.
 pub fn prune(
     disk: &dyn Disk,
     base: &Path,

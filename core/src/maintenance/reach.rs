@@ -2,11 +2,10 @@
 //! what is not reachable any more.
 
 use crate::error::Result;
-use crate::store::commit;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
-use crate::store::snapshot;
+use crate::store::{commit, snapshot};
 use git2::Oid;
 use std::collections::HashMap;
 

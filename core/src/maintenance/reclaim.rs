@@ -4,17 +4,12 @@
 //! removed before it is durable in its new place. After a kill some garbage may be left, which git
 //! tolerates and the next reclaim removes.
 
-use crate::disk::Disk;
-use crate::disk::folder;
+use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::maintenance::inventory::{Inventory, Stem};
 use crate::maintenance::reach::Reach;
-use crate::store::Store;
 use crate::store::objects::Objects;
-use crate::store::ref_recovery;
-use crate::store::refs;
-use crate::store::shallow;
-use crate::store::usage;
+use crate::store::{Store, ref_recovery, refs, shallow, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;

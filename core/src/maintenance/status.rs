@@ -1,17 +1,12 @@
 //! What a store holds and costs, seen from outside any project.
 
-use crate::disk::Disk;
-use crate::disk::folder;
+use crate::disk::{Disk, folder};
 use crate::error::Result;
 use crate::maintenance::evidence;
 use crate::path::shown;
 use crate::report::{ProjectStatus, Status};
-use crate::store::Store;
 use crate::store::base::{self, Entry};
-use crate::store::commit;
-use crate::store::metadata;
-use crate::store::ref_recovery;
-use crate::store::shallow;
+use crate::store::{Store, commit, metadata, ref_recovery, shallow};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 

@@ -10,10 +10,9 @@ use crate::error::{Context, Error, Result};
 use crate::maintenance::limits;
 use crate::project::Project;
 use crate::report::{Outcome, Taken};
-use crate::store::commit;
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, metadata, ref_recovery, refs, usage};
+use crate::store::{Store, commit, metadata, ref_recovery, refs, usage};
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, reason: &str) -> Result<Taken> {

@@ -169,8 +169,8 @@ impl Manager {
         sweep::sweep(self.disk.as_ref(), &self.base(), self.clock.as_ref(), &self.config)
     }
 
-    /// Removes what is gone or was not used for long, whenever the last sweep was, and says
-    /// where it is as it goes. What it cannot remove is counted as an error.
+    /// Removes what is gone or was not used for long, whenever the last sweep was, and reports
+    /// its progress. What it cannot remove is counted as an error.
     ///
     /// # Errors
     /// A base that cannot be read, a store that is none or stays busy; then nothing was changed.
@@ -194,7 +194,7 @@ impl Manager {
     /// base where nothing else is in it.
     ///
     /// # Errors
-    /// A store that stays busy; then nothing was changed. [`Error::PartlyCleared`] later.
+    /// A store that stays busy, before anything is changed; [`Error::PartlyCleared`] after that.
     pub fn clear(&self) -> Result<Cleared> {
         clear::clear(self.disk.as_ref(), &self.base())
     }
@@ -202,7 +202,7 @@ impl Manager {
     /// Removes the v1 archives, and nothing else.
     ///
     /// # Errors
-    /// A base that cannot be read. [`Error::PartlyCleared`] later.
+    /// A base that cannot be read, or [`Error::PartlyCleared`].
     pub fn clear_legacy(&self) -> Result<ClearedLegacy> {
         clear::clear_legacy(self.disk.as_ref(), &self.base())
     }

@@ -4,7 +4,7 @@
 //! No path is written through a symbolic link: every directory on the way is checked first.
 
 use crate::disk::atomic_write::make_new_named;
-use crate::disk::{Disk, Kind, Stat, is_absence};
+use crate::disk::{Disk, Kind, Stat, folder};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk};
 use crate::store::snapshot::Mode;
@@ -24,10 +24,7 @@ impl Placement<'_> {
     pub fn put(&self, path: &[u8], mode: Mode, content: &[u8]) -> Result<()> {
         let full = on_disk(self.root, path);
         self.make_parents(path)?;
-        let before = match self.disk.stat(&full) {
-            Err(error) if is_absence(&error) => None,
-            stat => Some(stat.context("looking at", &full)?),
-        };
+        let before = folder::stat(self.disk, &full)?;
         if before.is_some_and(|stat| stat.kind == Kind::Directory) {
             self.remove_empty_directories(&full)?;
         }

@@ -1,7 +1,6 @@
 //! What in the checkpoint base is ours. Only that is ever moved or removed.
 
-use crate::disk::folder;
-use crate::disk::{Disk, Kind, is_unreadable};
+use crate::disk::{Disk, Kind, folder, is_unreadable};
 use crate::error::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;

@@ -1,7 +1,7 @@
 //! `projects/<hash>.json`: which directory a hash stands for, and when it was used.
 
 use crate::disk::Disk;
-use crate::disk::atomic_write::{replace_file, write_fresh};
+use crate::disk::atomic_write::write_whole;
 use crate::error::{Error, Result};
 use crate::project::Project;
 use git2::Oid;
@@ -79,7 +79,6 @@ pub fn touch(
     };
     let path = path_of(store, &project.hash);
     let text = serde_json::to_string(&metadata)
-        .map_err(|error| Error::StoreUnusable { path: path.clone(), why: error.to_string() })?;
-    let fresh = write_fresh(disk, store, &format!("project-{}", project.hash), text.as_bytes())?;
-    replace_file(disk, &fresh, &path)
+        .map_err(|error| Error::unusable(&path, error.to_string()))?;
+    write_whole(disk, store, &format!("project-{}", project.hash), text.as_bytes(), &path)
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use flate2::Compression;
 use git2::Oid;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The kinds of object: a checkpoint is made of the first three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,6 @@ impl Kind {
 
 /// The id that git gives to these bytes.
 pub fn id_of(kind: Kind, bytes: &[u8]) -> Result<Oid> {
-    Oid::hash_object(kind.in_git(), bytes).map_err(|error| Error::StoreUnusable {
-        path: PathBuf::new(),
-        why: error.message().to_owned(),
-    })
+    Oid::hash_object(kind.in_git(), bytes)
+        .map_err(|error| Error::unusable(Path::new(""), error.message()))
 }

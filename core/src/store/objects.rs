@@ -15,7 +15,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 fn unusable(path: &Path, error: &git2::Error) -> Error {
-    Error::StoreUnusable { path: path.to_owned(), why: error.message().to_owned() }
+    Error::unusable(path, error.message())
 }
 
 /// Fewer new objects than this are stored in files of their own.
@@ -39,10 +39,8 @@ impl<'a> Objects<'a> {
     pub fn open(disk: &'a dyn Disk, directory: PathBuf) -> Result<Self> {
         // rule: isolation/user-config
         let stored = Odb::new().map_err(|error| unusable(&directory, &error))?;
-        let text = directory.to_str().ok_or_else(|| Error::StoreUnusable {
-            path: directory.clone(),
-            why: "its path is not UTF-8".into(),
-        })?;
+        let not_text = || Error::unusable(&directory, "its path is not UTF-8");
+        let text = directory.to_str().ok_or_else(not_text)?;
         // rule: isolation/self-contained
         stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
         Ok(Objects {
@@ -66,7 +64,7 @@ impl<'a> Objects<'a> {
         let object = self.stored.read(id).map_err(|error| unusable(&self.directory, &error))?;
         if object.kind() != kind.in_git() {
             let why = format!("object {id} is no {}", kind.name());
-            return Err(Error::StoreUnusable { path: self.directory.clone(), why });
+            return Err(Error::unusable(&self.directory, why));
         }
         Ok(object.data().to_vec())
     }
@@ -76,7 +74,7 @@ impl<'a> Objects<'a> {
         let header = self.stored.read_header(id);
         let (bytes, kind) = header.map_err(|error| unusable(&self.directory, &error))?;
         let why = || format!("object {id} is of no known kind");
-        let unknown = || Error::StoreUnusable { path: self.directory.clone(), why: why() };
+        let unknown = || Error::unusable(&self.directory, why());
         Ok((Kind::of_git(kind).ok_or_else(unknown)?, bytes as u64))
     }
 

@@ -6,12 +6,9 @@
 
 use crate::disk::folder;
 use crate::error::Result;
-use crate::store::Store;
-use crate::store::commit;
 use crate::store::lock::Lock;
-use crate::store::metadata;
 use crate::store::objects::Objects;
-use crate::store::refs;
+use crate::store::{Store, commit, metadata, refs};
 use git2::Oid;
 
 /// The newest checkpoint of the project, also where its ref was lost. It changes nothing.

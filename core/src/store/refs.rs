@@ -29,19 +29,15 @@ fn file_of(store: &Path, hash: &str) -> PathBuf {
 /// The newest checkpoint of the project, if it has any.
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
     let path = file_of(store, hash);
-    match disk.read(&path, 1_024) {
-        Ok((content, _)) => parse(&path, &content).map(Some),
-        Err(error) if error.kind() == ErrorKind::NotFound => read_packed(disk, store, hash),
-        Err(error) => Err(error).context("reading", &path),
+    match folder::read_file(disk, &path, 1_024)? {
+        Some(content) => parse(&path, &content).map(Some),
+        None => read_packed(disk, store, hash),
     }
 }
 
 fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
     let text = String::from_utf8_lossy(content);
-    Oid::from_str(text.trim_end()).map_err(|_| Error::StoreUnusable {
-        path: path.to_owned(),
-        why: "it holds no object id".into(),
-    })
+    Oid::from_str(text.trim_end()).map_err(|_| Error::unusable(path, "it holds no object id"))
 }
 
 fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
@@ -206,12 +202,8 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
 }
 
 fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
-    let path = store.join("packed-refs");
-    match disk.read(&path, REFS_BYTES_MAX) {
-        Ok((content, _)) => Ok(String::from_utf8_lossy(&content).into_owned()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error).context("reading", &path),
-    }
+    let content = folder::read_file(disk, &store.join("packed-refs"), REFS_BYTES_MAX)?;
+    Ok(String::from_utf8_lossy(&content.unwrap_or_default()).into_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The store on disk: one bare git repository below the base, made on first use, completed where
 //! parts of it are missing, and locked while it is used.
 
-use crate::disk::atomic_write::{replace_file, write_fresh};
+use crate::disk::atomic_write::write_whole;
 use crate::disk::{Disk, Kind, Sharing, is_absence};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
@@ -115,8 +115,7 @@ impl<'a> Store<'a> {
         for (name, content) in files {
             let file = path.join(name);
             if disk.stat(&file).is_err() {
-                let fresh = write_fresh(disk, &path, "layout", content.as_bytes())?;
-                replace_file(disk, &fresh, &file)?;
+                write_whole(disk, &path, "layout", content.as_bytes(), &file)?;
             }
         }
         let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
@@ -158,17 +157,14 @@ impl<'a> Store<'a> {
 }
 
 fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    let unusable = || Err(Error::unusable(path, "something else stands there"));
     match disk.stat(path) {
         Ok(stat) if stat.kind == Kind::Directory => Ok(true),
-        Ok(_) => Err(unusable(path)),
+        Ok(_) => unusable(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(unusable(path)),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => unusable(),
         Err(error) => Err(error).context("looking at", path),
     }
-}
-
-fn unusable(path: &Path) -> Error {
-    Error::StoreUnusable { path: path.to_owned(), why: "something else stands there".into() }
 }
 
 /// Makes a folder of the store, readable by its owner only.

@@ -4,7 +4,7 @@
 //! The list holds for the whole store. See docs/decisions/0007-dropping-without-rewriting.md.
 
 use crate::disk::atomic_write::replace_file;
-use crate::disk::folder::remove_file;
+use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Sharing};
 use crate::error::{Context, Result};
 use crate::store::lock;
@@ -12,7 +12,6 @@ use crate::store::refs::take_git_lock;
 use crate::store::repository::make_private;
 use git2::Oid;
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// More bytes than the boundaries of any store take.
@@ -23,11 +22,8 @@ pub type Boundaries = BTreeSet<Oid>;
 
 /// The boundaries of the store. Lines that are not an id are ignored.
 pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
-    let path = store.join("shallow");
-    let content = match disk.read(&path, SHALLOW_BYTES_MAX) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Boundaries::new()),
-        read => read.context("reading", &path)?.0,
-    };
+    let content = folder::read_file(disk, &store.join("shallow"), SHALLOW_BYTES_MAX)?;
+    let content = content.unwrap_or_default();
     let text = String::from_utf8_lossy(&content);
     Ok(text.lines().filter(|line| line.len() == 40).flat_map(Oid::from_str).collect())
 }

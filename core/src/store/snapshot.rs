@@ -5,7 +5,7 @@
 
 use crate::disk::Stat;
 use crate::error::{Error, Result};
-use crate::path::{ancestors, join, shown};
+use crate::path::{join, shown};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use git2::Oid;
@@ -70,50 +70,30 @@ const GITLINK_BITS: u32 = 0o160_000;
 
 /// Writes the trees of `snapshot` and returns the id of the outermost.
 pub fn write(objects: &mut Objects<'_>, snapshot: &Snapshot) -> Result<Oid> {
-    // Directories still open, outermost first, each with its path and the entries seen so far.
-    let mut open: Vec<(Vec<u8>, Vec<RawEntry>)> = vec![(Vec::new(), Vec::new())];
-    for (path, item) in snapshot {
-        let directory = crate::path::parent(path);
-        close_until(objects, &mut open, directory)?;
-        let depth = open.len() - 1;
-        for ancestor in ancestors(path).skip(depth) {
-            open.push((ancestor.to_vec(), Vec::new()));
-        }
-        let name = last_name(path);
-        if let Some((_, entries)) = open.last_mut() {
-            entries.push(RawEntry { bits: item.mode.bits(), name, id: item.blob });
-        }
+    let items: Vec<_> = snapshot.iter().map(|(path, item)| (&path[..], item)).collect();
+    write_directory(objects, &items)
+}
+
+/// Writes the trees of sorted paths, which are relative to the directory.
+fn write_directory(objects: &mut Objects<'_>, items: &[(&[u8], &Item)]) -> Result<Oid> {
+    let mut entries = Vec::new();
+    for same in items.chunk_by(|(one, _), (other, _)| first_name(one) == first_name(other)) {
+        let (path, item) = same[0];
+        let name = first_name(path);
+        let (bits, id) = if name == path {
+            (item.mode.bits(), item.blob)
+        } else {
+            let inner = same.iter().map(|(path, item)| (&path[name.len() + 1..], *item));
+            let inner: Vec<(&[u8], &Item)> = inner.collect();
+            (TREE_BITS, write_directory(objects, &inner)?)
+        };
+        entries.push(RawEntry { bits, name: name.to_vec(), id });
     }
-    close_until(objects, &mut open, b"")?;
-    let entries = open.pop().map(|(_, entries)| entries).unwrap_or_default();
     write_tree(objects, entries)
 }
 
-/// Writes every open directory that does not hold `directory`.
-fn close_until(
-    objects: &mut Objects<'_>,
-    open: &mut Vec<(Vec<u8>, Vec<RawEntry>)>,
-    directory: &[u8],
-) -> Result<()> {
-    let holds = |outer: &[u8]| {
-        outer.is_empty()
-            || directory == outer
-            || directory.strip_prefix(outer).is_some_and(|rest| rest.starts_with(b"/"))
-    };
-    while open.last().is_some_and(|(path, _)| !holds(path)) {
-        let Some((path, entries)) = open.pop() else {
-            break;
-        };
-        let id = write_tree(objects, entries)?;
-        if let Some((_, outer)) = open.last_mut() {
-            outer.push(RawEntry { bits: TREE_BITS, name: last_name(&path), id });
-        }
-    }
-    Ok(())
-}
-
-fn last_name(path: &[u8]) -> Vec<u8> {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec()
+fn first_name(path: &[u8]) -> &[u8] {
+    path.split(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
 struct RawEntry {
@@ -264,19 +244,11 @@ pub struct Difference {
 /// The paths in which two snapshots differ.
 // rule: diff/preview
 pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec<u8>, Difference> {
-    let mut found = BTreeMap::new();
-    for (path, item) in old {
-        let other = new.get(path).copied();
-        if other != Some(*item) {
-            found.insert(path, Difference { old: Some(*item), new: other });
-        }
-    }
-    for (path, item) in new {
-        if !old.contains_key(path) {
-            found.insert(path, Difference { old: None, new: Some(*item) });
-        }
-    }
-    found
+    let kept = old.iter().map(|(path, item)| (path, Some(*item), new.get(path).copied()));
+    let added = new.iter().filter(|(path, _)| !old.contains_key(*path));
+    let all = kept.chain(added.map(|(path, item)| (path, None, Some(*item))));
+    let different = all.filter(|(_, old, new)| old != new);
+    different.map(|(path, old, new)| (path, Difference { old, new })).collect()
 }
 
 #[cfg(test)]

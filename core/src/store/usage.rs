@@ -3,7 +3,7 @@
 //!
 //! It only decides when the objects are looked at.
 
-use crate::disk::atomic_write::{replace_file, write_fresh};
+use crate::disk::atomic_write::write_whole;
 use crate::disk::folder;
 use crate::error::{Context, Result};
 use crate::store::repository::{Store, make_private};
@@ -39,8 +39,7 @@ fn sum(entries: &[u8]) -> Option<u64> {
 /// Starts the file again with the size of the objects, in bytes.
 pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
     make_private(store.disk, &store.path.join("fresh"))?;
-    let fresh = write_fresh(store.disk, &store.path, "usage", &entry(bytes))?;
-    replace_file(store.disk, &fresh, &store.path.join("usage"))
+    write_whole(store.disk, &store.path, "usage", &entry(bytes), &store.path.join("usage"))
 }
 
 fn entry(bytes: u64) -> [u8; 8] {

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Asked, Task};
 use crate::pages::{self, Undo};
-use crate::programs::{self, Comparing, Listing, Restoring, Taking};
+use crate::programs::{self, About, Listing};
 use crate::text::{self, Style};
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
@@ -160,20 +160,18 @@ impl Session {
 
     fn take(&self, project: &Path, reason: &str) -> Result<Answer, Failure> {
         let taken = self.manager.checkpoint(project, reason)?;
-        let data = Taking { project: &project.to_string_lossy(), taken: &taken };
-        self.done(&data, || pages::taken(self.style, project, &taken))
+        self.done_in(project, &taken, || pages::taken(self.style, project, &taken))
     }
 
     fn list(&self, project: &Path) -> Result<Answer, Failure> {
         let checkpoints = self.manager.list(project)?;
-        let data = Listing { project: &project.to_string_lossy(), checkpoints: &checkpoints };
-        self.done(&data, || pages::listed(self.style, project, &checkpoints))
+        let listing = Listing { checkpoints: &checkpoints };
+        self.done_in(project, &listing, || pages::listed(self.style, project, &checkpoints))
     }
 
     fn diff(&self, project: &Path, target: &OsStr) -> Result<Answer, Failure> {
         let diff = self.manager.diff(project, target.as_bytes())?;
-        let data = Comparing { project: &project.to_string_lossy(), diff: &diff };
-        self.done(&data, || pages::diff(self.style, project, &diff))
+        self.done_in(project, &diff, || pages::diff(self.style, project, &diff))
     }
 
     fn status(&self) -> Result<Answer, Failure> {
@@ -199,8 +197,7 @@ impl Session {
         was_there: bool,
         restored: &Restored,
     ) -> Result<Answer, Failure> {
-        let data = Restoring { project: &project.to_string_lossy(), restored };
-        let answer = self.done(&data, || {
+        let answer = self.done_in(project, restored, || {
             let undo = self.undo(project, was_there, restored);
             pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
         })?;
@@ -229,6 +226,15 @@ impl Session {
             Some(newest) if was_there => Undo::Newest(newest.id),
             _ => Undo::WasGone,
         }
+    }
+
+    fn done_in(
+        &self,
+        project: &Path,
+        answer: &impl Serialize,
+        page: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Answer, Failure> {
+        self.done(&About { project: &project.to_string_lossy(), answer }, page)
     }
 
     pub(crate) fn done(

@@ -46,7 +46,7 @@ impl Session {
     pub fn clear(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;
         if holdings.entries == 0 {
-            return self.cleared(&Cleared::default(), pages::nothing_to_clear());
+            return self.cleared(&Cleared::default(), pages::NOTHING_TO_CLEAR.to_vec());
         }
         if !force && !is_confirmed(&pages::clear_question(&self.environment.base, &holdings)) {
             return self.declined(&Cleared::default());
@@ -59,7 +59,7 @@ impl Session {
     pub fn clear_legacy(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;
         if holdings.archives == 0 {
-            return self.cleared(&ClearedLegacy::default(), pages::no_archives());
+            return self.cleared(&ClearedLegacy::default(), pages::NO_ARCHIVES.to_vec());
         }
         if !force && !is_confirmed(&pages::clear_legacy_question(&self.environment.base, &holdings))
         {
@@ -75,7 +75,7 @@ impl Session {
 
     fn declined(&self, nothing: &impl Serialize) -> Result<Answer, Failure> {
         let data = Clearing { declined: true, cleared: nothing };
-        let answer = self.done(&data, pages::declined)?;
+        let answer = self.done(&data, || pages::DECLINED.to_vec())?;
         Ok(Answer { ending: Ending::Declined, ..answer })
     }
 }
