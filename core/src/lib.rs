@@ -2,10 +2,10 @@
 //! shadow git store, and restoring them.
 //!
 //! [`Manager`] is the whole public interface. It is given its disk, clock and environment as
-//! arguments, so that nothing here reads a variable, a clock or a user's git configuration. The
-//! rooms below it: `restore` and `capture` write and read projects, `maintenance` keeps the store
-//! small, `store` keeps what was read, and every byte that is written goes through [`disk`]. Each
-//! room uses only those named after it, and `restore` does not use `capture`.
+//! arguments, so that nothing here reads a variable, a clock or a user's git configuration. Below
+//! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
+//! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
+//! named after it, and `restore` does not use `capture`.
 #![forbid(unsafe_code)]
 
 mod capture;

@@ -215,13 +215,13 @@ pub enum Swept {
 /// What a clear would remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Holdings {
-    /// Entries of the base that are ours, of whatever kind.
+    /// Entries of the base that belong to this tool.
     pub entries: usize,
     /// Projects with checkpoints; none where the store cannot be read.
     pub projects: Option<usize>,
     /// v1 archives.
     pub archives: usize,
-    /// Repositories of the v1 that were never archived.
+    /// v1 repositories that were never archived.
     pub repositories: usize,
     /// Bytes of all of it, as far as they can be seen.
     pub bytes: u64,

@@ -208,7 +208,7 @@ mod tests {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), false));
         assert_eq!(index.unchanged(b"a", &stat(9, 100), Mode::Plain), None);
-        // An entry has no room for more than 32 bits of a size, and no size may mean none noted.
+        // An entry holds 32 bits of a size, and a size of 0 means that none was recorded.
         for size in [0, 1 << 32] {
             index.insert(b"a".to_vec(), Known::new(&stat(size, 100), item(), true));
             assert_eq!(index.unchanged(b"a", &stat(size, 100), Mode::Plain), None, "{size}");

@@ -1,7 +1,7 @@
 //! Reading a project: from the candidates of a walk to a snapshot of what was really read.
 //!
-//! The room ends at the snapshot, whose blobs it stores on the way; making a checkpoint of it is up
-//! to the caller.
+//! It ends at the snapshot, whose blobs it stores on the way; making a checkpoint of it is up to
+//! the caller.
 
 pub mod index;
 mod walk;

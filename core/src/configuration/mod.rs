@@ -40,9 +40,9 @@ pub struct Warning {
     pub line: u64,
     /// Its column in characters, from 1.
     pub column: u64,
-    /// The key as it stands there.
+    /// The key as written.
     pub key: String,
-    /// The key that may be meant.
+    /// A known key that is similar.
     pub nearest: Option<&'static str>,
 }
 

@@ -14,7 +14,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -134,7 +134,7 @@ impl LockGuard for File {}
 
 /// Everything this crate asks of a file system.
 pub trait Disk: Send + Sync {
-    /// What stands at `path`.
+    /// What is at `path`.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     /// The names in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
@@ -142,7 +142,7 @@ pub trait Disk: Send + Sync {
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)>;
     /// What a symbolic link points at.
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// Writes a new file and waits until it is durable; fails where something stands already.
+    /// Writes a new file and waits until it is durable; fails where something is already.
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
     /// Adds to the end of a file, an existing or new empty one, in one step and without waiting
     /// until that is durable.
@@ -151,8 +151,8 @@ pub trait Disk: Send + Sync {
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()>;
     /// Makes one directory; its parent is there.
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
-    /// Moves a file or link onto `to` in one step, replacing what stands there, or a directory to
-    /// where nothing stands.
+    /// Moves a file or link onto `to` in one step, replacing what is there, or a directory to where
+    /// nothing is.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Sets the permission bits of a file.
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;

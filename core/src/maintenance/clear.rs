@@ -1,4 +1,4 @@
-//! Removing the store and what v1 left, on request. What is not ours stays in the base.
+//! Removing the store and what v1 left, on request. Foreign entries of the base stay.
 
 use crate::disk::{Disk, Kind, Sharing, folder};
 use crate::error::{Error, Result};

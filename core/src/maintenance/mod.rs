@@ -1,7 +1,7 @@
 //! Keeping the store small: limits after each checkpoint, pruning, clearing, and what it all costs.
 //!
-//! The room removes checkpoints, projects and whole stores, and never touches a project's own
-//! files. When it runs is decided by [`crate::manager`].
+//! This removes checkpoints, projects and whole stores, and never touches a project's own files.
+//! When it runs is decided by [`crate::manager`].
 
 pub mod clear;
 mod evidence;

@@ -53,7 +53,7 @@ pub enum PruneStep<'a> {
     Legacy(&'a str),
     /// It frees the space of objects that nothing needs.
     Reclaiming,
-    /// It could not do that, and goes on.
+    /// That failed, and the rest goes on.
     Failed(&'a str, &'a Error),
 }
 
@@ -220,7 +220,7 @@ impl Prune<'_> {
     }
 }
 
-/// What stands in the base beside the store.
+/// Entries of the base other than the store.
 impl Prune<'_> {
     fn entry(&mut self, name: &OsStr, entry: Entry) {
         let what = shown(name.as_bytes());

@@ -1,4 +1,4 @@
-//! Frees the space of objects that nothing needs, while nobody else uses the store.
+//! Frees the space of objects that nothing needs, with the store locked exclusively.
 //!
 //! Nothing is removed before everything that is reachable was found, and nothing that is moved is
 //! removed before it is durable in its new place. After a kill some garbage may be left, which git

@@ -67,7 +67,7 @@ impl Manager {
         }
         if let Some(newest) = newest {
             // The checkpoint is stored by now. Both of these are written again with the next one,
-            // so that a failure here is none of the checkpoint.
+            // so that failing to write them does not fail this one.
             let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds(), newest);
             if captured.index != known {
                 let _ = index::save(store, &project.hash, &captured.index);

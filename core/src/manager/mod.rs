@@ -1,7 +1,7 @@
 //! The public interface: checkpoints of any number of projects in one store, for one process.
 //!
-//! The room joins the others: it locks, decides in which order things are done, and answers.
-//! Nothing depends on it.
+//! It joins the other modules: it takes the locks and decides the order of steps. None of them
+//! depends on it.
 
 mod checkpoint;
 mod patch;
@@ -41,7 +41,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// A manager over these; it touches nothing yet.
+    /// A manager with these; it touches nothing yet.
     pub fn new(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
@@ -51,7 +51,7 @@ impl Manager {
         Manager { disk, clock, environment, config, slots_used: BTreeSet::new() }
     }
 
-    /// How the store is kept.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -190,8 +190,8 @@ impl Manager {
         clear::holdings(self.disk.as_ref(), &self.base())
     }
 
-    /// Removes every checkpoint, every archive and everything else of ours from the base, and the
-    /// base where nothing else is in it.
+    /// Removes every checkpoint, every archive and all other entries of the store from the base,
+    /// and the base if it is empty then.
     ///
     /// # Errors
     /// A store that stays busy, before anything is changed; [`Error::PartlyCleared`] after that.

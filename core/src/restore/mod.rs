@@ -1,9 +1,9 @@
 //! Restoring a checkpoint: each path is looked at and written, removed, left or kept; then the disk
 //! is checked once more, so that the report is true.
 //!
-//! Nothing is destroyed that the pre-rollback checkpoint does not hold. The room begins with a
-//! snapshot to restore and ends with the report; taking the pre-rollback checkpoint and the locks
-//! are up to the caller.
+//! Nothing is destroyed that the pre-rollback checkpoint does not hold. This begins with a snapshot
+//! to restore and ends with the report; taking the pre-rollback checkpoint and the locks are up to
+//! the caller.
 
 mod ignores;
 mod placement;
@@ -300,7 +300,7 @@ impl Restore<'_> {
             false
         });
         report.removed.retain(|path| {
-            // A directory may rightly stand where a removed file was, or a link above it.
+            // There may rightly be a directory where a removed file was, or a link above it.
             let is_directory =
                 |path: &[u8]| matches!(self.kind(path), Ok(Some(FileKind::Directory)));
             let gone = !ancestors(path).all(is_directory)

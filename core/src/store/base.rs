@@ -1,4 +1,5 @@
-//! What in the checkpoint base is ours. Only that is ever moved or removed.
+//! The entries of the checkpoint base that belong to this tool. Only these are ever moved or
+//! removed.
 
 use crate::disk::{Disk, Kind, folder, is_unreadable};
 use crate::error::{Context, Result};
@@ -14,7 +15,7 @@ pub const ARCHIVE: &str = "legacy-";
 /// How the name of an entry begins while it is being removed.
 const REMOVING: &str = ".removing-";
 
-/// Something of ours.
+/// An entry that belongs to this tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The store.
@@ -29,7 +30,7 @@ pub enum Entry {
     Leftover,
 }
 
-/// Everything of ours in the base, by name; nothing where there is no base.
+/// All such entries of the base, by name; nothing where there is no base.
 pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
     let mut entries = Vec::new();
     for name in folder::names(disk, base)? {
@@ -62,7 +63,7 @@ pub fn discard(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
     folder::remove(disk, &removing)
 }
 
-/// None for what is not ours.
+/// None for a foreign entry.
 fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>> {
     let path = base.join(name);
     let Some(kind) = kind(disk, &path)? else {

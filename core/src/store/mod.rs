@@ -1,7 +1,7 @@
 //! The checkpoint base and the store in it, one bare git repository: its objects, the history of
 //! each project, its locks and what is noted about it.
 //!
-//! The room ends at what is stored. Which files belong into a checkpoint is decided in
+//! It ends at what is stored. Which files belong into a checkpoint is decided in
 //! [`crate::capture`], what is written back in [`crate::restore`], and what is dropped in
 //! [`crate::maintenance`].
 
