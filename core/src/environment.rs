@@ -1,17 +1,17 @@
-//! What the outside world lends to a [`crate::Manager`]: where things are, what time it is, and
-//! how it is configured. Nothing here is read from the process.
+//! What a [`crate::Manager`] is given: directories, a clock and the configuration. Nothing here is
+//! read from the process.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the fixed points of the user's machine are.
+/// The directories of the user's machine.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The home directory, an absolute path.
     pub home: PathBuf,
     /// The directory that relative paths start from, an absolute path.
     pub current_directory: PathBuf,
-    /// The checkpoint base, an absolute path; `$HERMES_HOME/checkpoints` as a rule.
+    /// The checkpoint base, an absolute path; usually `$HERMES_HOME/checkpoints`.
     pub base: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl Environment {
         Some(Environment { home, current_directory, base: hermes.join("checkpoints") })
     }
 
-    /// The file that says how the store is kept, which stands beside the base.
+    /// The configuration file, beside the base.
     pub fn configuration_file(&self) -> PathBuf {
         self.base.with_file_name("config.yaml")
     }
@@ -51,7 +51,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Seconds since the epoch, less than none where a clock stands before it.
+/// Seconds since the epoch, negative before it.
 fn since_epoch(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => since.as_secs() as i64,
@@ -59,14 +59,14 @@ fn since_epoch(time: SystemTime) -> i64 {
     }
 }
 
-/// Bytes of what a person calls a megabyte.
+/// Bytes of a megabyte.
 pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
 /// Seconds of an hour.
 pub(crate) const HOUR_SECONDS: u64 = 60 * 60;
 /// Seconds of a day.
 pub(crate) const DAY_SECONDS: u64 = 24 * HOUR_SECONDS;
 
-/// How a store is kept (behaviour: Base and configuration).
+/// The configuration (behaviour: Base and configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Whether automatic checkpoints are taken.
@@ -79,13 +79,13 @@ pub struct Config {
     pub max_files: usize,
     /// Above this many bytes the store drops its oldest checkpoints; 0 is no bound.
     pub max_total_bytes: u64,
-    /// Whether the store is swept by itself.
+    /// Whether sweeps are automatic.
     pub auto_prune: bool,
-    /// Projects not touched for this many seconds are swept away; 0 keeps them however old.
+    /// A sweep removes projects not touched for this many seconds; 0 is no bound.
     pub retention_seconds: u64,
-    /// Whether a sweep takes the projects whose directories are gone.
+    /// Whether a sweep removes projects whose directories are gone.
     pub delete_orphans: bool,
-    /// How many seconds are at least between two sweeps.
+    /// The least number of seconds between two sweeps.
     pub min_interval_seconds: u64,
 }
 

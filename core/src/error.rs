@@ -1,4 +1,4 @@
-//! Everything this crate refuses, one variant per reason, each with a stable code.
+//! The errors of this crate, one variant per reason, each with a stable code.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The result of everything in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The stable machine word for a refusal, as the command prints it and a protocol sends it.
+/// The stable code of an error, as the command prints it and a protocol sends it.
 pub type Code = &'static str;
 
 /// Why a request was refused. Unless a message says otherwise, nothing was changed.
@@ -41,7 +41,7 @@ pub enum Error {
     /// There is no such directory.
     #[error("{0:?} does not exist; no checkpoint was taken")]
     MissingDirectory(PathBuf),
-    /// The path is there and is no directory.
+    /// The path exists and is not a directory.
     #[error("{0:?} is not a directory; nothing was changed")]
     NotADirectory(PathBuf),
     /// The target is neither a number nor an id.
@@ -50,7 +50,7 @@ pub enum Error {
          was changed"
     )]
     BadTarget(String),
-    /// The target is well formed and no checkpoint of this project.
+    /// The target is well formed, but is not a checkpoint of this project.
     #[error(
         "this project has no checkpoint \"{0}\"; nothing was changed: see the list for those it has"
     )]
@@ -100,7 +100,7 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// The configuration file is no YAML, or holds a value that cannot be meant.
+    /// The configuration file is not YAML, or holds an invalid value.
     #[error("{path:?}, line {line}, column {column}: {why}; nothing was changed")]
     BadConfig {
         /// The file.
@@ -109,7 +109,7 @@ pub enum Error {
         line: u64,
         /// The column in characters, from 1.
         column: u64,
-        /// Which key has which value and what is allowed, or what is no YAML.
+        /// Which key has which value and what is allowed, or why it is not YAML.
         why: String,
     },
     /// Another process holds the store.
@@ -119,7 +119,7 @@ pub enum Error {
     #[error("not everything could be removed ({}); the rest is gone: try again", .0.cause())]
     PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
-    #[error("{action} {path:?}: {source}; nothing was changed: try again once that is mended")]
+    #[error("{action} {path:?}: {source}; nothing was changed: try again once that is fixed")]
     Io {
         /// What was being done.
         action: &'static str,
@@ -131,7 +131,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// What went wrong without what that means for the whole request, for a remark on one path.
+    pub(crate) fn unusable(path: &Path, why: impl Into<String>) -> Self {
+        Error::StoreUnusable { path: path.to_owned(), why: why.into() }
+    }
+
+    /// What went wrong, without what it means for the whole request; for a remark on one path.
     pub(crate) fn cause(&self) -> String {
         match self {
             Error::Io { action, source, .. } => format!("{action}: {source}"),
@@ -139,7 +143,7 @@ impl Error {
         }
     }
 
-    /// The stable machine word for this refusal.
+    /// The stable code of this error.
     pub fn code(&self) -> Code {
         match self {
             Error::ScopeRoot => "scope_root",
@@ -165,7 +169,7 @@ impl Error {
     }
 }
 
-/// The stable machine word for an input or output error.
+/// The stable code of an input or output error.
 fn io_code(error: &io::Error) -> Code {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "no_space",
@@ -174,7 +178,7 @@ fn io_code(error: &io::Error) -> Code {
     }
 }
 
-/// Says what was being done to which path when input or output failed.
+/// Adds to an I/O error what was being done to which path.
 pub(crate) trait Context<T> {
     /// Turns an I/O error into one of ours.
     fn context(self, action: &'static str, path: &Path) -> Result<T>;

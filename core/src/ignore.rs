@@ -1,9 +1,9 @@
-//! Which entries of a project git's ignore rules leave out: reading ignore files and matching them.
+//! Which entries of a project git's ignore rules exclude: reading ignore files and matching them.
 //!
-//! It ends at the verdict on a single entry; walking, and not descending into what is excluded, is
-//! the caller's. No crate is behind it: `gix-ignore` reads some lines and brackets differently from
-//! git, gives up at 64 stars, and takes exponential time over repeated `**/`, which a project's own
-//! file could use to stall us.
+//! It judges single entries; walking, and not descending into what is excluded, is up to the
+//! caller. No crate is used: `gix-ignore` reads some lines and brackets differently from git, gives
+//! up at 64 stars, and takes exponential time over repeated `**/`, which a project's own file could
+//! use to stall a checkpoint.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -43,7 +43,7 @@ pub struct IgnoreFile {
 struct Rule {
     /// The pattern without the `!` and the slashes at its ends.
     pattern: Box<[u8]>,
-    /// The byte that all matches end in, if there is one: most rules are turned away by it.
+    /// The byte that all matches end in, if there is one: a quick test for most rules.
     ending: Option<u8>,
     /// How many bytes of the pattern come before its first wildcard or backslash.
     literal: usize,
@@ -53,7 +53,7 @@ struct Rule {
     includes: bool,
     /// Whether only directories are meant.
     directories_only: bool,
-    /// Whether the whole path is held against the pattern, or the last component alone.
+    /// Whether the pattern is matched with the whole path, or with the last component.
     is_anchored: bool,
 }
 
@@ -73,6 +73,11 @@ impl IgnoreFile {
 }
 
 impl Excludes {
+    /// The default excludes and the secrets.
+    pub(crate) fn of_every_project() -> Excludes {
+        Excludes::new(DEFAULT_EXCLUDES, SECRETS)
+    }
+
     /// Reads the patterns that hold everywhere, each a line of an ignore file at the root.
     pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
         let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
@@ -91,14 +96,19 @@ impl Excludes {
         path: &[u8],
         is_directory: bool,
     ) -> bool {
+        // rule: capture/secrets
         let is_secret = self.secrets.verdict(path, is_directory) == Some(true);
+        // rule: capture/nested-repository
+        // rule: isolation/user-repository
         if is_secret || name_of(path) == b".git" {
             return true;
         }
+        // rule: capture/gitignore
         let deepest = ignore_files.iter().rev().find_map(|(directory, file)| {
             let path = inside(directory, path)?;
             file.verdict(path, is_directory)
         });
+        // rule: capture/default-excludes
         let verdict = deepest.or_else(|| self.defaults.verdict(path, is_directory));
         verdict.unwrap_or(false)
     }
@@ -111,7 +121,7 @@ impl Rule {
             return None;
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // To git a line is a C string: what follows a NUL does not exist.
+        // To git a line is a C string, which ends at a NUL.
         let line = line.split(|byte| *byte == 0).next().unwrap_or(line);
         let mut pattern = trim_end(line);
         let includes = take_first(&mut pattern, b'!');
@@ -190,7 +200,8 @@ fn literal_length(pattern: &[u8]) -> usize {
     pattern.iter().position(special).unwrap_or(pattern.len())
 }
 
-/// A pattern being held against a text, from left to right, with what is needed to try again.
+/// The state of matching a pattern with a text, from left to right, with what is needed to
+/// backtrack.
 ///
 /// Only the last star and the last `**/` are ever worth extending: what came before them has been
 /// matched as early in the text as it can be, and so left them every choice. The time stays
@@ -220,8 +231,8 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Takes the next element of the pattern, and says whether the text fits so far. An invalid
-    /// element breaks off, as it can never be got past.
+    /// Matches the next element of the pattern, and returns whether the text fits so far. An
+    /// invalid element ends the matching.
     fn step(&mut self) -> ControlFlow<bool, bool> {
         let Some((first, pattern)) = self.pattern.split_first() else {
             return match self.text {
@@ -247,7 +258,7 @@ impl<'a> Matching<'a> {
         Continue(fits)
     }
 
-    /// Takes a run of stars. Two or more that fill a component may take slashes.
+    /// Matches a run of stars. Two or more that fill a component may take slashes.
     fn begin_star(&mut self) -> ControlFlow<bool, bool> {
         let star = |byte: &&u8| **byte == b'*';
         let stars = self.pattern.iter().take_while(star).count();
@@ -298,15 +309,15 @@ impl<'a> Matching<'a> {
     }
 }
 
-/// The first byte of a pattern, freed of a backslash before it, and the rest, if there is one.
+/// The first byte of a pattern, without a backslash before it, and the rest, if there is one.
 fn unescaped(pattern: &[u8]) -> Option<(u8, &[u8])> {
     let pattern = pattern.strip_prefix(b"\\").unwrap_or(pattern);
     pattern.split_first().map(|(byte, rest)| (*byte, rest))
 }
 
-/// Holds a byte against the bracket expression whose `[` stands before `pattern`: whether it is
-/// meant, and the pattern after the `]`. Nothing if the expression is invalid, which does not
-/// depend on the byte.
+/// Matches a byte with the bracket expression whose `[` is before `pattern`: whether it matches,
+/// and the pattern after the `]`. Nothing if the expression is invalid, which does not depend on
+/// the byte.
 fn bracket(pattern: &[u8], byte: u8) -> Option<(bool, &[u8])> {
     let inverted = matches!(pattern, [b'!' | b'^', ..]);
     let members = &pattern[usize::from(inverted)..];

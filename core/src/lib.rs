@@ -1,64 +1,33 @@
 //! Reference implementation of agent checkpoints: snapshots of project directories in one shared
-//! shadow git store, and the way back to any of them.
+//! shadow git store, and restoring them.
 //!
 //! [`Manager`] is the whole public interface. It is given its disk, clock and environment as
-//! arguments, so that nothing here reads a variable, a clock or a user's git configuration. The
-//! layers below it, from the outside in: scope and restore decide, capture reads a project,
-//! the store keeps what was read, and every byte that is written goes through [`disk`].
+//! arguments, so that nothing here reads a variable, a clock or a user's git configuration. Below
+//! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
+//! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
+//! named after it, and `restore` does not use `capture`.
 #![forbid(unsafe_code)]
 
-mod atomic_write;
-mod base;
 mod capture;
-mod clear;
-mod commit;
 pub mod configuration;
 pub mod disk;
 mod environment;
 mod error;
-mod evidence;
-mod folder;
 pub mod ignore;
-mod index;
-mod inventory;
-mod limits;
-mod lock;
+mod maintenance;
 mod manager;
-mod metadata;
-mod migration;
-mod object;
-mod objects;
-mod pack;
-mod pack_index;
-mod patch;
 mod path;
-mod placement;
 mod project;
-mod prune;
-mod reach;
-mod reclaim;
-mod ref_recovery;
-mod refs;
 mod report;
 mod restore;
-mod rollback;
-mod shallow;
-mod snapshot;
-mod status;
 mod store;
-mod sweep;
-mod target;
-mod total;
-mod usage;
-mod walk;
 
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
-pub use manager::Manager;
+pub use maintenance::prune::{PruneOptions, PruneStep};
+pub use manager::{Manager, RestoreOptions};
 pub use project::{project_directory, project_of_file};
-pub use prune::{PruneOptions, PruneStep};
 pub use report::{
     Change, Cleared, ClearedLegacy, Diff, DiffEntry, Holdings, Listed, Outcome, ProjectState,
     ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken,
 };
-pub use rollback::RestoreOptions;

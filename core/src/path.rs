@@ -1,4 +1,4 @@
-//! Project-relative paths as bytes, and their way to and from the disk.
+//! Project-relative paths as bytes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,13 +14,7 @@ pub fn on_disk(root: &Path, relative: &[u8]) -> PathBuf {
 
 /// `directory/name`, or just `name` where the directory is the root (empty).
 pub fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
-    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
-    path.extend_from_slice(directory);
-    if !directory.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name);
-    path
+    if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
 }
 
 /// The part of `path` before its last slash; empty where there is none.

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// What marks a directory as the root of a project.
+/// Each of these marks a directory as the root of a project.
 const MARKERS: &[&str] = &[
     ".git",
     ".hg",
@@ -22,10 +22,10 @@ const MARKERS: &[&str] = &[
     "Gemfile",
 ];
 
-/// As many links as a kernel follows before it says there is a loop.
+/// As many links as a kernel follows before it reports a loop.
 const LINKS_MAX: usize = 40;
 
-/// A project, by the one name it has.
+/// A project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     /// Its canonical absolute directory, which need not exist.
@@ -37,7 +37,9 @@ pub struct Project {
 impl Project {
     /// The project that a typed path means.
     pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
+        // rule: scope/identity
         let directory = canonical(disk, &absolute(environment, typed));
+        // rule: scope/hash
         let digest = Sha256::digest(directory.as_os_str().as_bytes());
         let hash = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Project { directory, hash }
@@ -45,9 +47,11 @@ impl Project {
 
     /// Why no checkpoint may be taken of this directory, whatever it holds.
     pub fn check_scope(&self, disk: &dyn Disk, environment: &Environment) -> Result<()> {
+        // rule: scope/never-root
         if self.directory == Path::new("/") {
             return Err(Error::ScopeRoot);
         }
+        // rule: scope/never-home
         if self.directory == canonical(disk, &environment.home) {
             return Err(Error::ScopeHome(self.directory.clone()));
         }
@@ -58,11 +62,12 @@ impl Project {
     }
 
     /// Whether the directory is there and is one.
+    // rule: scope/no-directory
     pub fn check_directory(&self, disk: &dyn Disk) -> Result<()> {
         match disk.stat(&self.directory) {
             Ok(stat) if stat.kind == Kind::Directory => Ok(()),
             Ok(_) => Err(Error::NotADirectory(self.directory.clone())),
-            // Only this is evidence that it is gone; anything else may pass.
+            // Only this says that it is gone; other errors may be temporary.
             Err(error) if is_absence(&error) => {
                 Err(Error::MissingDirectory(self.directory.clone()))
             }
@@ -83,15 +88,17 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
         return None;
     }
     let marked = |directory: &Path| {
-        // A dangling link marks nothing, so the marker itself is resolved.
+        // A dangling link is no marker, so the link is followed.
         let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
         MARKERS.iter().any(there)
     };
+    // rule: scope/root-never-broad
     let candidates = start.ancestors().take_while(|directory| !broad(directory));
+    // rule: scope/root-of-file
     Some(candidates.into_iter().find(|directory| marked(directory)).unwrap_or(start).to_owned())
 }
 
-/// The canonical directory of the project that a typed path means, as every answer names it.
+/// The canonical directory of the project that a typed path means, as in every answer.
 pub fn project_directory(disk: &dyn Disk, environment: &Environment, typed: &Path) -> PathBuf {
     Project::resolve(disk, environment, typed).directory
 }
@@ -106,6 +113,8 @@ fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
 
 /// Resolves every link of an absolute path, also beyond the point where something is missing, so
 /// that a deleted project keeps its name.
+// rule: scope/identity
+// rule: restore/deleted-project
 pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
     let mut done = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = names(path).collect();

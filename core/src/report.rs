@@ -1,4 +1,4 @@
-//! What a [`crate::Manager`] answers, as plain data that serializes for programs.
+//! The answers of a [`crate::Manager`], as plain data that can be serialized.
 
 use crate::path::shown;
 use serde::{Serialize, Serializer};
@@ -15,7 +15,7 @@ pub struct Stats {
     pub removed: usize,
 }
 
-/// A path and what is to be said about it.
+/// A path and what happened to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     /// Relative to the project, as bytes; serialized with all but printable ASCII escaped.
@@ -31,7 +31,7 @@ impl Remark {
     }
 }
 
-/// What a request for a checkpoint came to.
+/// The outcome of a request for a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -51,7 +51,7 @@ pub enum Outcome {
 /// The answer to a request for a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Taken {
-    /// What it came to.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// What was left out though no ignore rule names it, and why.
@@ -107,20 +107,20 @@ pub struct Diff {
     /// Their lines together.
     pub stats: Stats,
     /// The change as a patch that git can apply, but for binary files, which it only names;
-    /// serialized with what is no UTF-8 replaced.
+    /// serialized lossily as UTF-8.
     #[serde(serialize_with = "lossy")]
     pub patch: Vec<u8>,
 }
 
-/// What a restore did. A restore that answers did all it says here and nothing else.
+/// What a restore did: exactly this, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The full id of the checkpoint that was restored.
     pub id: String,
-    /// Paths that now stand as recorded and did not before.
+    /// Paths that are now as recorded and were not before.
     #[serde(serialize_with = "all_escaped")]
     pub restored: Vec<Vec<u8>>,
-    /// Paths that were taken away; the pre-rollback checkpoint holds them.
+    /// Paths that were removed; the pre-rollback checkpoint holds them.
     #[serde(serialize_with = "all_escaped")]
     pub removed: Vec<Vec<u8>>,
     /// Paths created since that were left.
@@ -128,7 +128,7 @@ pub struct Restored {
     pub left: Vec<Vec<u8>>,
     /// Paths left as they are because something that no checkpoint holds would have been lost.
     pub kept: Vec<Remark>,
-    /// Paths that could not be brought back.
+    /// Paths that could not be restored.
     pub failed: Vec<Remark>,
     /// The full id of the pre-rollback checkpoint, if one was taken.
     pub safety: Option<String>,
@@ -188,19 +188,19 @@ pub struct Pruned {
     pub scanned: usize,
     /// Those of them that were removed because their directory is gone.
     pub orphans: usize,
-    /// Those of them that were removed because nobody used them for long enough.
+    /// Those of them that were removed because they were not used for long enough.
     pub stale: usize,
     /// v1 archives that were removed.
     pub archives: usize,
     /// Checkpoints that were dropped to keep the store below its total size.
     pub dropped: usize,
-    /// What could not be done, and was left as it is.
+    /// Failures; what they are about was left as it is.
     pub errors: usize,
     /// Bytes that the base takes less than before.
     pub bytes_freed: u64,
 }
 
-/// What a sweep came to.
+/// The outcome of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Swept {
@@ -215,13 +215,13 @@ pub enum Swept {
 /// What a clear would remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Holdings {
-    /// Entries of the base that are ours, of whatever kind.
+    /// Entries of the base that belong to this tool.
     pub entries: usize,
     /// Projects with checkpoints; none where the store cannot be read.
     pub projects: Option<usize>,
     /// v1 archives.
     pub archives: usize,
-    /// Repositories of the v1 that were never archived.
+    /// v1 repositories that were never archived.
     pub repositories: usize,
     /// Bytes of all of it, as far as they can be seen.
     pub bytes: u64,

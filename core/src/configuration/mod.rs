@@ -1,8 +1,8 @@
 //! The configuration file: from the `checkpoints` section of `config.yaml` to a [`Config`].
 //!
-//! The file is shared with other programs, so nothing but that section is judged. A key in it
-//! that nobody knows is only warned of, since a later version may know it; a value that cannot be
-//! meant is refused, since whoever wrote it counts on something that would not happen.
+//! The file is shared with other programs, so only that section is checked. An unknown key in it is
+//! only warned of, since a later version may know it; an invalid value is refused, since whoever
+//! wrote it relies on it.
 
 mod yaml;
 
@@ -10,27 +10,28 @@ use crate::disk::{Disk, is_absence};
 use crate::environment::{Config, DAY_SECONDS, HOUR_SECONDS, MEBIBYTE};
 use crate::error::{Context, Error, Result};
 use crate::project::canonical;
+use serde_saphyr::Spanned;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use yaml::{Place, Placed, Value, Wrong};
+use yaml::{Place, Value, Wrong, place};
 
 /// The section that is about checkpoints.
 const SECTION: &str = "checkpoints";
 /// More bytes than anyone writes into a configuration.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// How alike two keys are, from 0 to 1, where one may be meant by the other.
+/// How alike two keys must be, from 0 to 1, for one to be suggested for the other.
 const ALIKE: f64 = 0.85;
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configured {
-    /// How the store is kept.
+    /// The configuration.
     pub config: Config,
-    /// What is ignored and was hardly meant to be.
+    /// Keys that are ignored.
     pub warnings: Vec<Warning>,
 }
 
-/// A key of the section that nobody knows.
+/// An unknown key of the section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The file.
@@ -39,17 +40,17 @@ pub struct Warning {
     pub line: u64,
     /// Its column in characters, from 1.
     pub column: u64,
-    /// The key as it stands there.
+    /// The key as written.
     pub key: String,
-    /// The key that may be meant.
+    /// A known key that is similar.
     pub nearest: Option<&'static str>,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Warning { path, line, column, key, nearest } = self;
-        let place = Place { line: *line, column: *column };
-        write!(f, "{path:?}, {place}: {SECTION} has no key \"{key}\", which is ignored: ")?;
+        write!(f, "{path:?}, line {line}, column {column}: ")?;
+        write!(f, "{SECTION} has no key \"{key}\", which is ignored: ")?;
         match nearest {
             Some(nearest) => write!(f, "is {nearest} meant?"),
             None => write!(f, "there are {}", names()),
@@ -57,13 +58,13 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Reads the file at `path`; one that is not there, or says nothing, leaves all as it is.
+/// Reads the file at `path`; one that does not exist, or is empty, means the defaults.
 ///
 /// # Errors
-/// [`Error::BadConfig`] for a file that is no YAML, or a value of ours that cannot be meant;
+/// [`Error::BadConfig`] for a file that is not YAML, or an invalid value in the section;
 /// [`Error::Io`] for one that cannot be read.
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
-    // A link to nowhere is there: what it should lead to may only be out of reach.
+    // A dangling link counts as there: its target may only be out of reach for now.
     match disk.stat(path) {
         Err(error) if is_absence(&error) => return Ok(Configured::default()),
         stat => stat.context("looking at", path)?,
@@ -73,38 +74,35 @@ pub fn read(disk: &dyn Disk, path: &Path) -> Result<Configured> {
     let mut configured = Configured::default();
     match understand(&bytes, &mut configured.config) {
         Ok(unknown) => {
-            let warning = |Unknown { place: Place { line, column }, key }| {
+            let warning = |((line, column), key): (Place, String)| {
                 let nearest = nearest(&key);
                 Warning { path: path.to_owned(), line, column, key, nearest }
             };
             configured.warnings = unknown.into_iter().map(warning).collect();
             Ok(configured)
         }
-        Err(Wrong { place: Place { line, column }, why }) => {
+        Err(((line, column), why)) => {
             Err(Error::BadConfig { path: path.to_owned(), line, column, why })
         }
     }
 }
 
-/// A key that nobody knows.
-struct Unknown {
-    place: Place,
-    key: String,
-}
+/// The unknown keys and their places.
+type Unknown = Vec<(Place, String)>;
 
-/// Changes `config` to what the file says, and answers the keys that nobody knows.
-fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Vec<Unknown>, Wrong> {
+/// Changes `config` to what the file says, and returns the unknown keys.
+fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown, Wrong> {
     let text = text(bytes)?;
     let document = yaml::parse(text)?;
     let sections = match document.value {
-        Value::Nothing => return Ok(Vec::new()),
+        Value::Null => return Ok(Vec::new()),
         Value::Mapping(sections) => sections,
         other => {
             let why = format!("the file is {other}, but must be a mapping of sections");
-            return Err(Wrong { place: document.place, why });
+            return Err((place(document.referenced), why));
         }
     };
-    let is_ours = |key: &Placed| key.value == Value::Text(SECTION.to_owned());
+    let is_ours = |key: &Spanned<Value>| key.value == Value::Text(SECTION.to_owned());
     match sections.into_iter().find(|(key, _)| is_ours(key)) {
         Some((_, section)) => apply(section, config),
         None => Ok(Vec::new()),
@@ -114,49 +112,56 @@ fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Vec<Unkn
 fn text(bytes: &[u8]) -> std::result::Result<&str, Wrong> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let why = format!("the file is larger than {} MB", FILE_BYTES_MAX / MEBIBYTE);
-        return Err(Wrong { place: Place::behind(""), why });
+        return Err((behind(""), why));
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
         let why = format!("the byte 0x{byte:02x} is no UTF-8, which the file must be");
-        Wrong { place: Place::behind(valid), why }
+        (behind(valid), why)
     })
 }
 
-fn apply(section: Placed, config: &mut Config) -> std::result::Result<Vec<Unknown>, Wrong> {
+/// The place right behind a text.
+fn behind(text: &str) -> Place {
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    (text.matches('\n').count() as u64 + 1, last.chars().count() as u64 + 1)
+}
+
+fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Unknown, Wrong> {
     let entries = match section.value {
-        Value::Nothing => return Ok(Vec::new()),
-        Value::Truth(enabled) => {
+        Value::Null => return Ok(Vec::new()),
+        Value::Bool(enabled) => {
             config.enabled = enabled;
             return Ok(Vec::new());
         }
         Value::Mapping(entries) => entries,
         other => {
             let why = unfit(SECTION, &other, "true, false or a mapping of its keys");
-            return Err(Wrong { place: section.place, why });
+            return Err((place(section.referenced), why));
         }
     };
     let mut unknown = Vec::new();
-    for (Placed { place, value: key }, Placed { place: at, value }) in entries {
-        let known = KEYS.iter().find(|known| key == Value::Text(known.name.to_owned()));
-        match (known, key) {
-            (Some(known), _) => {
-                let why = |allowed: &str| unfit(known.name, &value, allowed);
-                (known.set)(config, &value)
-                    .map_err(|allowed| Wrong { place: at, why: why(allowed) })?;
+    for (key, Spanned { value, referenced, .. }) in entries {
+        match KEYS.iter().find(|known| key.value == Value::Text(known.name.to_owned())) {
+            Some(known) => (known.set)(config, &value)
+                .map_err(|allowed| (place(referenced), unfit(known.name, &value, allowed)))?,
+            None => {
+                let at = place(key.referenced);
+                unknown.push(match key.value {
+                    Value::Text(key) => (at, key),
+                    other => (at, other.to_string()),
+                });
             }
-            (None, Value::Text(key)) => unknown.push(Unknown { place, key }),
-            (None, other) => unknown.push(Unknown { place, key: other.to_string() }),
         }
     }
     Ok(unknown)
 }
 
-/// That a value will not do, and what would.
+/// The message for a value that is not allowed.
 fn unfit(key: &str, found: &Value, allowed: &str) -> String {
     let mut why = format!("{key} is {found}, but must be {allowed}");
-    // Older YAML took these for what they say.
+    // Booleans in older versions of YAML.
     if let Value::Text(text) = found {
         match text.to_ascii_lowercase().as_str() {
             "yes" | "on" | "y" => why += " (write true)",
@@ -167,18 +172,18 @@ fn unfit(key: &str, found: &Value, allowed: &str) -> String {
     why
 }
 
-/// Sets what a key stands for, or says what is allowed.
-type Set = fn(&mut Config, &Value) -> std::result::Result<(), &'static str>;
+/// The meaning of a value, or what is allowed instead.
+type Meaning<T> = std::result::Result<T, &'static str>;
 
 /// A key of the section.
 struct Key {
     name: &'static str,
-    set: Set,
+    set: fn(&mut Config, &Value) -> Meaning<()>,
 }
 
 /// The keys of the section, as the behaviour lists them.
 const KEYS: [Key; 8] = [
-    Key { name: "enabled", set: |to, value| put(&mut to.enabled, truth(value)) },
+    Key { name: "enabled", set: |to, value| put(&mut to.enabled, boolean(value)) },
     Key { name: "max_snapshots", set: |to, value| put(&mut to.max_snapshots, number(value)) },
     Key {
         name: "max_total_size_mb",
@@ -188,45 +193,42 @@ const KEYS: [Key; 8] = [
         name: "max_file_size_mb",
         set: |to, value| put(&mut to.max_file_bytes, amount(value, MEBIBYTE)),
     },
-    Key { name: "auto_prune", set: |to, value| put(&mut to.auto_prune, truth(value)) },
+    Key { name: "auto_prune", set: |to, value| put(&mut to.auto_prune, boolean(value)) },
     Key {
         name: "retention_days",
         set: |to, value| put(&mut to.retention_seconds, amount(value, DAY_SECONDS)),
     },
-    Key { name: "delete_orphans", set: |to, value| put(&mut to.delete_orphans, truth(value)) },
+    Key { name: "delete_orphans", set: |to, value| put(&mut to.delete_orphans, boolean(value)) },
     Key {
         name: "min_interval_hours",
         set: |to, value| put(&mut to.min_interval_seconds, amount(value, HOUR_SECONDS)),
     },
 ];
 
-fn put<T>(
-    place: &mut T,
-    value: std::result::Result<T, &'static str>,
-) -> std::result::Result<(), &'static str> {
+fn put<T>(place: &mut T, value: Meaning<T>) -> Meaning<()> {
     value.map(|value| *place = value)
 }
 
-fn truth(value: &Value) -> std::result::Result<bool, &'static str> {
+fn boolean(value: &Value) -> Meaning<bool> {
     match value {
-        Value::Truth(truth) => Ok(*truth),
+        Value::Bool(truth) => Ok(*truth),
         _ => Err("true or false"),
     }
 }
 
-fn number(value: &Value) -> std::result::Result<usize, &'static str> {
+fn number(value: &Value) -> Meaning<usize> {
     match value {
-        // More than there can be is as good as the most there can be.
+        // What is too large for the type is the largest there is.
         Value::Number(number) if *number >= 1.0 && number.fract() == 0.0 => Ok(*number as usize),
         _ => Err("a whole number of at least 1"),
     }
 }
 
-/// So many units, in what one unit is worth.
-fn amount(value: &Value, unit: u64) -> std::result::Result<u64, &'static str> {
+/// A number of units, in bytes or seconds.
+fn amount(value: &Value, unit: u64) -> Meaning<u64> {
     match value {
-        // Nothing turns a bound off, so that a little must not become nothing; and more than
-        // there can be is as good as the most there can be.
+        // 0 turns a limit off, so that a little must not be rounded to 0; what is too large for the
+        // type is the largest there is.
         Value::Number(number) if *number >= 0.0 && number.is_finite() => {
             Ok(((number * unit as f64).round() as u64).max(u64::from(*number > 0.0)))
         }

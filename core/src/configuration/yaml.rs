@@ -1,5 +1,4 @@
-//! The YAML of a configuration file: every value with the place it stands at, and what is wrong
-//! where it is no YAML.
+//! The YAML of a configuration file: every value with its place, or why it is not YAML.
 //!
 //! It knows no key. All values have one type, since most of the file belongs to other programs
 //! and may hold anything.
@@ -11,63 +10,29 @@ use serde_saphyr::{
 };
 use std::fmt;
 
-/// As many characters of a text as are shown of it.
+/// How many characters of a text are shown.
 const SHOWN_MAX: usize = 40;
-/// As many values as aliases may come to: more than a person means, and no burden.
+/// How many values aliases may expand to.
 const REPLAYED_MAX: usize = 100_000;
 
 /// A line and a column, both counted from 1, the column in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The line.
-    pub line: u64,
-    /// The column.
-    pub column: u64,
+pub type Place = (u64, u64);
+
+/// What is wrong with a file, and where.
+pub type Wrong = (Place, String);
+
+/// The place of a location; one that is not known is where the file begins.
+pub fn place(location: Location) -> Place {
+    (location.line().max(1), location.column().max(1))
 }
 
-impl Place {
-    /// Where a file begins.
-    const START: Place = Place { line: 1, column: 1 };
-
-    /// The place right behind a text.
-    pub fn behind(text: &str) -> Place {
-        let last = text.rsplit('\n').next().unwrap_or_default();
-        let line = text.matches('\n').count() as u64 + 1;
-        Place { line, column: last.chars().count() as u64 + 1 }
-    }
-}
-
-impl From<Location> for Place {
-    fn from(location: Location) -> Self {
-        match location {
-            Location::UNKNOWN => Place::START,
-            known => Place { line: known.line(), column: known.column() },
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-/// Something that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub why: String,
-}
-
-/// What stands somewhere in a file.
+/// A value of any kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Null, or nothing at all.
-    Nothing,
-    /// True or false.
-    Truth(bool),
+    Null,
+    /// A boolean.
+    Bool(bool),
     /// Any number; what is too large for its type is infinite.
     Number(f64),
     /// A text.
@@ -75,33 +40,22 @@ pub enum Value {
     /// A list, of whatever.
     List,
     /// Keys and their values, in their order.
-    Mapping(Vec<(Placed, Placed)>),
-}
-
-/// A value and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub value: Value,
+    Mapping(Vec<(Spanned<Value>, Spanned<Value>)>),
 }
 
 /// Reads the one document of a file.
 ///
 /// # Errors
-/// What is no YAML, a key that stands twice, and aliases that come to too much.
-pub fn parse(text: &str) -> Result<Placed, Wrong> {
+/// What is not YAML, a duplicate key, and aliases that expand to too much.
+pub fn parse(text: &str) -> Result<Spanned<Value>, Wrong> {
     // An empty document has no place that could be asked for.
-    let read: Result<Option<Placed>, _> = serde_saphyr::from_str_with_options(text, options());
-    match read {
-        Ok(read) => Ok(read.unwrap_or(Placed { place: Place::START, value: Value::Nothing })),
-        Err(error) => {
-            let place = error.location().map_or(Place::START, Place::from);
+    let read: Option<Spanned<Value>> = serde_saphyr::from_str_with_options(text, options())
+        .map_err(|error| {
             let why = UserMessageFormatter.format_message(&error).into_owned();
-            Err(Wrong { place, why })
-        }
-    }
+            (place(error.location().unwrap_or(Location::UNKNOWN)), why)
+        })?;
+    let nothing = || Spanned::new(Value::Null, Location::UNKNOWN, Location::UNKNOWN);
+    Ok(read.unwrap_or_else(nothing))
 }
 
 fn options() -> Options {
@@ -111,7 +65,7 @@ fn options() -> Options {
         // As YAML 1.2 has them: yes and 1_000 are texts.
         strict_booleans: true,
         underscored_numbers_as_strings: true,
-        // Other sections may hold them, and ours refuses them with the name of the key.
+        // Other sections may hold them, and ours refuses them with a message of its own.
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
     }
@@ -120,8 +74,8 @@ fn options() -> Options {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Nothing => f.write_str("empty"),
-            Value::Truth(truth) => write!(f, "{truth}"),
+            Value::Null => f.write_str("empty"),
+            Value::Bool(truth) => write!(f, "{truth}"),
             // The digits of a number so large say nothing.
             Value::Number(number) if number.is_finite() && number.abs() >= 1e15 => {
                 write!(f, "{number:e}")
@@ -134,13 +88,6 @@ impl fmt::Display for Value {
             Value::List => f.write_str("a list"),
             Value::Mapping(_) => f.write_str("a mapping"),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Placed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Spanned { value, referenced, .. } = Spanned::<Value>::deserialize(deserializer)?;
-        Ok(Placed { place: Place::from(referenced), value })
     }
 }
 
@@ -161,11 +108,11 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+        Ok(Value::Null)
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
-        Ok(Value::Truth(truth))
+        Ok(Value::Bool(truth))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Value, E> {

@@ -1,7 +1,7 @@
-//! What a person may type, and what they mean by it.
+//! The command line: its arguments, and the task that they ask for.
 //!
-//! It ends at the meaning: whether a checkpoint or a file of that name exists is for the core to
-//! say, so targets and files stay the bytes that were typed.
+//! Whether a checkpoint or a file of that name exists is up to the core, so targets and files stay
+//! the bytes that were typed.
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -55,7 +55,7 @@ herma rollback [--dir DIR]
        herma rollback N [--exact] [--force] [--dir DIR]
        herma rollback N FILE [--dir DIR]";
 
-/// The words are collected by one argument, which clap cannot describe as what they are.
+/// All words are one argument to clap, so that it cannot describe them itself.
 const ROLLBACK_TEMPLATE: &str = "\
 {about}
 
@@ -162,6 +162,7 @@ enum Command {
     },
 }
 
+// rule: maintenance/commands
 #[derive(Debug, Subcommand)]
 enum About {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)
@@ -270,7 +271,7 @@ pub struct Pruning {
 }
 
 impl Asked {
-    /// What is asked by these words, the command's own name first.
+    /// Parses the words, the command's own name first.
     ///
     /// # Errors
     /// As clap reports them: words that are not understood, or a call for help.
@@ -290,7 +291,7 @@ impl About {
         match self {
             About::Status => Task::Status,
             About::Prune(asked) => Task::Prune(Pruning {
-                // More than there are seconds is as good as all of them.
+                // What is too large for the type is the largest there is.
                 retention_seconds: asked.retention_days.map(|days| days.saturating_mul(DAY)),
                 max_total_bytes: asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE)),
                 keep_orphans: asked.keep_orphans,
@@ -302,10 +303,10 @@ impl About {
 }
 
 impl RollbackArguments {
-    /// What the words mean together: an error for too few of them, too many, or options that do
-    /// not go with them.
+    /// The task that the words mean; an error for too few or too many, or options that do not go
+    /// with them.
     fn task(&self) -> Result<Task, clap::Error> {
-        // Only a bare first word is a keyword, so that anything can be named behind the dashes.
+        // Behind the dashes `diff` is a name like any other.
         let is_diff = self.words.first().is_some_and(|word| word == "diff");
         let words = self.words.iter().chain(&self.literal).skip(usize::from(is_diff));
         let words: Vec<&OsString> = words.collect();

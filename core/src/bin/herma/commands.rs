@@ -2,7 +2,7 @@
 
 use crate::arguments::{Asked, Task};
 use crate::pages::{self, Undo};
-use crate::programs::{self, Comparing, Listing, Restoring, Taking};
+use crate::programs::{self, About, Listing};
 use crate::text::{self, Style};
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Why something was not done.
 #[derive(Debug)]
 pub struct Failure {
-    /// The stable machine word for it.
+    /// Its stable code.
     pub code: Code,
     /// What happened, what was not changed, and what to do.
     pub message: String,
@@ -43,7 +43,7 @@ impl Failure {
         Failure { code: "no_current_directory", message }
     }
 
-    /// It was done, but the answer did not get through.
+    /// It was done, but the answer could not be written.
     pub fn unheard(error: &io::Error) -> Self {
         let message = format!("what was asked for was done, but not all could be said: {error}");
         Failure { code: "unheard", message }
@@ -71,7 +71,7 @@ pub struct Answer {
     pub ending: Ending,
 }
 
-/// How a command ended that has an answer.
+/// How a command that has an answer ended.
 #[derive(Debug)]
 pub enum Ending {
     /// It was done, or there was nothing to do.
@@ -92,8 +92,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session on this machine, as its configuration file wants it, and what of that file is
-    /// ignored.
+    /// A session on this machine with its configuration file, and the warnings about that file.
     ///
     /// # Errors
     /// A file that cannot be read or understood.
@@ -139,8 +138,8 @@ impl Session {
         }
     }
 
-    /// What is done once the answer was given. Only a take sweeps: a project that was deleted
-    /// must still be there for the person who asks for it.
+    /// What is done once the answer was given. Only taking a checkpoint sweeps, so that a deleted
+    /// project can still be restored.
     pub fn afterwards(&self, asked: &Asked) {
         if matches!(asked.task, Task::Take { .. }) {
             self.manager.sweep();
@@ -161,20 +160,18 @@ impl Session {
 
     fn take(&self, project: &Path, reason: &str) -> Result<Answer, Failure> {
         let taken = self.manager.checkpoint(project, reason)?;
-        let data = Taking { project: &project.to_string_lossy(), taken: &taken };
-        self.done(&data, || pages::taken(self.style, project, &taken))
+        self.done_in(project, &taken, || pages::taken(self.style, project, &taken))
     }
 
     fn list(&self, project: &Path) -> Result<Answer, Failure> {
         let checkpoints = self.manager.list(project)?;
-        let data = Listing { project: &project.to_string_lossy(), checkpoints: &checkpoints };
-        self.done(&data, || pages::listed(self.style, project, &checkpoints))
+        let listing = Listing { checkpoints: &checkpoints };
+        self.done_in(project, &listing, || pages::listed(self.style, project, &checkpoints))
     }
 
     fn diff(&self, project: &Path, target: &OsStr) -> Result<Answer, Failure> {
         let diff = self.manager.diff(project, target.as_bytes())?;
-        let data = Comparing { project: &project.to_string_lossy(), diff: &diff };
-        self.done(&data, || pages::diff(self.style, project, &diff))
+        self.done_in(project, &diff, || pages::diff(self.style, project, &diff))
     }
 
     fn status(&self) -> Result<Answer, Failure> {
@@ -182,7 +179,7 @@ impl Session {
         self.done(&status, || pages::status(self.style, &status, SystemClock.seconds()))
     }
 
-    /// Someone inside of a project may well have named the file from where they are.
+    /// Adds a hint, since a file may have been named from a directory inside the project.
     fn file_refused(&self, project: &Path, error: Error) -> Failure {
         let elsewhere = self.environment.current_directory != project;
         let hint = match error {
@@ -200,8 +197,7 @@ impl Session {
         was_there: bool,
         restored: &Restored,
     ) -> Result<Answer, Failure> {
-        let data = Restoring { project: &project.to_string_lossy(), restored };
-        let answer = self.done(&data, || {
+        let answer = self.done_in(project, restored, || {
             let undo = self.undo(project, was_there, restored);
             pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
         })?;
@@ -210,7 +206,7 @@ impl Session {
         }
         let paths = text::count(restored.failed.len(), "path", "paths");
         let message = format!(
-            "{paths} could not be brought back; the others are as listed: mend the cause and \
+            "{paths} could not be brought back; the others are as listed: fix the cause and \
              roll back to the same id again"
         );
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
@@ -224,13 +220,21 @@ impl Session {
         if let Some(id) = &restored.safety {
             return Undo::Taken(id.clone());
         }
-        // None was taken because the newest already was that state. Where it cannot be named, it
-        // can still be seen in the list.
+        // None was taken because the newest already was that state.
         let newest = self.manager.list(project).ok().and_then(|all| all.into_iter().next());
         match newest {
             Some(newest) if was_there => Undo::Newest(newest.id),
             _ => Undo::WasGone,
         }
+    }
+
+    fn done_in(
+        &self,
+        project: &Path,
+        answer: &impl Serialize,
+        page: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Answer, Failure> {
+        self.done(&About { project: &project.to_string_lossy(), answer }, page)
     }
 
     pub(crate) fn done(

@@ -1,8 +1,8 @@
 //! The `herma` command: the reference implementation as a person uses it.
 //!
-//! This is the one place that reads the process: its arguments, `HOME`, `HERMES_HOME`, the
-//! current directory, and how its output is to look. What was asked is in [`arguments`], doing it
-//! in [`commands`], the words for people in [`pages`] and those for programs in [`programs`].
+//! This is the one place that reads the process: its arguments, `HOME`, `HERMES_HOME`, the current
+//! directory, and what its output is. [`arguments`] parses, [`commands`] does what was asked,
+//! [`pages`] answers people and [`programs`] answers programs.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -26,7 +26,7 @@ use text::Style;
 
 /// Done, also when there was nothing to do.
 const DONE: u8 = 0;
-/// Asked about, and not wanted.
+/// The person was asked and said no.
 const DECLINED: u8 = 1;
 /// Not done, not wholly done, or not understood.
 const FAILED: u8 = 2;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let exit = match Asked::read(&typed) {
         Ok(asked) => answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json)),
         Err(error) => {
-            // What was typed is not understood, so that this is the best guess at what is wanted.
+            // The arguments are not parsed, so that this is a guess.
             let options = typed.iter().take_while(|word| *word != "--");
             let json = options.into_iter().any(|word| word == "--json");
             refuse_usage(&error, json)
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     ExitCode::from(exit)
 }
 
-/// Does what was asked, says what came of it, and answers the exit code.
+/// Does what was asked, prints the answer, and returns the exit code.
 fn answer(asked: &Asked) -> Result<u8, Failure> {
     let current_directory = std::env::current_dir().map_err(Failure::no_current_directory)?;
     let variable = |name: &str| std::env::var_os(name);
@@ -58,11 +58,12 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     let Answer { bytes, ending } = session.run(asked)?;
     match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
-        // Whoever read the answer has read enough of it.
+        // The reader has read enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::unheard(&error)),
     }
     session.afterwards(asked);
+    // rule: maintenance/commands
     match ending {
         Ending::Done => Ok(DONE),
         Ending::Declined => Ok(DECLINED),
@@ -85,7 +86,7 @@ fn refuse(failure: &Failure, json: bool) -> u8 {
     FAILED
 }
 
-/// Says what clap has to say: that it does not understand, or the help that was asked for.
+/// Prints clap's message: a usage error, or the help that was asked for.
 fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     let wanted = !error.use_stderr();
     let rendered = error.render().to_string();
@@ -98,31 +99,32 @@ fn refuse_usage(error: &clap::Error, json: bool) -> u8 {
     // It repeats what was typed, which may be a file name that a shell filled in.
     let lines: Vec<String> = rendered.lines().map(|one| text::line(one.as_bytes())).collect();
     let safe = lines.join("\n") + "\n";
-    // Nobody is left to be told where these cannot be written.
-    let _ = if wanted {
-        std::io::stdout().write_all(safe.as_bytes())
+    if wanted {
+        print(std::io::stdout(), &safe)
     } else {
-        std::io::stderr().write_all(safe.as_bytes())
-    };
+        print(std::io::stderr(), &safe)
+    }
     if wanted { DONE } else { FAILED }
 }
 
 fn refuse_in_json(failure: &Failure) {
     let refusal = Refusal { error: Reason { code: failure.code, message: &failure.message } };
     if let Ok(text) = programs::json(&refusal) {
-        // Nobody is left to be told where this cannot be written.
-        let _ = std::io::stdout().write_all(&text);
+        print(std::io::stdout(), &String::from_utf8_lossy(&text));
     }
 }
 
 fn warn(warning: &Warning) {
     let message = text::line(warning.to_string().as_bytes());
-    // Nobody is left to be told where this cannot be written.
-    let _ = writeln!(std::io::stderr(), "herma: warning: {message}");
+    print(std::io::stderr(), &format!("herma: warning: {message}\n"));
 }
 
 fn complain(failure: &Failure) {
     let message = text::line(failure.message.as_bytes());
-    // Nobody is left to be told where this cannot be written.
-    let _ = writeln!(std::io::stderr(), "herma: {message} [{}]", failure.code);
+    print(std::io::stderr(), &format!("herma: {message} [{}]\n", failure.code));
+}
+
+/// Writes a text, and ignores a failure, since nobody is left to be told.
+fn print(mut output: impl Write, text: &str) {
+    let _ = output.write_all(text.as_bytes());
 }

@@ -1,6 +1,6 @@
-//! Making the store smaller: pruning it, and clearing it once the person who is asked says yes.
+//! Pruning the store, and clearing it after the person confirmed it.
 //!
-//! What is asked goes to standard error, so that standard output is the answer and nothing else.
+//! Questions go to standard error, so that standard output is only the answer.
 
 use crate::arguments::Pruning;
 use crate::commands::{Answer, Ending, Failure, Session};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Read, Stderr, Write};
 use std::time::{Duration, Instant};
 
-/// Work that takes no longer than this needs no word about where it is.
+/// Progress is shown after this time.
 const QUIET: Duration = Duration::from_secs(1);
 /// More bytes than any answer to a question takes.
 const REPLY_BYTES_MAX: u64 = 1_024;
@@ -36,17 +36,17 @@ impl Session {
         }
         let things = text::count(pruned.errors, "thing", "things");
         let message = format!(
-            "{things} could not be done and stayed as it was; the rest was done: mend the cause \
+            "{things} could not be done and stayed as it was; the rest was done: fix the cause \
              and prune again"
         );
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 
-    /// Removes everything, unless the person who is asked does not say yes.
+    /// Removes everything, if forced or confirmed.
     pub fn clear(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;
         if holdings.entries == 0 {
-            return self.cleared(&Cleared::default(), pages::nothing_to_clear());
+            return self.cleared(&Cleared::default(), pages::NOTHING_TO_CLEAR.to_vec());
         }
         if !force && !is_confirmed(&pages::clear_question(&self.environment.base, &holdings)) {
             return self.declined(&Cleared::default());
@@ -55,11 +55,11 @@ impl Session {
         self.cleared(&cleared, pages::cleared(&cleared))
     }
 
-    /// Removes the legacy archives, unless the person who is asked does not say yes.
+    /// Removes the legacy archives, if forced or confirmed.
     pub fn clear_legacy(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;
         if holdings.archives == 0 {
-            return self.cleared(&ClearedLegacy::default(), pages::no_archives());
+            return self.cleared(&ClearedLegacy::default(), pages::NO_ARCHIVES.to_vec());
         }
         if !force && !is_confirmed(&pages::clear_legacy_question(&self.environment.base, &holdings))
         {
@@ -75,12 +75,12 @@ impl Session {
 
     fn declined(&self, nothing: &impl Serialize) -> Result<Answer, Failure> {
         let data = Clearing { declined: true, cleared: nothing };
-        let answer = self.done(&data, pages::declined)?;
+        let answer = self.done(&data, || pages::DECLINED.to_vec())?;
         Ok(Answer { ending: Ending::Declined, ..answer })
     }
 }
 
-/// Asks a question and reads one line. Anything but a yes is a no, also that nobody answers.
+/// Asks a question and reads one line. Anything but a yes is a no, also the end of the input.
 fn is_confirmed(question: &str) -> bool {
     let mut error = std::io::stderr();
     if error.write_all(question.as_bytes()).and_then(|()| error.flush()).is_err() {
@@ -90,14 +90,14 @@ fn is_confirmed(question: &str) -> bool {
     let mut reply = Vec::new();
     let read = std::io::stdin().lock().take(REPLY_BYTES_MAX).read_until(b'\n', &mut reply);
     if !reply.ends_with(b"\n") {
-        // The line of the question was not ended by whoever typed.
+        // The line of the question is not ended yet.
         let _ = error.write_all(b"\n");
     }
     let reply = reply.trim_ascii().to_ascii_lowercase();
     read.is_ok() && matches!(reply.as_slice(), b"y" | b"yes")
 }
 
-/// Says on a terminal where work is that takes long, on one line that it writes over.
+/// Shows the progress of long work on a terminal, on one line that is written over.
 struct Progress<W> {
     output: W,
     started: Instant,
@@ -107,7 +107,7 @@ struct Progress<W> {
 }
 
 impl Progress<Stderr> {
-    /// A program that asked finds in the answer what it needs.
+    /// With JSON nothing is shown: the answer has it all.
     fn start(json: bool) -> Self {
         let output = std::io::stderr();
         let terminal = output.is_terminal();

@@ -75,19 +75,13 @@ fn archives(number: usize) -> String {
 }
 
 /// There is nothing to clear.
-pub fn nothing_to_clear() -> Vec<u8> {
-    b"There is nothing to clear\n".to_vec()
-}
+pub const NOTHING_TO_CLEAR: &[u8] = b"There is nothing to clear\n";
 
 /// There are no archives.
-pub fn no_archives() -> Vec<u8> {
-    b"There are no legacy archives to clear\n".to_vec()
-}
+pub const NO_ARCHIVES: &[u8] = b"There are no legacy archives to clear\n";
 
 /// The person said no.
-pub fn declined() -> Vec<u8> {
-    b"Nothing was changed\n".to_vec()
-}
+pub const DECLINED: &[u8] = b"Nothing was changed\n";
 
 /// Everything is gone.
 pub fn cleared(cleared: &Cleared) -> Vec<u8> {

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Digits of an id that are shown.
 const SHORT: usize = 7;
-/// Columns a path may take before what follows it moves to the right.
+/// The width of the column of paths; longer ones move the rest to the right.
 const NAME_WIDTH_MAX: usize = 60;
 
 /// Where the state before a restore can be found.
@@ -54,7 +54,7 @@ fn short(style: Style, id: &str) -> String {
     style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
-/// What a checkpoint by hand came to.
+/// The outcome of a manual checkpoint.
 pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
     let mut page = Page::default();
     let project = directory(project);
@@ -62,7 +62,7 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
         Outcome::Created { id } => {
             page.line(format_args!("Took checkpoint {} of {project}", short(style, id)));
         }
-        // What is asked for by hand is never turned off nor limited to once in a turn.
+        // A manual checkpoint is neither turned off nor limited to once in a turn.
         Outcome::Unchanged | Outcome::Deduped | Outcome::Disabled => page.line(format_args!(
             "No checkpoint of {project} was needed: nothing changed since the last one, or there \
              is nothing to capture"
@@ -148,7 +148,7 @@ pub fn restored(
     (page.0 + &footer.0).into_bytes()
 }
 
-/// How the project is named in a command that is to be typed in the same place.
+/// The option that names the project in a command to be typed in the same directory.
 fn named(project: &Path, is_named: bool) -> String {
     if !is_named {
         return String::new();
@@ -187,7 +187,7 @@ fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: 
     if let Undo::Taken(id) | Undo::Newest(id) = undo
         && changed
     {
-        // Exact, since a file that was brought back is one more than there was before.
+        // Exact, since the restore may have added files.
         let id = id.get(..SHORT).unwrap_or(id);
         page.line(format_args!("To undo: herma rollback {id} --exact{named}"));
     }
@@ -237,7 +237,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     bytes
 }
 
-/// The last line of a summary, which leaves out what is nothing unless both are.
+/// The last line of a summary, which leaves out a zero unless both are.
 fn summary(stats: &Stats) -> String {
     let mut summary = format!(" {} changed", count(stats.files, "file", "files"));
     if stats.added > 0 || stats.removed == 0 {
@@ -274,7 +274,7 @@ fn patch_on_terminal(style: Style, patch: &[u8]) -> String {
     let mut is_header = true;
     for bytes in patch.split_inclusive(|byte| *byte == b'\n') {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        // A tab is what it should be in the middle of a text.
+        // A tab inside a text is harmless.
         let text: Vec<String> = bytes.split(|byte| *byte == b'\t').map(line).collect();
         let text = text.join("\t");
         is_header = bytes.starts_with(b"diff --git ") || is_header && !bytes.starts_with(b"@@");

@@ -1,43 +1,26 @@
 //! Answers for programs: one JSON object on one line.
 //!
-//! What stands in it is said by the report types of the core; this only adds which project it is
-//! about, and keeps harmful characters out of strings, since a person may look at them too.
+//! The report types of the core say what is in it; this adds the project, and escapes harmful
+//! characters, since a person may look at them too.
 
 use crate::text::is_harmful;
-use herma_core::{Diff, Listed, Restored, Taken};
+use herma_core::Listed;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
 
-/// The answer to `herma checkpoint`.
+/// An answer about one project.
 #[derive(Serialize)]
-pub struct Taking<'a> {
+pub struct About<'a, T> {
     pub project: &'a str,
     #[serde(flatten)]
-    pub taken: &'a Taken,
+    pub answer: T,
 }
 
 /// The answer to `herma rollback`.
 #[derive(Serialize)]
 pub struct Listing<'a> {
-    pub project: &'a str,
     pub checkpoints: &'a [Listed],
-}
-
-/// The answer to `herma rollback diff N`.
-#[derive(Serialize)]
-pub struct Comparing<'a> {
-    pub project: &'a str,
-    #[serde(flatten)]
-    pub diff: &'a Diff,
-}
-
-/// The answer to `herma rollback N`.
-#[derive(Serialize)]
-pub struct Restoring<'a> {
-    pub project: &'a str,
-    #[serde(flatten)]
-    pub restored: &'a Restored,
 }
 
 /// The answer to `herma checkpoints clear` and `clear-legacy`.

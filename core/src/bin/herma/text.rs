@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
 
-/// How text is dressed for where it goes.
+/// How text is styled for an output.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Whether a person reads it directly.
@@ -24,9 +24,9 @@ pub enum Tone {
     Bad,
     /// Something to look at.
     Notable,
-    /// Something that gives place.
+    /// A position, such as that of a hunk.
     Place,
-    /// Something that begins a part.
+    /// A heading.
     Head,
 }
 
@@ -54,7 +54,7 @@ impl Style {
     }
 }
 
-/// Whether showing this character could do anything but show a character in its place.
+/// Whether showing this character could do anything but show one character.
 pub fn is_harmful(character: char) -> bool {
     let invisible_or_turning = matches!(
         character,
@@ -85,7 +85,7 @@ pub fn name(path: &[u8]) -> String {
     format!("\"{escaped}\"")
 }
 
-/// The characters of a text, and the bytes that are none.
+/// The characters of a text, and the bytes that are not UTF-8.
 fn pieces(text: &[u8]) -> impl Iterator<Item = Result<char, u8>> {
     text.utf8_chunks().flat_map(|chunk| {
         chunk.valid().chars().map(Ok).chain(chunk.invalid().iter().copied().map(Err))
@@ -106,7 +106,7 @@ fn escape(text: &[u8], quotes: &[char]) -> String {
     pieces(text).map(escaped).collect()
 }
 
-/// A word as a shell takes it, so that a command that is shown can be typed.
+/// A word quoted for a shell, so that a command that is shown can be typed.
 pub fn shell_word(word: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%,".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
@@ -149,11 +149,11 @@ pub fn size(bytes: u64) -> String {
     format!("{amount:.1} {unit}")
 }
 
-/// A moment as the clock on the wall showed it.
+/// A time in the local time zone.
 pub fn local_time(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
         Ok(moment) => moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
-        // Only a damaged store speaks of a time outside the calendar.
+        // Only a damaged store has a time outside the calendar.
         Err(_) => format!("@{seconds}"),
     }
 }

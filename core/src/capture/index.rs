@@ -1,0 +1,258 @@
+//! The index of a project: which blob each file was, with the stat data that tells whether it
+//! still is. The format is git's own index, version 2, so that other tools can use it too.
+//!
+//! An index only saves time. One that is missing, damaged or of another version counts as empty,
+//! and an entry that could hide a change is stored without its size, so that it never matches.
+
+use crate::disk::Stat;
+use crate::disk::atomic_write::write_whole;
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::snapshot::{Item, Mode};
+use git2::Oid;
+use sha1::{Digest, Sha1};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What was known of a file when its blob was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    words: [u32; 10],
+    id: Oid,
+}
+
+/// The files of a project as they were seen last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    entries: BTreeMap<Vec<u8>, Known>,
+}
+
+/// More bytes than the index of any project takes.
+const INDEX_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// Positions of the stat words of an entry.
+const MODE: usize = 6;
+const SIZE: usize = 9;
+const FIXED_BYTES: usize = 62;
+const HASH_BYTES: usize = 20;
+/// An empty extension that says who wrote the index. Git skips one whose name begins with a
+/// capital, and drops it when it writes the index itself.
+const OUR_EXTENSION: [u8; 8] = *b"HRMA\0\0\0\0";
+/// Longer names are stored with this length; the terminating NUL says where they end.
+const NAME_LENGTH_MAX: usize = 0xfff;
+
+impl Known {
+    /// What to remember of a file with this stat and item. `settled` says that the file was last
+    /// changed before it was read, by the file system's own clock: otherwise a change within the
+    /// same tick would go unseen, and the entry is made never to match.
+    pub fn new(stat: &Stat, item: Item, settled: bool) -> Self {
+        let mut words = words_of(stat, item.mode);
+        // rule: capture/honest
+        if !settled {
+            words[SIZE] = 0;
+        }
+        Known { words, id: item.blob }
+    }
+
+    fn item(&self) -> Option<Item> {
+        Some(Item { mode: Mode::from_bits(self.words[MODE])?, blob: self.id })
+    }
+}
+
+fn words_of(stat: &Stat, mode: Mode) -> [u32; 10] {
+    // Git keeps the low 32 bits of everything; so do we.
+    let low = |value: i64| value as u32;
+    [
+        low(stat.changed.0),
+        low(stat.changed.1),
+        low(stat.modified.0),
+        low(stat.modified.1),
+        stat.device as u32,
+        stat.inode as u32,
+        mode.bits(),
+        stat.user,
+        stat.group,
+        stat.size as u32,
+    ]
+}
+
+impl Index {
+    /// The item of a file with this stat, if it is certain that it did not change.
+    pub fn unchanged(&self, path: &[u8], stat: &Stat, mode: Mode) -> Option<Item> {
+        let known = self.entries.get(path)?;
+        let same = known.words == words_of(stat, mode) && stat.size <= u64::from(u32::MAX);
+        // An entry stored without its size looks like that of an empty file.
+        let certain = stat.size > 0;
+        if same && certain { known.item() } else { None }
+    }
+
+    /// Remembers a file.
+    pub fn insert(&mut self, path: Vec<u8>, known: Known) {
+        self.entries.insert(path, known);
+    }
+
+    /// Reads an index that was written here. One that another tool wrote counts as empty: git
+    /// may have converted what it hashed, so that its blobs are not the files' bytes.
+    pub fn parse(bytes: &[u8]) -> Index {
+        parse(bytes).unwrap_or_default()
+    }
+
+    /// The bytes of this index as git reads them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = b"DIRC".to_vec();
+        bytes.extend_from_slice(&2u32.to_be_bytes());
+        bytes.extend_from_slice(&(self.entries.len() as u32).to_be_bytes());
+        for (path, known) in &self.entries {
+            let start = bytes.len();
+            for word in known.words {
+                bytes.extend_from_slice(&word.to_be_bytes());
+            }
+            bytes.extend_from_slice(known.id.as_bytes());
+            let length = path.len().min(NAME_LENGTH_MAX) as u16;
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.extend_from_slice(path);
+            // One to eight NULs end the name and align the next entry.
+            let padding = 8 - (bytes.len() - start) % 8;
+            bytes.extend(std::iter::repeat_n(0, padding));
+        }
+        bytes.extend_from_slice(&OUR_EXTENSION);
+        let hash = Sha1::digest(&bytes);
+        bytes.extend_from_slice(&hash);
+        bytes
+    }
+}
+
+/// The stored index of the project of that hash. One that cannot be read only costs time.
+// rule: maintenance/heals
+pub fn load(store: &Store<'_>, hash: &str) -> Index {
+    let read = store.disk.read(&path_of(store, hash), INDEX_BYTES_MAX);
+    read.map(|(bytes, _)| Index::parse(&bytes)).unwrap_or_default()
+}
+
+/// Stores it.
+pub fn save(store: &Store<'_>, hash: &str, index: &Index) -> Result<()> {
+    let name = format!("index-{hash}");
+    write_whole(store.disk, &store.path, &name, &index.to_bytes(), &path_of(store, hash))
+}
+
+/// Where it is stored.
+fn path_of(store: &Store<'_>, hash: &str) -> PathBuf {
+    store.path.join("indexes").join(hash)
+}
+
+fn parse(bytes: &[u8]) -> Option<Index> {
+    let body = bytes.len().checked_sub(HASH_BYTES).map(|end| &bytes[..end])?;
+    if Sha1::digest(body)[..] != bytes[body.len()..] {
+        return None;
+    }
+    let word = |at: usize| -> Option<u32> {
+        Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?))
+    };
+    if body.get(..4)? != b"DIRC" || word(4)? != 2 {
+        return None;
+    }
+    let mut index = Index::default();
+    let mut at = 12;
+    for _ in 0..word(8)? {
+        let mut words = [0; 10];
+        for (position, value) in words.iter_mut().enumerate() {
+            *value = word(at + 4 * position)?;
+        }
+        let id = Oid::from_bytes(body.get(at + 40..at + 60)?).ok()?;
+        let name = body.get(at + FIXED_BYTES..)?;
+        let name = &name[..name.iter().position(|byte| *byte == 0)?];
+        index.entries.insert(name.to_vec(), Known { words, id });
+        let length = FIXED_BYTES + name.len();
+        at += length + 8 - length % 8;
+    }
+    (body.get(at..)? == OUR_EXTENSION).then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::Kind;
+
+    fn stat(size: u64, seconds: i64) -> Stat {
+        Stat {
+            kind: Kind::File,
+            mode: 0o644,
+            size,
+            modified: (seconds, 5),
+            changed: (seconds, 5),
+            device: 1,
+            inode: 2,
+            user: 3,
+            group: 4,
+        }
+    }
+
+    fn item() -> Item {
+        Item { mode: Mode::Plain, blob: Oid::from_bytes(&[7; 20]).unwrap() }
+    }
+
+    #[test]
+    fn an_index_reads_back_as_it_was_written() {
+        let mut index = Index::default();
+        for path in [&b"a"[..], b"dir/b\n", &[b'x'; 5000], b"\xff"] {
+            index.insert(path.to_vec(), Known::new(&stat(9, 100), item(), true));
+        }
+        let read = Index::parse(&index.to_bytes());
+        assert_eq!(read, index);
+        assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Plain), Some(item()));
+        assert_eq!(read.unchanged(b"a", &stat(9, 101), Mode::Plain), None);
+        assert_eq!(read.unchanged(b"a", &stat(9, 100), Mode::Executable), None);
+    }
+
+    #[test]
+    fn an_entry_that_could_hide_a_change_never_matches() {
+        let mut index = Index::default();
+        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), false));
+        assert_eq!(index.unchanged(b"a", &stat(9, 100), Mode::Plain), None);
+        // An entry holds 32 bits of a size, and a size of 0 means that none was recorded.
+        for size in [0, 1 << 32] {
+            index.insert(b"a".to_vec(), Known::new(&stat(size, 100), item(), true));
+            assert_eq!(index.unchanged(b"a", &stat(size, 100), Mode::Plain), None, "{size}");
+        }
+        let largest = stat(u64::from(u32::MAX), 100);
+        index.insert(b"a".to_vec(), Known::new(&largest, item(), true));
+        assert_eq!(index.unchanged(b"a", &largest, Mode::Plain), Some(item()));
+    }
+
+    #[test]
+    fn another_format_or_version_counts_as_empty() {
+        let mut index = Index::default();
+        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
+        let bytes = index.to_bytes();
+        for place in [0, 7] {
+            let mut other = bytes[..bytes.len() - HASH_BYTES].to_vec();
+            other[place] += 1;
+            let hash = Sha1::digest(&other);
+            other.extend_from_slice(&hash);
+            assert_eq!(Index::parse(&other), Index::default(), "byte {place}");
+        }
+    }
+
+    #[test]
+    fn an_index_of_another_tool_counts_as_empty() {
+        let mut index = Index::default();
+        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
+        let bytes = index.to_bytes();
+        let mut foreign = bytes[..bytes.len() - HASH_BYTES - OUR_EXTENSION.len()].to_vec();
+        let hash = Sha1::digest(&foreign);
+        foreign.extend_from_slice(&hash);
+        assert_eq!(Index::parse(&foreign), Index::default());
+    }
+
+    #[test]
+    fn a_damaged_index_counts_as_empty() {
+        let mut index = Index::default();
+        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
+        let bytes = index.to_bytes();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert_eq!(Index::parse(&damaged), Index::default());
+            assert_eq!(Index::parse(&bytes[..at]), Index::default());
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Reading a project: from the candidates of a walk to a snapshot of what was really read.
+//!
+//! It ends at the snapshot, whose blobs it stores on the way; making a checkpoint of it is up to
+//! the caller.
+
+pub mod index;
+mod walk;
+
+use crate::capture::index::{Index, Known};
+use crate::capture::walk::{Bounds, Candidate, Walked, too_large, walk};
+use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable};
+use crate::environment::Config;
+use crate::error::{Context, Error, Result};
+use crate::path::on_disk;
+use crate::report::Remark;
+use crate::store::object::{Kind, id_of};
+use crate::store::objects::Objects;
+use crate::store::snapshot::{Item, Mode, Snapshot};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A file that changes while it is read is read this often before it is left out.
+const ATTEMPTS_MAX: usize = 3;
+
+/// What a capture found.
+#[derive(Debug, Default)]
+pub struct Captured {
+    /// What was read.
+    pub snapshot: Snapshot,
+    /// What was left out, and why.
+    pub skipped: Vec<Remark>,
+    /// What to remember, so that the next capture need not read it again.
+    pub index: Index,
+}
+
+/// How a project is read.
+pub struct Capture<'a> {
+    /// The disk it is on.
+    pub disk: &'a dyn Disk,
+    /// Its canonical directory.
+    pub root: &'a Path,
+    /// The canonical checkpoint base.
+    pub base: PathBuf,
+    /// The bounds of a checkpoint.
+    pub config: &'a Config,
+    /// What was known of the files before.
+    pub index: &'a Index,
+    /// The stat of a file made before anything is read: its time is that of the file system's
+    /// clock. Without it nothing is remembered.
+    pub started: Option<Stat>,
+}
+
+impl Capture<'_> {
+    /// Reads the project, and stores the blobs in `keep` where that is given.
+    ///
+    /// # Errors
+    /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] where the project vanishes meanwhile,
+    /// and errors of storing. A file that cannot be read is left out instead.
+    // rule: capture/read-only
+    pub fn run(&self, mut keep: Option<&mut Objects<'_>>) -> Result<Captured> {
+        let before = self.root_identity()?;
+        let bounds = Bounds { max_file_bytes: self.config.max_file_bytes, base: &self.base };
+        let walked = walk(self.disk, self.root, &bounds)?;
+        self.check_count(&walked)?;
+        let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
+        for candidate in walked.candidates {
+            match self.read(&candidate, keep.as_deref_mut())? {
+                Read::Item(item, known) => {
+                    if let Some(known) = known {
+                        captured.index.insert(candidate.path.clone(), known);
+                    }
+                    captured.snapshot.insert(candidate.path, item);
+                }
+                Read::Gone => {}
+                Read::Skip(why) => captured.skipped.push(Remark::new(&candidate.path, why)),
+            }
+        }
+        captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        // An empty project and one that is gone must not be confused.
+        // rule: capture/honest
+        if self.root_identity()? != before {
+            return Err(Error::MissingDirectory(self.root.to_owned()));
+        }
+        Ok(captured)
+    }
+
+    fn root_identity(&self) -> Result<(u64, u64)> {
+        match self.disk.stat(self.root) {
+            Ok(stat) if stat.kind == FileKind::Directory => Ok((stat.device, stat.inode)),
+            Ok(_) => Err(Error::NotADirectory(self.root.to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(Error::MissingDirectory(self.root.to_owned()))
+            }
+            Err(error) => Err(error).context("looking at", self.root),
+        }
+    }
+
+    /// Only files that would be captured count, and one that cannot be read would not be.
+    // rule: scope/too-many-files
+    fn check_count(&self, walked: &Walked) -> Result<()> {
+        let limit = self.config.max_files;
+        if walked.candidates.len() <= limit {
+            return Ok(());
+        }
+        // rule: scope/counts-captured
+        let readable = |candidate: &&Candidate| {
+            let path = on_disk(self.root, &candidate.path);
+            candidate.stat.kind == FileKind::Link || self.disk.read(&path, 0).is_ok()
+        };
+        if walked.candidates.iter().filter(readable).take(limit + 1).count() > limit {
+            return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
+        }
+        Ok(())
+    }
+
+    fn read(&self, candidate: &Candidate, keep: Option<&mut Objects<'_>>) -> Result<Read> {
+        let path = on_disk(self.root, &candidate.path);
+        let content = match candidate.stat.kind {
+            // rule: capture/symlink
+            FileKind::Link => self.disk.read_link(&path).map(|target| (target, None)),
+            _ => {
+                let mode = Mode::of_file(&candidate.stat);
+                // A blob that is not stored any more must be stored again.
+                let stored = |item: &Item| keep.as_ref().is_none_or(|keep| keep.has(item.blob));
+                let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
+                if let Some(item) = unchanged.filter(stored) {
+                    let known = Known::new(&candidate.stat, item, true);
+                    return Ok(Read::Item(item, Some(known)));
+                }
+                self.read_steady(&path).map(|(content, stat)| (content, Some(stat)))
+            }
+        };
+        let (content, stat) = match content {
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Read::Gone),
+            // rule: capture/unreadable
+            Err(error) if is_unreadable(&error) => return Ok(Read::Skip(error.to_string())),
+            Err(error) => return Err(error).context("reading", &path),
+        };
+        let cap = self.config.max_file_bytes;
+        // rule: capture/size-cap
+        if stat.is_some() && cap > 0 && content.len() as u64 > cap {
+            return Ok(Read::Skip(too_large(cap)));
+        }
+        // rule: capture/bytes
+        // rule: capture/no-conversion
+        let blob = match keep {
+            Some(objects) => objects.add(Kind::Blob, &content)?,
+            None => id_of(Kind::Blob, &content)?,
+        };
+        let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
+        let item = Item { mode, blob };
+        let known = stat
+            .zip(self.started)
+            .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
+        Ok(Read::Item(item, known))
+    }
+
+    /// Reads a file that does not change meanwhile.
+    // rule: capture/bytes
+    // rule: capture/honest
+    fn read_steady(&self, path: &Path) -> io::Result<(Vec<u8>, Stat)> {
+        let limit = match self.config.max_file_bytes {
+            0 => u64::MAX,
+            cap => cap + 1,
+        };
+        for _ in 0..ATTEMPTS_MAX {
+            let (content, before) = self.disk.read(path, limit)?;
+            if self.disk.stat(path)? == before {
+                return Ok((content, before));
+            }
+        }
+        Err(io::Error::new(ErrorKind::ResourceBusy, "it keeps changing while it is read"))
+    }
+}
+
+enum Read {
+    Item(Item, Option<Known>),
+    Gone,
+    Skip(String),
+}

@@ -1,0 +1,167 @@
+//! Which paths of a project belong into a checkpoint, found by one walk over its directories.
+//!
+//! The walk reads directories, stat data and ignore files; reading the files themselves is up to
+//! [`crate::capture`].
+
+use crate::disk::{Disk, Kind, Stat, is_unreadable};
+use crate::error::{Context, Result};
+use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
+use crate::path::{join, on_disk};
+use crate::report::Remark;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// A file or link that belongs into a checkpoint if it can be read.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Relative to the project.
+    pub path: Vec<u8>,
+    /// What it was when it was found.
+    pub stat: Stat,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// Files and links to capture.
+    pub candidates: Vec<Candidate>,
+    /// What was left out though no ignore rule names it.
+    pub skipped: Vec<Remark>,
+}
+
+/// The ignore files from the project's root down to one directory, innermost first.
+struct Chain {
+    directory: Vec<u8>,
+    file: IgnoreFile,
+    above: Option<Rc<Chain>>,
+}
+
+fn levels(chain: &Option<Rc<Chain>>) -> Vec<(&[u8], &IgnoreFile)> {
+    let mut levels = Vec::new();
+    let mut next = chain.as_deref();
+    while let Some(chain) = next {
+        levels.push((&chain.directory[..], &chain.file));
+        next = chain.above.as_deref();
+    }
+    levels.reverse();
+    levels
+}
+
+/// What bounds a walk.
+pub struct Bounds<'a> {
+    /// Files larger than this many bytes are left out; 0 is no bound.
+    pub max_file_bytes: u64,
+    /// The checkpoint base, which is never walked into.
+    pub base: &'a Path,
+}
+
+struct Walk<'a> {
+    disk: &'a dyn Disk,
+    root: &'a Path,
+    bounds: &'a Bounds<'a>,
+    excludes: Excludes,
+    walked: Walked,
+    pending: Vec<(Vec<u8>, Option<Rc<Chain>>)>,
+}
+
+/// Walks the project at `root`.
+///
+/// # Errors
+/// The root cannot be read, or the disk fails. What there is no permission to read is left out.
+pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked> {
+    let mut walk = Walk {
+        disk,
+        root,
+        bounds,
+        excludes: Excludes::of_every_project(),
+        walked: Walked::default(),
+        pending: Vec::new(),
+    };
+    let names = disk.list(root).context("reading the directory", root)?;
+    walk.enter(Vec::new(), None, names)?;
+    while let Some((directory, above)) = walk.pending.pop() {
+        let full = on_disk(root, &directory);
+        match disk.list(&full) {
+            Ok(names) => walk.enter(directory, above, names)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // rule: capture/unreadable
+            Err(error) if is_unreadable(&error) => {
+                walk.walked.skipped.push(Remark::new(&directory, error.to_string()));
+            }
+            Err(error) => return Err(error).context("reading the directory", &full),
+        }
+    }
+    walk.walked.candidates.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Ok(walk.walked)
+}
+
+impl Walk<'_> {
+    fn enter(
+        &mut self,
+        directory: Vec<u8>,
+        above: Option<Rc<Chain>>,
+        names: Vec<std::ffi::OsString>,
+    ) -> Result<()> {
+        let has_ignore_file = names.iter().any(|name| name == ".gitignore");
+        let ignores = if has_ignore_file { self.descend(&directory, above)? } else { above };
+        let levels = levels(&ignores);
+        for name in names {
+            let path = join(&directory, name.as_bytes());
+            let full: PathBuf = on_disk(self.root, &path);
+            // rule: scope/base-not-captured
+            if full == self.bounds.base {
+                continue;
+            }
+            let stat = match self.disk.stat(&full) {
+                Ok(stat) => stat,
+                // Removed since the directory was read.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                // rule: capture/unreadable
+                Err(error) if is_unreadable(&error) => {
+                    self.walked.skipped.push(Remark::new(&path, error.to_string()));
+                    continue;
+                }
+                Err(error) => return Err(error).context("looking at", &full),
+            };
+            // rule: capture/independent
+            if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
+                continue;
+            }
+            let cap = self.bounds.max_file_bytes;
+            match stat.kind {
+                Kind::Directory => self.pending.push((path, ignores.clone())),
+                // rule: capture/special
+                Kind::Special => {
+                    self.walked.skipped.push(Remark::new(&path, "not a regular file".into()));
+                }
+                // rule: capture/size-cap
+                Kind::File if cap > 0 && stat.size > cap => {
+                    self.walked.skipped.push(Remark::new(&path, too_large(cap)));
+                }
+                Kind::File | Kind::Link => self.walked.candidates.push(Candidate { path, stat }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the ignore file of `directory`. One that is no regular file, or cannot be read,
+    /// excludes nothing, as with git.
+    fn descend(&self, directory: &[u8], above: Option<Rc<Chain>>) -> Result<Option<Rc<Chain>>> {
+        let full = on_disk(self.root, &join(directory, b".gitignore"));
+        match self.disk.read(&full, IGNORE_BYTES_MAX) {
+            Ok((text, _)) => {
+                let file = IgnoreFile::parse(&text);
+                Ok(Some(Rc::new(Chain { directory: directory.to_vec(), file, above })))
+            }
+            Err(error) if is_unreadable(&error) || error.kind() == ErrorKind::NotFound => Ok(above),
+            Err(error) => Err(error).context("reading", &full),
+        }
+    }
+}
+
+/// Why a file is left out that has more than `cap` bytes.
+pub fn too_large(cap: u64) -> String {
+    format!("larger than {cap} bytes")
+}

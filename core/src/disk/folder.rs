@@ -1,0 +1,104 @@
+//! A folder as a whole: its size, when something in it last changed, and removing it.
+//!
+//! No symbolic link is followed, whatever it leads to.
+
+use crate::disk::{Disk, Kind, Stat, is_absence};
+use crate::error::{Context, Result};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The names in a folder, sorted; none where there is no folder.
+pub fn names(disk: &dyn Disk, path: &Path) -> Result<Vec<OsString>> {
+    match disk.list(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        names => names.context("reading the directory", path),
+    }
+}
+
+/// Those of the names that are text, as all of git's are.
+pub fn text_names(disk: &dyn Disk, path: &Path) -> Result<Vec<String>> {
+    let names = names(disk, path)?.into_iter();
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+}
+
+/// At most `limit` bytes of a file; none where there is no file.
+pub fn read_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    match disk.read(path, limit) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.context("reading", path).map(|(content, _)| Some(content)),
+    }
+}
+
+/// What is at `path`; none where there is nothing.
+pub fn stat(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>> {
+    match disk.stat(path) {
+        Err(error) if is_absence(&error) => Ok(None),
+        stat => stat.context("looking at", path).map(Some),
+    }
+}
+
+/// Bytes of all files at and below `path`; 0 where there is nothing.
+pub fn bytes(disk: &dyn Disk, path: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    visit(disk, path, &mut |stat| {
+        if stat.kind != Kind::Directory {
+            bytes += stat.size;
+        }
+    })?;
+    Ok(bytes)
+}
+
+/// When something at or below `path` last changed, in seconds since the epoch; none where there
+/// is nothing.
+pub fn last_changed(disk: &dyn Disk, path: &Path) -> Result<Option<i64>> {
+    let mut last = None;
+    visit(disk, path, &mut |stat| last = last.max(Some(stat.modified.0)))?;
+    Ok(last)
+}
+
+fn visit(disk: &dyn Disk, path: &Path, look: &mut dyn FnMut(&Stat)) -> Result<()> {
+    let mut pending = vec![path.to_owned()];
+    while let Some(path) = pending.pop() {
+        // Another process may just have removed it.
+        let Some(stat) = stat(disk, &path)? else { continue };
+        look(&stat);
+        if stat.kind == Kind::Directory {
+            let names = match disk.list(&path) {
+                Err(error) if is_absence(&error) => continue,
+                names => names.context("reading the directory", &path)?,
+            };
+            pending.extend(names.into_iter().map(|name| path.join(name)));
+        }
+    }
+    Ok(())
+}
+
+/// Removes `path` and everything below it, if it is there.
+pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let Some(stat) = stat(disk, path)? else { return Ok(()) };
+    if stat.kind != Kind::Directory {
+        return remove_file(disk, path);
+    }
+    if stat.mode & 0o700 != 0o700 {
+        // Nothing can be removed from a folder without these permissions.
+        disk.set_mode(path, 0o700).context("setting the mode of", path)?;
+    }
+    for name in disk.list(path).context("reading the directory", path)? {
+        remove(disk, &path.join(name))?;
+    }
+    absent(disk.remove_directory(path)).context("removing the directory", path)
+}
+
+/// Removes the file or link at `path`, if it is there.
+pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<()> {
+    absent(disk.remove_file(path)).context("removing", path)
+}
+
+/// Removing what is gone already succeeds.
+fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

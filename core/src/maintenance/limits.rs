@@ -1,0 +1,150 @@
+//! Keeps a project to its newest checkpoints and the store below its total size, after a checkpoint
+//! was taken. A failure here does not fail the checkpoint; the next one tries again.
+//!
+//! Dropping a checkpoint writes one small file. Freeing its space reads the whole store, so it
+//! waits until as many dropped checkpoints of the project are stored as it may keep, or until the
+//! ones just dropped hold more than a little that the others do not.
+
+use crate::disk::Disk;
+use crate::environment::{Config, MEBIBYTE};
+use crate::error::Result;
+use crate::maintenance::reclaim::reclaim;
+use crate::maintenance::total::keep_total;
+use crate::store::commit::{self, Checkpoint};
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::shallow::{self, Boundaries};
+use crate::store::{Store, ref_recovery, snapshot, usage};
+use git2::Oid;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// The space of dropped files of more bytes than this is freed at once.
+const LEFT_BYTES_MAX: u64 = MEBIBYTE;
+
+/// Drops all but the newest `most` checkpoints of a project whose lock the caller holds, and
+/// returns whether their space is to be freed now. Where this fails, only more of them are stored
+/// than need be: the list ends at the same place.
+// rule: limit/newest-remain
+pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: usize) -> bool {
+    try_keep_newest(store, objects, hash, most).unwrap_or_else(|error| {
+        log::debug!("the limit of {hash} is not kept as it should be: {error}");
+        false
+    })
+}
+
+/// Frees the space of dropped checkpoints, where that is `due`, and keeps the store below its total
+/// size. The caller holds no lock of the store.
+pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) {
+    let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
+    if let Err(error) = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes)) {
+        log::debug!("the store is larger than it need be until later: {error}");
+    }
+}
+
+fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<()> {
+    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > cap);
+    if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
+        return Ok(());
+    }
+    if keep_total(disk, base, cap)? == 0 {
+        // Either there is garbage left from before, or the estimate is too high; this settles both.
+        reclaim(disk, base)?;
+    }
+    Ok(())
+}
+
+fn try_keep_newest(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    most: usize,
+) -> Result<bool> {
+    let boundaries = shallow::read(store.disk, &store.path)?;
+    let tip = ref_recovery::newest(store, objects, hash)?;
+    let history = commit::history(objects, tip, &boundaries, most)?;
+    let Some(oldest) = history.last().filter(|_| history.len() == most) else {
+        return Ok(false);
+    };
+    let Some(parent) = oldest.parent else {
+        return Ok(false);
+    };
+    if is_shared(store, objects, hash, oldest)? {
+        log::debug!("{} is of another project too, where its history goes on", oldest.id);
+        return Ok(false);
+    }
+    shallow::change(store.disk, &store.path, |boundaries| {
+        boundaries.insert(oldest.id);
+    })?;
+    is_due(objects, &boundaries, oldest, parent, most)
+}
+
+/// Whether to free the space of what was dropped now: everything from `parent` back, of which the
+/// part before one of the old `boundaries` was dropped earlier.
+// rule: limit/newest-remain
+fn is_due(
+    objects: &Objects<'_>,
+    boundaries: &Boundaries,
+    oldest: &Checkpoint,
+    parent: Oid,
+    most: usize,
+) -> Result<bool> {
+    let (mut next, mut was_visible) = (Some(parent), true);
+    let (mut stored, mut bytes) = (0, 0);
+    while let Some(id) = next.filter(|id| objects.has(*id)) {
+        let dropped = commit::read(objects, id)?;
+        if was_visible {
+            bytes += bytes_not_in(objects, dropped.tree, oldest.tree)?;
+        }
+        stored += 1;
+        if stored >= most || bytes > LEFT_BYTES_MAX {
+            return Ok(true);
+        }
+        was_visible &= !boundaries.contains(&id);
+        next = dropped.parent;
+    }
+    Ok(false)
+}
+
+/// Bytes of the files below `tree` that are not at about the same place below `other`.
+fn bytes_not_in(objects: &Objects<'_>, tree: Oid, other: Oid) -> Result<u64> {
+    let mut bytes = 0;
+    let mut pending = vec![(tree, Some(other))];
+    while let Some((tree, other)) = pending.pop() {
+        let links = |tree| snapshot::links(tree, &objects.read(Kind::Tree, tree)?);
+        let others = other.map_or_else(|| Ok(Vec::new()), links)?;
+        let same: HashSet<Oid> = others.iter().map(|link| link.id).collect();
+        for link in links(tree)?.into_iter().filter(|link| !same.contains(&link.id)) {
+            if link.kind == Kind::Tree {
+                let is_pair =
+                    |other: &&snapshot::Link| other.kind == Kind::Tree && other.name == link.name;
+                pending.push((link.id, others.iter().find(is_pair).map(|other| other.id)));
+            } else {
+                bytes += objects.header(link.id)?.1;
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// Whether the history of another project contains that checkpoint, so that a boundary would cut it
+/// too. Only other tools use the same commit in two projects.
+fn is_shared(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    checkpoint: &Checkpoint,
+) -> Result<bool> {
+    if checkpoint.project.as_deref() == Some(hash) {
+        return Ok(false);
+    }
+    let boundaries = shallow::read(store.disk, &store.path)?;
+    for other in ref_recovery::projects(store, objects)?.iter().filter(|other| *other != hash) {
+        let tip = ref_recovery::newest(store, objects, other)?;
+        let history = commit::history(objects, tip, &boundaries, usize::MAX)?;
+        if history.iter().any(|other| other.id == checkpoint.id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

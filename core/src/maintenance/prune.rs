@@ -1,0 +1,277 @@
+//! Removing projects that are gone or were not used for long, archives that are old, and then the
+//! objects that nothing needs any more.
+//!
+//! What cannot be removed is counted and left, and the rest goes on. Only what
+//! [`crate::store::base`] names and projects of the store are ever removed.
+
+use crate::disk::{Disk, folder};
+use crate::environment::Config;
+use crate::error::{Context, Error, Result};
+use crate::maintenance::evidence;
+use crate::maintenance::reclaim::reclaim;
+use crate::maintenance::total::keep_total;
+use crate::path::shown;
+use crate::report::{ProjectState, Pruned};
+use crate::store::base::{self, Entry};
+use crate::store::migration::archived_at;
+use crate::store::objects::Objects;
+use crate::store::{Store, commit, metadata, ref_recovery, refs};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// More bytes than the name of any directory takes.
+const WORKDIR_BYTES_MAX: u64 = 64 * 1024;
+
+/// What a prune removes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PruneOptions {
+    /// What was not used for more than this many seconds; 0 is no bound.
+    pub retention_seconds: u64,
+    /// The oldest checkpoints while the store takes more bytes than this; 0 is no bound.
+    pub max_total_bytes: u64,
+    /// Whether projects go whose directory is gone.
+    pub delete_orphans: bool,
+}
+
+impl From<&Config> for PruneOptions {
+    fn from(config: &Config) -> Self {
+        PruneOptions {
+            retention_seconds: config.retention_seconds,
+            max_total_bytes: config.max_total_bytes,
+            delete_orphans: config.delete_orphans,
+        }
+    }
+}
+
+/// Where a prune is.
+#[derive(Debug)]
+pub enum PruneStep<'a> {
+    /// It looks at this project, counted from 1, of so many.
+    Project(usize, usize),
+    /// It looks at this archive or v1 repository.
+    Legacy(&'a str),
+    /// It frees the space of objects that nothing needs.
+    Reclaiming,
+    /// That failed, and the rest goes on.
+    Failed(&'a str, &'a Error),
+}
+
+/// As [`crate::Manager::prune`], at the time `now`.
+pub fn prune(
+    disk: &dyn Disk,
+    base: &Path,
+    now: i64,
+    options: &PruneOptions,
+    progress: &mut dyn FnMut(PruneStep<'_>),
+) -> Result<Pruned> {
+    // A folder that cannot be read only makes the number wrong; it may be one that is removed.
+    let bytes = || folder::bytes(disk, base).unwrap_or_default();
+    let before = bytes();
+    let entries = base::entries(disk, base)?;
+    let mut prune = Prune { disk, base, now, options, progress, pruned: Pruned::default() };
+    // The shared lock is held while projects are looked at; reclaiming takes its own, exclusively.
+    let whole = match Store::open(disk, base)? {
+        Some(store) => prune.projects(&store).unwrap_or_else(|error| {
+            prune.failed("looking at the projects", &error);
+            false
+        }),
+        None => false,
+    };
+    for (name, entry) in entries {
+        prune.entry(&name, entry);
+    }
+    if whole {
+        prune.reclaim();
+    }
+    let pruned = prune.pruned;
+    Ok(Pruned { bytes_freed: before.saturating_sub(bytes()), ..pruned })
+}
+
+/// What is to become of a project or repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Keep,
+    /// Its directory is gone. This is judged first.
+    Orphan,
+    /// Nobody used it for long enough.
+    Stale,
+}
+
+/// One prune on its way.
+struct Prune<'a> {
+    disk: &'a dyn Disk,
+    base: &'a Path,
+    now: i64,
+    options: &'a PruneOptions,
+    progress: &'a mut dyn FnMut(PruneStep<'_>),
+    pruned: Pruned,
+}
+
+impl Prune<'_> {
+    /// Whether that was too long ago. A time in the future is not.
+    // rule: sweep/stale
+    fn is_stale(&self, last_use: f64) -> bool {
+        let retention = self.options.retention_seconds;
+        retention > 0 && self.now as f64 - last_use > retention as f64
+    }
+
+    fn judge(&self, state: ProjectState, last_use: Option<f64>) -> Verdict {
+        // rule: sweep/orphans
+        if self.options.delete_orphans && state == ProjectState::Orphan {
+            Verdict::Orphan
+        } else if last_use.is_some_and(|last_use| self.is_stale(last_use)) {
+            Verdict::Stale
+        } else {
+            Verdict::Keep
+        }
+    }
+
+    // rule: sweep/counts
+    fn count(&mut self, what: &str, verdict: Result<Verdict>) {
+        match verdict {
+            Ok(Verdict::Keep) => {}
+            Ok(Verdict::Orphan) => self.pruned.orphans += 1,
+            Ok(Verdict::Stale) => self.pruned.stale += 1,
+            Err(error) => self.failed(what, &error),
+        }
+    }
+
+    // rule: maintenance/never-raises
+    fn failed(&mut self, what: &str, error: &Error) {
+        log::debug!("{what}: {error}");
+        self.pruned.errors += 1;
+        (self.progress)(PruneStep::Failed(what, error));
+    }
+}
+
+/// Projects of the store.
+impl Prune<'_> {
+    /// Looks at every project, and returns whether all their histories have refs, so that objects
+    /// that are not reachable can be removed.
+    fn projects(&mut self, store: &Store<'_>) -> Result<bool> {
+        let objects = store.objects()?;
+        let hashes = ref_recovery::any_trace(store)?;
+        let mut whole = true;
+        for (index, hash) in hashes.iter().enumerate() {
+            (self.progress)(PruneStep::Project(index + 1, hashes.len()));
+            self.pruned.scanned += 1;
+            let known = metadata::read(self.disk, &store.path, hash);
+            let what = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
+            if let Err(error) =
+                ref_recovery::repair(store, &objects, hash, || store.try_lock_project(hash))
+            {
+                self.failed(&what, &error);
+                whole = false;
+                continue;
+            }
+            let verdict = self.project(store, &objects, hash);
+            self.count(&what, verdict);
+        }
+        Ok(whole)
+    }
+
+    fn project(&self, store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Verdict> {
+        if self.judge_project(store, objects, hash)? == Verdict::Keep {
+            return Ok(Verdict::Keep);
+        }
+        let _lock = store.try_lock_project(hash)?;
+        // Another process may have used it since.
+        let verdict = self.judge_project(store, objects, hash)?;
+        if verdict != Verdict::Keep {
+            // The metadata goes last, so that a prune that was killed here can be repeated.
+            refs::remove(self.disk, &store.path, hash)?;
+            folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
+            folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
+        }
+        Ok(verdict)
+    }
+
+    fn judge_project(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        hash: &str,
+    ) -> Result<Verdict> {
+        let known = metadata::read(self.disk, &store.path, hash);
+        let state = evidence::of_project(self.disk, known.as_ref());
+        let newest = refs::read(self.disk, &store.path, hash)?;
+        let newest = newest.and_then(|newest| commit::read(objects, newest).ok());
+        let taken = newest.map(|newest| newest.seconds as f64);
+        let touched = known.map(|known| known.last_touch);
+        Ok(self.judge(state, taken.into_iter().chain(touched).reduce(f64::max)))
+    }
+
+    /// Frees the space of what nothing needs any more, and drops checkpoints where that is not
+    /// enough.
+    fn reclaim(&mut self) {
+        (self.progress)(PruneStep::Reclaiming);
+        // rule: sweep/reclaims
+        if let Err(error) = reclaim(self.disk, self.base) {
+            self.failed("reclaiming space", &error);
+        }
+        if self.options.max_total_bytes == 0 {
+            return;
+        }
+        match keep_total(self.disk, self.base, self.options.max_total_bytes) {
+            Ok(dropped) => self.pruned.dropped += dropped,
+            Err(error) => self.failed("keeping the total size", &error),
+        }
+    }
+}
+
+/// Entries of the base other than the store.
+impl Prune<'_> {
+    fn entry(&mut self, name: &OsStr, entry: Entry) {
+        let what = shown(name.as_bytes());
+        match entry {
+            Entry::Store | Entry::Marker => {}
+            Entry::Leftover => {
+                if let Err(error) = folder::remove(self.disk, &self.base.join(name)) {
+                    self.failed(&what, &error);
+                }
+            }
+            Entry::Archive => {
+                (self.progress)(PruneStep::Legacy(&what));
+                match self.archive(name) {
+                    Ok(removed) => self.pruned.archives += usize::from(removed),
+                    Err(error) => self.failed(&what, &error),
+                }
+            }
+            Entry::Repository => {
+                (self.progress)(PruneStep::Legacy(&what));
+                self.pruned.scanned += 1;
+                let verdict = self.repository(name);
+                self.count(&what, verdict);
+            }
+        }
+    }
+
+    fn archive(&self, name: &OsStr) -> Result<bool> {
+        let path = self.base.join(name);
+        let made = match archived_at(name) {
+            Some(seconds) => seconds,
+            None => self.disk.stat(&path).context("looking at", &path)?.modified.0,
+        };
+        let stale = self.is_stale(made as f64);
+        if stale {
+            base::discard(self.disk, self.base, name)?;
+        }
+        Ok(stale)
+    }
+
+    fn repository(&self, name: &OsStr) -> Result<Verdict> {
+        let path = self.base.join(name);
+        let marker = self.disk.read(&path.join("HERMES_WORKDIR"), WORKDIR_BYTES_MAX);
+        let state = marker.map_or(ProjectState::Unknown, |(text, _)| {
+            let workdir = text.strip_suffix(b"\n").unwrap_or(&text);
+            evidence::of(self.disk, Path::new(OsStr::from_bytes(workdir)), None)
+        });
+        let changed = folder::last_changed(self.disk, &path)?;
+        let verdict = self.judge(state, changed.map(|seconds| seconds as f64));
+        if verdict != Verdict::Keep {
+            base::discard(self.disk, self.base, name)?;
+        }
+        Ok(verdict)
+    }
+}

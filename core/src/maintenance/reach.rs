@@ -1,0 +1,113 @@
+//! Which objects are reachable, by reference counts, so that dropping one checkpoint says at once
+//! what is not reachable any more.
+
+use crate::error::Result;
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::shallow::Boundaries;
+use crate::store::{commit, snapshot};
+use git2::Oid;
+use std::collections::HashMap;
+
+/// The objects that are reachable from some tips.
+pub struct Reach<'a> {
+    objects: &'a Objects<'a>,
+    boundaries: Boundaries,
+    /// How often each object is referred to; never 0.
+    counts: HashMap<Oid, usize>,
+    /// The size of each object in bytes.
+    sizes: &'a HashMap<Oid, u64>,
+    total: u64,
+}
+
+impl<'a> Reach<'a> {
+    /// Reaches nothing yet.
+    pub fn new(
+        objects: &'a Objects<'a>,
+        boundaries: Boundaries,
+        sizes: &'a HashMap<Oid, u64>,
+    ) -> Self {
+        Reach { objects, boundaries, counts: HashMap::new(), sizes, total: 0 }
+    }
+
+    /// Whether the object is reachable.
+    pub fn has(&self, id: Oid) -> bool {
+        self.counts.contains_key(&id)
+    }
+
+    /// All that is reachable.
+    pub fn all(&self) -> impl Iterator<Item = Oid> {
+        self.counts.keys().copied()
+    }
+
+    /// Bytes of everything that is reachable.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Refers to an object once more.
+    ///
+    /// # Errors
+    /// A commit, tree or tag that cannot be read; the counts are unusable after that.
+    pub fn add(&mut self, tip: Oid) -> Result<()> {
+        let mut pending = vec![(tip, self.objects.header(tip)?.0)];
+        while let Some((id, kind)) = pending.pop() {
+            let count = self.counts.entry(id).or_default();
+            *count += 1;
+            if *count == 1 {
+                self.total += self.sizes.get(&id).copied().unwrap_or_default();
+                self.links(id, kind, &mut pending)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refers to it once less.
+    pub fn remove(&mut self, tip: Oid) -> Result<()> {
+        let mut pending = vec![(tip, self.objects.header(tip)?.0)];
+        while let Some((id, kind)) = pending.pop() {
+            let Some(count) = self.counts.get_mut(&id) else {
+                continue;
+            };
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&id);
+                self.total -= self.sizes.get(&id).copied().unwrap_or_default();
+                self.links(id, kind, &mut pending)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a reachable commit a boundary: it refers to its parents no more.
+    pub fn cut(&mut self, id: Oid) -> Result<()> {
+        let parents = commit::links(id, &self.objects.read(Kind::Commit, id)?)?.1;
+        if self.boundaries.insert(id) {
+            parents.into_iter().try_for_each(|parent| self.remove(parent))?;
+        }
+        Ok(())
+    }
+
+    /// What an object refers to, the same each time it is asked.
+    fn links(&self, id: Oid, kind: Kind, links: &mut Vec<(Oid, Kind)>) -> Result<()> {
+        match kind {
+            Kind::Blob => {}
+            Kind::Tree => {
+                let inner = snapshot::links(id, &self.objects.read(Kind::Tree, id)?)?;
+                links.extend(inner.into_iter().map(|link| (link.id, link.kind)));
+            }
+            Kind::Commit => {
+                let (tree, parents) = commit::links(id, &self.objects.read(Kind::Commit, id)?)?;
+                links.push((tree, Kind::Tree));
+                if !self.boundaries.contains(&id) {
+                    links.extend(parents.into_iter().map(|parent| (parent, Kind::Commit)));
+                }
+            }
+            Kind::Tag => {
+                let target = commit::tagged(id, &self.objects.read(Kind::Tag, id)?)?;
+                links.push((target, self.objects.header(target)?.0));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Frees the space of objects that nothing needs, with the store locked exclusively.
+//!
+//! Nothing is removed before everything that is reachable was found, and nothing that is moved is
+//! removed before it is durable in its new place. After a kill some garbage may be left, which git
+//! tolerates and the next reclaim removes.
+
+use crate::disk::{Disk, folder};
+use crate::error::{Context, Error, Result};
+use crate::maintenance::inventory::{Inventory, Stem};
+use crate::maintenance::reach::Reach;
+use crate::store::objects::Objects;
+use crate::store::{Store, ref_recovery, refs, shallow, usage};
+use git2::Oid;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Removes the objects that nothing needs, and returns the bytes that were freed.
+///
+/// # Errors
+/// A store that stays busy, or a history that cannot be read as a whole; then nothing was changed.
+/// What cannot be removed is left, and the first such error is returned.
+pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
+    let Some(store) = Store::open_alone(disk, base)? else {
+        return Ok(0);
+    };
+    let folder = store.path.join("objects");
+    let before = folder::bytes(disk, &folder)?;
+    let objects = store.objects()?;
+    let inventory = Inventory::of(disk, &folder)?;
+    let sizes = inventory.sizes();
+    let mut reach = Reach::new(&objects, shallow::read(disk, &store.path)?, &sizes);
+    for tip in tips(&store, &objects)? {
+        reach.add(tip)?;
+    }
+    sync_refs(&store)?;
+    let mut reclaim = Reclaim { disk, reach: &reach, first: None };
+    reclaim.run(&inventory, &mut store.objects()?)?;
+    for name in disk.list(&store.path.join("fresh")).unwrap_or_default() {
+        reclaim.note(folder::remove(disk, &store.path.join("fresh").join(name)));
+    }
+    let first = reclaim.first;
+    shallow::change(disk, &store.path, |boundaries| boundaries.retain(|id| reach.has(*id)))?;
+    usage::restart(&store, reach.total())?;
+    match first {
+        Some(error) => Err(error),
+        None => Ok(before.saturating_sub(folder::bytes(disk, &folder)?)),
+    }
+}
+
+/// Everything that must stay is reachable from these: all refs, and histories whose ref was lost.
+fn tips(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<Oid>> {
+    let mut tips = refs::everything(store.disk, &store.path)?;
+    for hash in ref_recovery::projects(store, objects)? {
+        tips.extend(ref_recovery::newest(store, objects, &hash)?);
+    }
+    Ok(tips)
+}
+
+/// Makes the refs and boundaries durable that decide which objects are removed.
+fn sync_refs(store: &Store<'_>) -> Result<()> {
+    for folder in ["", "refs", "refs/hermes"] {
+        let folder = store.path.join(folder);
+        match store.disk.stat(&folder) {
+            Ok(_) => store.disk.sync_directory(&folder).context("waiting for", &folder)?,
+            Err(_) => continue,
+        }
+    }
+    Ok(())
+}
+
+/// One reclaim on its way.
+struct Reclaim<'a> {
+    disk: &'a dyn Disk,
+    reach: &'a Reach<'a>,
+    first: Option<Error>,
+}
+
+impl Reclaim<'_> {
+    fn run(&mut self, inventory: &Inventory, objects: &mut Objects<'_>) -> Result<()> {
+        let reach = self.reach;
+        let unreached = |(id, _): &(Oid, u64)| !reach.has(*id);
+        let is_garbage = |pack: &&Stem| {
+            !pack.is_kept && pack.objects.as_ref().is_some_and(|all| all.iter().any(unreached))
+        };
+        let garbage: Vec<&Stem> = inventory.packs.iter().filter(is_garbage).collect();
+        let unneeded = |id: Oid| !reach.has(id);
+        if !garbage.is_empty() || inventory.loose.iter().any(|loose| unneeded(loose.id)) {
+            // Git trusts these while they exist, and makes them again.
+            for summary in &inventory.summaries {
+                folder::remove(self.disk, summary)?;
+            }
+        }
+        for leftover in &inventory.leftovers {
+            self.note(folder::remove_file(self.disk, leftover));
+        }
+        for loose in inventory.loose.iter().filter(|loose| unneeded(loose.id)) {
+            self.note(folder::remove_file(self.disk, &loose.path));
+        }
+        // Objects that stay where they are need not be written again.
+        let mut safe: HashSet<Oid> = inventory.loose.iter().map(|loose| loose.id).collect();
+        for pack in inventory.packs.iter().filter(|pack| !is_garbage(pack)) {
+            safe.extend(pack.objects.iter().flatten().map(|(id, _)| *id));
+        }
+        for pack in garbage {
+            let result = self.move_out(pack, objects, &mut safe);
+            self.note(result);
+        }
+        let unusable = |pack: &&Stem| !pack.has_index && !pack.is_kept;
+        // A pack without an index may be the only copy of objects, so it stays while any is
+        // missing.
+        if inventory.packs.iter().any(|pack| unusable(&pack))
+            && reach.all().all(|id| objects.has(id))
+        {
+            for pack in inventory.packs.iter().filter(unusable) {
+                self.note(self.remove(pack));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the reachable objects of a pack again and removes the pack.
+    fn move_out(
+        &self,
+        pack: &Stem,
+        objects: &mut Objects<'_>,
+        safe: &mut HashSet<Oid>,
+    ) -> Result<()> {
+        let stored = pack.objects.iter().flatten().map(|(id, _)| *id);
+        let moving: Vec<Oid> =
+            stored.filter(|id| self.reach.has(*id) && !safe.contains(id)).collect();
+        moving.iter().try_for_each(|id| objects.add_again(*id))?;
+        objects.flush()?;
+        safe.extend(moving);
+        self.remove(pack)
+    }
+
+    /// The index goes first, so that none names a pack that is gone.
+    fn remove(&self, pack: &Stem) -> Result<()> {
+        pack.files.iter().try_for_each(|file| folder::remove_file(self.disk, file))
+    }
+
+    fn note(&mut self, done: Result<()>) {
+        if let Err(error) = done {
+            log::debug!("some space is not reclaimed: {error}");
+            self.first.get_or_insert(error);
+        }
+    }
+}

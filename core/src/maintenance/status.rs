@@ -1,0 +1,48 @@
+//! What a store holds and costs, seen from outside any project.
+
+use crate::disk::{Disk, folder};
+use crate::error::Result;
+use crate::maintenance::evidence;
+use crate::path::shown;
+use crate::report::{ProjectStatus, Status};
+use crate::store::base::{self, Entry};
+use crate::store::{Store, commit, metadata, ref_recovery, shallow};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Looks at the store below `base`.
+pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
+    let mut status = Status {
+        base: base.to_owned(),
+        total_bytes: folder::bytes(disk, base)?,
+        store_bytes: folder::bytes(disk, &base.join("store"))?,
+        legacy: Vec::new(),
+        projects: Vec::new(),
+    };
+    for name in base::named(disk, base, Entry::Archive)? {
+        let bytes = folder::bytes(disk, &base.join(&name))?;
+        status.legacy.push((shown(name.as_bytes()), bytes));
+    }
+    let Some(store) = Store::open(disk, base)? else {
+        return Ok(status);
+    };
+    let objects = store.objects()?;
+    let boundaries = shallow::read(disk, &store.path)?;
+    for hash in ref_recovery::projects(&store, &objects)? {
+        let known = metadata::read(disk, &store.path, &hash);
+        // A damaged history only hides the count of its own project.
+        let history = ref_recovery::newest(&store, &objects, &hash)
+            .and_then(|tip| commit::history(&objects, tip, &boundaries, listed_max));
+        status.projects.push(ProjectStatus {
+            checkpoints: history.ok().map(|history| history.len()),
+            last_touch: known.as_ref().map(|known| known.last_touch as i64),
+            state: evidence::of_project(disk, known.as_ref()),
+            workdir: known.map(|known| known.workdir),
+            hash,
+        });
+    }
+    status.projects.sort_by(|one, other| {
+        other.last_touch.cmp(&one.last_touch).then_with(|| one.hash.cmp(&other.hash))
+    });
+    Ok(status)
+}

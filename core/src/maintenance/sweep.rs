@@ -1,0 +1,55 @@
+//! The automatic prune: at most once per interval, by a marker in the base, and without ever
+//! failing the caller.
+
+use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::{Disk, Kind};
+use crate::environment::{Clock, Config};
+use crate::error::Result;
+use crate::maintenance::prune::{PruneOptions, prune};
+use crate::report::{Pruned, Swept};
+use crate::store::base::MARKER;
+use std::path::Path;
+
+/// More bytes than the marker takes.
+const MARKER_BYTES_MAX: u64 = 1_024;
+
+/// Prunes as configured, if that is due. Whatever goes wrong is logged and counted.
+// rule: maintenance/never-raises
+pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -> Swept {
+    let is_there = disk.stat(base).is_ok_and(|stat| stat.kind == Kind::Directory);
+    if !config.auto_prune || !is_there {
+        return Swept::Off;
+    }
+    if !is_due(disk, base, clock.seconds(), config.min_interval_seconds) {
+        return Swept::NotDue;
+    }
+    let options = PruneOptions::from(config);
+    let pruned = prune(disk, base, clock.seconds(), &options, &mut |_| {});
+    let pruned = pruned.unwrap_or_else(|error| {
+        log::debug!("the sweep was not done: {error}");
+        Pruned { errors: 1, ..Pruned::default() }
+    });
+    if let Err(error) = write_marker(disk, base, clock.seconds()) {
+        // The next sweep is only earlier than need be.
+        log::debug!("the time of the sweep was not noted: {error}");
+    }
+    Swept::Done(pruned)
+}
+
+/// A marker with no time, or one in the future, counts as none.
+// rule: sweep/interval
+fn is_due(disk: &dyn Disk, base: &Path, now: i64, interval: u64) -> bool {
+    let marker = disk.read(&base.join(MARKER), MARKER_BYTES_MAX);
+    let text = marker.map(|(text, _)| String::from_utf8_lossy(&text).into_owned());
+    let last: Option<f64> = text.ok().and_then(|text| text.trim().parse().ok());
+    let since = last.map(|last| now as f64 - last);
+    // Also true of what is no number.
+    !since.is_some_and(|since| (0.0..interval as f64).contains(&since))
+}
+
+fn write_marker(disk: &dyn Disk, base: &Path, now: i64) -> Result<()> {
+    // With a point, as other tools write it.
+    let text = format!("{:?}", now as f64);
+    let fresh = write_new_named(disk, base, MARKER, text.as_bytes(), 0o600)?;
+    replace_file(disk, &fresh, &base.join(MARKER))
+}

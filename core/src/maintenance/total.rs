@@ -1,0 +1,182 @@
+//! Keeps the store below its total size: projects in turn lose their oldest checkpoint, until the
+//! reachable objects fit.
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::maintenance::inventory::Inventory;
+use crate::maintenance::reach::Reach;
+use crate::maintenance::reclaim::reclaim;
+use crate::store::commit::{self, Checkpoint};
+use crate::store::lock::Lock;
+use crate::store::objects::Objects;
+use crate::store::shallow::{self, Boundaries};
+use crate::store::{Store, metadata, ref_recovery};
+use git2::Oid;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`, and returns
+/// how many were dropped. The newest of each project stays, whatever its size. What other tools
+/// keep in the store beside checkpoints does not count.
+///
+/// # Errors
+/// A store or project that cannot be read, before anything is dropped; a store that stays busy
+/// while the space is freed.
+pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<usize> {
+    let Some(store) = Store::open(disk, base)? else {
+        return Ok(0);
+    };
+    let dropped = drop_oldest(&store, max_total_bytes)?;
+    // Reclaiming needs the store's lock for itself.
+    drop(store);
+    if dropped > 0 {
+        reclaim(disk, base)?;
+    }
+    Ok(dropped)
+}
+
+/// The visible checkpoints of a project.
+struct Visible {
+    hash: String,
+    /// Its directory, where that is known.
+    directory: Option<PathBuf>,
+    /// Newest first, and never empty.
+    history: Vec<Checkpoint>,
+    /// None where another process uses the project, of which nothing is dropped then.
+    lock: Option<Lock>,
+    dropped: usize,
+}
+
+impl Visible {
+    /// Orders projects by their oldest checkpoint, and then by directory.
+    fn turn(&self) -> (Option<i64>, &Option<PathBuf>, &str) {
+        (self.history.last().map(|oldest| oldest.seconds), &self.directory, &self.hash)
+    }
+
+    /// The checkpoint that is the oldest after the next drop; none where nothing may be dropped.
+    fn next(&self) -> Option<&Checkpoint> {
+        // rule: limit/newest-stays
+        let last = self.history.len().checked_sub(2)?;
+        self.history.get(last).filter(|_| self.lock.is_some())
+    }
+}
+
+fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
+    let objects = store.objects()?;
+    let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
+    let mut projects = Vec::new();
+    for hash in ref_recovery::projects(store, &objects)? {
+        let lock = match store.try_lock_project(&hash) {
+            Err(Error::Busy(_)) => None,
+            lock => Some(lock?),
+        };
+        // Read under the lock, so that it stays as it is.
+        let boundaries = shallow::read(store.disk, &store.path)?;
+        let tip = ref_recovery::newest(store, &objects, &hash)?;
+        let history = commit::history(&objects, tip, &boundaries, usize::MAX)?;
+        if !history.is_empty() {
+            let known = metadata::read(store.disk, &store.path, &hash);
+            let directory = known.map(|known| known.directory());
+            projects.push(Visible { hash, directory, history, lock, dropped: 0 });
+        }
+    }
+    let held = Cap { objects: &objects, sizes: &sizes, cap };
+    let boundaries = shallow::read(store.disk, &store.path)?;
+    let (mut fitting, mut aside) = held.set_aside(projects, &boundaries)?;
+    for project in &mut aside {
+        while project.next().is_some() {
+            project.history.pop();
+            project.dropped += 1;
+        }
+    }
+    held.drop_in_rounds(&mut fitting, &boundaries)?;
+    let all = || fitting.iter().chain(&aside);
+    let shared = |project: &&Visible| {
+        let end = project.history.last().map(|end| end.id);
+        all().any(|other| other.history.iter().rev().skip(1).any(|one| Some(one.id) == end))
+    };
+    let cut: Vec<&Visible> =
+        all().filter(|project| project.dropped > 0 && !shared(project)).collect();
+    let ends: Vec<Oid> =
+        cut.iter().filter_map(|project| project.history.last()).map(|end| end.id).collect();
+    if !ends.is_empty() {
+        shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
+    }
+    Ok(cut.iter().map(|project| project.dropped).sum())
+}
+
+/// The limit, and what is needed to measure against it.
+struct Cap<'a> {
+    objects: &'a Objects<'a>,
+    sizes: &'a HashMap<Oid, u64>,
+    cap: u64,
+}
+
+impl Cap<'_> {
+    fn reach(&self, boundaries: &Boundaries) -> Reach<'_> {
+        Reach::new(self.objects, boundaries.clone(), self.sizes)
+    }
+
+    /// Sets the projects with the largest newest checkpoints aside until those of the others fit,
+    /// so that a project that can never fit does not cost the others their history.
+    // rule: limit/no-more-than-needed
+    fn set_aside(
+        &self,
+        projects: Vec<Visible>,
+        boundaries: &Boundaries,
+    ) -> Result<(Vec<Visible>, Vec<Visible>)> {
+        let tips = projects.iter().map(|project| project.history[0].id);
+        let boundaries = &boundaries.iter().copied().chain(tips).collect();
+        let mut newest = self.reach(boundaries);
+        let mut sized = Vec::new();
+        for project in projects {
+            let tip = project.history[0].id;
+            let mut alone = self.reach(boundaries);
+            alone.add(tip)?;
+            newest.add(tip)?;
+            sized.push((alone.total(), project));
+        }
+        sized.sort_by(|(bytes, one), (more, other)| {
+            bytes.cmp(more).then_with(|| one.turn().cmp(&other.turn()))
+        });
+        let mut aside = Vec::new();
+        while newest.total() > self.cap {
+            let Some((_, largest)) = sized.pop() else {
+                break;
+            };
+            newest.remove(largest.history[0].id)?;
+            aside.push(largest);
+        }
+        let mut fitting: Vec<Visible> = sized.into_iter().map(|(_, project)| project).collect();
+        // The project with the oldest checkpoint loses one first, so that many small overruns are
+        // shared between projects.
+        fitting.sort_by(|one, other| one.turn().cmp(&other.turn()));
+        Ok((fitting, aside))
+    }
+
+    // rule: limit/total-size
+    fn drop_in_rounds(&self, projects: &mut [Visible], boundaries: &Boundaries) -> Result<()> {
+        let mut reach = self.reach(boundaries);
+        for project in projects.iter() {
+            reach.add(project.history[0].id)?;
+        }
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = false;
+            for project in projects.iter_mut() {
+                // rule: limit/no-more-than-needed
+                if reach.total() <= self.cap {
+                    return Ok(());
+                }
+                let Some(end) = project.next().map(|end| end.id) else {
+                    continue;
+                };
+                reach.cut(end)?;
+                project.history.pop();
+                project.dropped += 1;
+                goes_on = true;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,260 @@
+//! The public interface: checkpoints of any number of projects in one store, for one process.
+//!
+//! It joins the other modules: it takes the locks and decides the order of steps. None of them
+//! depends on it.
+
+mod checkpoint;
+mod patch;
+mod rollback;
+
+pub use rollback::RestoreOptions;
+
+use crate::disk::Disk;
+use crate::environment::{Clock, Config, Environment};
+use crate::error::{Context, Error, Result};
+use crate::maintenance::prune::{PruneOptions, PruneStep, prune};
+use crate::maintenance::{clear, status, sweep};
+use crate::path::{on_disk, shown};
+use crate::project::{Project, canonical};
+use crate::report::{
+    Cleared, ClearedLegacy, Diff, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept, Taken,
+};
+use crate::restore::target;
+use crate::store::commit::{self, Checkpoint};
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::snapshot::{self, Item, Mode};
+use crate::store::{Store, ref_recovery, shallow};
+use patch::Compared;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Takes, lists, compares and restores checkpoints. It remembers which projects had their
+/// automatic checkpoint in this turn, and nothing else.
+pub struct Manager {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    environment: Environment,
+    config: Config,
+    slots_used: BTreeSet<String>,
+}
+
+impl Manager {
+    /// A manager with these; it touches nothing yet.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        environment: Environment,
+        config: Config,
+    ) -> Self {
+        Manager { disk, clock, environment, config, slots_used: BTreeSet::new() }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A conversation turn begins: every project may have one automatic checkpoint again.
+    pub fn new_turn(&mut self) {
+        // rule: turn/reset
+        self.slots_used.clear();
+    }
+
+    /// Takes the automatic checkpoint of this turn, unless the project has it already.
+    ///
+    /// # Errors
+    /// Whatever is out of scope or cannot be stored; then the turn's slot stays free.
+    pub fn ensure_checkpoint(&mut self, dir: &Path, reason: &str) -> Result<Taken> {
+        let settled = |outcome| Ok(Taken { outcome, skipped: Vec::new() });
+        // rule: turn/disabled
+        if !self.config.enabled {
+            return settled(Outcome::Disabled);
+        }
+        let project = self.project(dir);
+        // rule: turn/once
+        // rule: turn/per-project
+        if self.slots_used.contains(&project.hash) {
+            return settled(Outcome::Deduped);
+        }
+        // rule: turn/failure-keeps-slot
+        let taken = self.take(&project, reason)?;
+        // rule: turn/nothing-uses-slot
+        self.slots_used.insert(project.hash);
+        Ok(taken)
+    }
+
+    /// Takes a checkpoint that a person asked for, whatever `enabled` and the turn say.
+    ///
+    /// # Errors
+    /// Whatever is out of scope or cannot be stored.
+    // rule: turn/manual
+    pub fn checkpoint(&self, dir: &Path, reason: &str) -> Result<Taken> {
+        self.take(&self.project(dir), reason)
+    }
+
+    /// The checkpoints of a project, newest first.
+    ///
+    /// # Errors
+    /// A damaged or busy store.
+    pub fn list(&self, dir: &Path) -> Result<Vec<Listed>> {
+        let project = self.project(dir);
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
+            return Ok(Vec::new());
+        };
+        let objects = store.objects()?;
+        let lock = || store.lock_project(&project.hash);
+        if let Err(error) = ref_recovery::repair(&store, &objects, &project.hash, lock) {
+            // It is listed all the same; the next operation tries again.
+            log::debug!("the lost ref of {} stays lost: {error}", project.hash);
+        }
+        let history = self.history(&store, &objects, &project)?;
+        let mut listed = Vec::with_capacity(history.len());
+        // rule: list/newest-first
+        for (index, checkpoint) in history.iter().enumerate() {
+            let before = history.get(index + 1);
+            listed.push(Listed {
+                number: index + 1,
+                id: checkpoint.id.to_string(),
+                // rule: list/time
+                time: checkpoint.seconds,
+                reason: checkpoint.reason.clone(),
+                // rule: list/oldest-no-stats
+                stats: before.map(|before| stats(&objects, before, checkpoint)).transpose()?,
+            });
+        }
+        Ok(listed)
+    }
+
+    /// What changed in the project since a checkpoint.
+    ///
+    /// # Errors
+    /// A target that names no checkpoint of the project; a project that cannot be read.
+    pub fn diff(&self, dir: &Path, target: &[u8]) -> Result<Diff> {
+        let project = self.project(dir);
+        let none = || no_checkpoint(target);
+        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
+        let objects = store.objects()?;
+        let history = self.history(&store, &objects, &project)?;
+        let checkpoint = target::find(&history, target)?;
+        let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
+        let new = self.current(&store, &project)?;
+        let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
+        let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
+        let mut compared: Vec<Compared> = Vec::new();
+        // rule: diff/preview
+        for (path, difference) in snapshot::differences(&old, &new) {
+            compared.push(patch::compare(path, &difference, &stored, &on_disk)?);
+        }
+        Ok(Diff {
+            id: checkpoint.id.to_string(),
+            // rule: diff/stats
+            stats: patch::total(compared.iter().map(|one| &one.entry)),
+            patch: compared.iter().flat_map(|one| one.patch.iter().copied()).collect(),
+            entries: compared.into_iter().map(|one| one.entry).collect(),
+        })
+    }
+
+    /// Every project of the store, and what the store costs.
+    ///
+    /// # Errors
+    /// A damaged or busy store.
+    pub fn status(&self) -> Result<Status> {
+        status::of(self.disk.as_ref(), &self.base(), self.config.max_snapshots.max(1))
+    }
+
+    /// Prunes as configured, if that is due. Whatever goes wrong is logged and counted.
+    pub fn sweep(&self) -> Swept {
+        sweep::sweep(self.disk.as_ref(), &self.base(), self.clock.as_ref(), &self.config)
+    }
+
+    /// Removes what is gone or was not used for long, whenever the last sweep was, and reports
+    /// its progress. What it cannot remove is counted as an error.
+    ///
+    /// # Errors
+    /// A base that cannot be read, a store that is none or stays busy; then nothing was changed.
+    pub fn prune(
+        &self,
+        options: &PruneOptions,
+        progress: &mut dyn FnMut(PruneStep<'_>),
+    ) -> Result<Pruned> {
+        prune(self.disk.as_ref(), &self.base(), self.clock.seconds(), options, progress)
+    }
+
+    /// What a clear would remove.
+    ///
+    /// # Errors
+    /// A base that cannot be read.
+    pub fn holdings(&self) -> Result<Holdings> {
+        clear::holdings(self.disk.as_ref(), &self.base())
+    }
+
+    /// Removes every checkpoint, every archive and all other entries of the store from the base,
+    /// and the base if it is empty then.
+    ///
+    /// # Errors
+    /// A store that stays busy, before anything is changed; [`Error::PartlyCleared`] after that.
+    pub fn clear(&self) -> Result<Cleared> {
+        clear::clear(self.disk.as_ref(), &self.base())
+    }
+
+    /// Removes the v1 archives, and nothing else.
+    ///
+    /// # Errors
+    /// A base that cannot be read, or [`Error::PartlyCleared`].
+    pub fn clear_legacy(&self) -> Result<ClearedLegacy> {
+        clear::clear_legacy(self.disk.as_ref(), &self.base())
+    }
+}
+
+/// What the public operations share.
+impl Manager {
+    fn base(&self) -> PathBuf {
+        canonical(self.disk.as_ref(), &self.environment.base)
+    }
+
+    fn project(&self, dir: &Path) -> Project {
+        Project::resolve(self.disk.as_ref(), &self.environment, dir)
+    }
+
+    /// The bytes of a captured path as they are on the disk now.
+    fn read_again(&self, project: &Project, path: &[u8], item: &Item) -> Result<Vec<u8>> {
+        let full = on_disk(&project.directory, path);
+        match item.mode {
+            Mode::Link => self.disk.read_link(&full),
+            _ => self.disk.read(&full, u64::MAX).map(|(content, _)| content),
+        }
+        .context("reading", &full)
+    }
+
+    fn history(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+    ) -> Result<Vec<Checkpoint>> {
+        // rule: list/own-project
+        let tip = ref_recovery::newest(store, objects, &project.hash)?;
+        let boundaries = shallow::read(store.disk, &store.path)?;
+        // rule: list/at-most
+        commit::history(objects, tip, &boundaries, self.config.max_snapshots.max(1))
+    }
+}
+
+fn no_checkpoint(target: &[u8]) -> Error {
+    // The same refusals as with an empty list, so that a malformed target is told apart.
+    target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
+}
+
+// rule: list/stats
+fn stats(objects: &Objects<'_>, before: &Checkpoint, after: &Checkpoint) -> Result<Stats> {
+    let old = snapshot::read(objects, before.id, before.tree)?;
+    let new = snapshot::read(objects, after.id, after.tree)?;
+    let content = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
+    let mut entries = Vec::new();
+    for (path, difference) in snapshot::differences(&old, &new) {
+        entries.push(patch::compare(path, &difference, &content, &content)?.entry);
+    }
+    Ok(patch::total(entries.iter()))
+}

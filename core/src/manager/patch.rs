@@ -1,0 +1,161 @@
+//! Differences as people read them: line counts, and a patch that git can apply.
+//!
+//! libgit2 compares two buffers; it is never given a repository, so that no configuration and no
+//! attributes decide how.
+
+use crate::error::Result;
+use crate::report::{Change, DiffEntry, Stats};
+use crate::store::snapshot::{Difference, Item, Mode};
+use git2::{DiffOptions, Oid, Patch};
+
+/// Where the bytes of an item come from.
+pub type Content<'a> = dyn Fn(&[u8], &Item) -> Result<Vec<u8>> + 'a;
+
+/// One compared path.
+pub struct Compared {
+    /// What a list of changes says about it.
+    pub entry: DiffEntry,
+    /// Its part of the patch.
+    pub patch: Vec<u8>,
+}
+
+/// Compares the two sides of one path.
+pub fn compare(
+    path: &[u8],
+    difference: &Difference,
+    old: &Content<'_>,
+    new: &Content<'_>,
+) -> Result<Compared> {
+    let old_bytes = difference.old.map(|item| old(path, &item)).transpose()?;
+    let new_bytes = difference.new.map(|item| new(path, &item)).transpose()?;
+    let change = match (difference.old, difference.new) {
+        (None, _) => Change::Added,
+        (_, None) => Change::Deleted,
+        (Some(_), Some(_)) => Change::Modified,
+    };
+    let link = |item: Option<Item>| item.map(|item| item.mode == Mode::Link);
+    let parts = match (link(difference.old), link(difference.new)) {
+        // Git shows a change of type as one file deleted and one added.
+        (Some(one), Some(other)) if one != other => vec![
+            Part { old: difference.old.zip(old_bytes.as_deref()), new: None },
+            Part { old: None, new: difference.new.zip(new_bytes.as_deref()) },
+        ],
+        _ => vec![Part {
+            old: difference.old.zip(old_bytes.as_deref()),
+            new: difference.new.zip(new_bytes.as_deref()),
+        }],
+    };
+    let (mut lines, mut patch) = (Some((0, 0)), Vec::new());
+    for part in parts {
+        let counted = part.write(path, &mut patch);
+        lines = lines.zip(counted).map(|(all, one)| (all.0 + one.0, all.1 + one.1));
+    }
+    Ok(Compared { entry: DiffEntry { path: path.to_vec(), change, lines }, patch })
+}
+
+/// The line counts of several entries together.
+pub fn total<'a>(entries: impl Iterator<Item = &'a DiffEntry>) -> Stats {
+    let mut stats = Stats::default();
+    for entry in entries {
+        let (added, removed) = entry.lines.unwrap_or_default();
+        stats.files += 1;
+        stats.added += added;
+        stats.removed += removed;
+    }
+    stats
+}
+
+/// One file of a patch.
+struct Part<'a> {
+    old: Option<(Item, &'a [u8])>,
+    new: Option<(Item, &'a [u8])>,
+}
+
+impl Part<'_> {
+    /// Appends this part to `patch` and returns its added and removed lines, none for a binary
+    /// file.
+    fn write(&self, path: &[u8], patch: &mut Vec<u8>) -> Option<(usize, usize)> {
+        let (old_name, new_name) = (quoted(b"a/", path), quoted(b"b/", path));
+        let bytes = |side: &Option<(Item, &[u8])>| side.map_or(Vec::new(), |(_, b)| b.to_vec());
+        let (old, new) = (bytes(&self.old), bytes(&self.new));
+        patch.extend_from_slice(b"diff --git ");
+        patch.extend_from_slice(&[&old_name[..], b" ", &new_name, b"\n"].concat());
+        self.write_modes(patch);
+        if old == new {
+            return Some((0, 0));
+        }
+        let (before, after) = (
+            if self.old.is_some() { old_name } else { b"/dev/null".to_vec() },
+            if self.new.is_some() { new_name } else { b"/dev/null".to_vec() },
+        );
+        let mut options = DiffOptions::new();
+        let compared = Patch::from_buffers(&old, None, &new, None, Some(&mut options)).ok()?;
+        if is_binary(&old) || is_binary(&new) {
+            let line = [b"Binary files ", &before[..], b" and ", &after, b" differ\n"].concat();
+            patch.extend_from_slice(&line);
+            return None;
+        }
+        patch.extend_from_slice(&[b"--- ", &before[..], b"\n+++ ", &after, b"\n"].concat());
+        for hunk in 0..compared.num_hunks() {
+            let Ok((header, lines)) = compared.hunk(hunk) else {
+                continue;
+            };
+            patch.extend_from_slice(header.header());
+            for line in (0..lines).filter_map(|line| compared.line_in_hunk(hunk, line).ok()) {
+                if matches!(line.origin(), ' ' | '+' | '-') {
+                    patch.push(line.origin() as u8);
+                }
+                patch.extend_from_slice(line.content());
+            }
+        }
+        compared.line_stats().ok().map(|(_, added, removed)| (added, removed))
+    }
+
+    fn write_modes(&self, patch: &mut Vec<u8>) {
+        let zero = Oid::ZERO_SHA1;
+        let (old, new) = (self.old.map(|(item, _)| item), self.new.map(|(item, _)| item));
+        let mode = |item: Option<Item>| item.map_or(0, |item| item.mode.bits());
+        let blob = |item: Option<Item>| item.map_or(zero, |item| item.blob);
+        let mut suffix = String::new();
+        let head = match (old, new) {
+            (None, _) => format!("new file mode {:o}\n", mode(new)),
+            (_, None) => format!("deleted file mode {:o}\n", mode(old)),
+            _ if mode(old) != mode(new) => {
+                format!("old mode {:o}\nnew mode {:o}\n", mode(old), mode(new))
+            }
+            _ => {
+                suffix = format!(" {:o}", mode(new));
+                String::new()
+            }
+        };
+        patch.extend_from_slice(head.as_bytes());
+        if blob(old) != blob(new) {
+            let line = format!("index {}..{}{suffix}\n", blob(old), blob(new));
+            patch.extend_from_slice(line.as_bytes());
+        }
+    }
+}
+
+/// To git a file is binary when a NUL is among its first 8000 bytes.
+fn is_binary(content: &[u8]) -> bool {
+    content.iter().take(8_000).any(|byte| *byte == 0)
+}
+
+/// A path as git writes it in a patch: quoted where it holds anything unusual.
+fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
+    let plain = |byte: &u8| (0x20..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\';
+    let whole = [prefix, path].concat();
+    if whole.iter().all(plain) {
+        return whole;
+    }
+    let mut quoted = vec![b'"'];
+    for byte in whole {
+        match byte {
+            b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),
+            byte if plain(&byte) => quoted.push(byte),
+            byte => quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}

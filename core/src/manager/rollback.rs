@@ -1,0 +1,190 @@
+//! Rolling back: find the target, take the pre-rollback checkpoint, and only then let
+//! [`crate::restore`] write.
+
+use super::{Manager, no_checkpoint};
+use crate::disk::{Disk, Kind};
+use crate::error::{Error, Result};
+use crate::path::{on_disk, shown};
+use crate::project::Project;
+use crate::report::{Outcome, Restored};
+use crate::restore::{Restore, TargetIgnores, target};
+use crate::store::Store;
+use crate::store::objects::Objects;
+use crate::store::snapshot::{self, Snapshot};
+use std::path::Path;
+
+/// Options of a full restore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RestoreOptions {
+    /// Also remove files created since the checkpoint, those that the pre-rollback one holds.
+    pub exact: bool,
+    /// Go on when no pre-rollback checkpoint can be taken.
+    pub force: bool,
+}
+
+/// How much of a checkpoint is restored.
+enum Extent<'a> {
+    All(RestoreOptions),
+    One(&'a [u8]),
+}
+
+impl Manager {
+    /// Restores a checkpoint, after taking one of the state that this changes.
+    ///
+    /// # Errors
+    /// A refusal changes nothing; failures after the first change are in the answer.
+    pub fn restore(&self, dir: &Path, target: &[u8], options: RestoreOptions) -> Result<Restored> {
+        self.restore_extent(dir, target, Extent::All(options))
+    }
+
+    /// Restores one file of a checkpoint and touches no other path.
+    ///
+    /// # Errors
+    /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
+    /// without touching another.
+    pub fn restore_file(&self, dir: &Path, target: &[u8], path: &[u8]) -> Result<Restored> {
+        self.restore_extent(dir, target, Extent::One(path))
+    }
+
+    fn restore_extent(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
+        let (restored, due) = self.restore_locked(dir, target, extent)?;
+        self.after_checkpoint(due);
+        Ok(restored)
+    }
+
+    /// Also returns whether the space of dropped checkpoints is to be freed now; none where no
+    /// checkpoint was added, or the target may still be needed.
+    fn restore_locked(
+        &self,
+        dir: &Path,
+        target: &[u8],
+        extent: Extent<'_>,
+    ) -> Result<(Restored, Option<bool>)> {
+        let disk = self.disk.as_ref();
+        let project = self.project(dir);
+        let typed = match extent {
+            Extent::All(_) => None,
+            Extent::One(typed) => Some(literal_path(disk, &project, typed)?),
+        };
+        {
+            // An unknown target is refused before anything is made or locked.
+            // rule: restore/refusal-changes-nothing
+            let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
+            target::find(&self.history(&store, &store.objects()?, &project)?, target)?;
+        }
+        let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
+        let mut objects = store.objects()?;
+        // Looked up again, since only under the lock a number stays what it is, and before the
+        // pre-rollback checkpoint is taken, which cannot evict the target then.
+        let _lock = store.lock_project(&project.hash)?;
+        // rule: restore/safety-keeps-target
+        let history = self.history(&store, &objects, &project)?;
+        let checkpoint = target::find(&history, target)?;
+        let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
+        let ignores = TargetIgnores::read(&objects, &wanted)?;
+        let gone = match project.check_directory(disk) {
+            // rule: restore/deleted-project
+            Err(Error::MissingDirectory(_)) => true,
+            Err(error) => return Err(error),
+            Ok(()) => false,
+        };
+        if let Some(path) = &typed {
+            // Checked before anything is stored, since a refusal must change nothing.
+            // rule: restore/refusal-changes-nothing
+            let current = self.current(&store, &project)?;
+            let into = (&project, &current);
+            self.restore_into(into, &objects, (&wanted, &ignores)).check_one(path)?;
+        }
+        let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
+        let safety = if gone {
+            Ok((None, Snapshot::new()))
+        } else {
+            // rule: restore/safety-checkpoint
+            self.take_safety(&store, &mut objects, &project, &reason)
+        };
+        let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
+        let (safety, current, forced_past) = match safety {
+            Ok((safety, current)) => (safety, current, None),
+            Err(error) if force => (None, self.current(&store, &project)?, Some(error.to_string())),
+            // rule: restore/safety-required
+            Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
+        };
+        // The objects of the pre-rollback checkpoint are not needed to restore another.
+        let restore = self.restore_into((&project, &current), &objects, (&wanted, &ignores));
+        let report = match (extent, &typed) {
+            (_, Some(path)) => restore.one(path)?,
+            // Without a pre-rollback checkpoint nothing may be removed.
+            (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
+            (Extent::One(_), None) => Restored::default(),
+        };
+        // Only after everything is restored, since the target may be the oldest.
+        // rule: restore/safety-keeps-target
+        let is_whole = safety.is_some() && report.failed.is_empty();
+        let due = is_whole.then(|| self.keep_newest(&store, &objects, &project));
+        Ok((Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report }, due))
+    }
+
+    fn take_safety(
+        &self,
+        store: &Store<'_>,
+        objects: &mut Objects<'_>,
+        project: &Project,
+        reason: &str,
+    ) -> Result<(Option<String>, Snapshot)> {
+        // rule: restore/safety-outside-turn
+        let (taken, current) = self.checkpoint_locked(store, objects, project, reason)?;
+        match taken.outcome {
+            Outcome::Created { id } => Ok((Some(id), current)),
+            // rule: restore/safety-skipped
+            _ => Ok((None, current)),
+        }
+    }
+
+    fn restore_into<'a>(
+        &'a self,
+        (project, current): (&'a Project, &'a Snapshot),
+        objects: &'a Objects<'a>,
+        (target, ignores): (&'a Snapshot, &'a TargetIgnores),
+    ) -> Restore<'a> {
+        let disk = self.disk.as_ref();
+        let (root, base) = (&project.directory, self.base());
+        Restore { disk, root, base, objects, current, target, ignores }
+    }
+}
+
+/// The project-relative path that a typed one names, normalized.
+// rule: restore/bad-path
+// rule: restore/file-literal
+fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {
+    let refused = |why| Err(Error::BadPath { path: shown(typed), why });
+    if typed.is_empty() {
+        return refused("is empty");
+    }
+    if typed.starts_with(b"/") {
+        return refused("is absolute");
+    }
+    if typed.contains(&0) {
+        return refused("holds a NUL");
+    }
+    let mut components: Vec<&[u8]> = Vec::new();
+    for component in typed.split(|byte| *byte == b'/') {
+        match component {
+            b"" | b"." => {}
+            b".." => {
+                let before = on_disk(&project.directory, &components.join(&b'/'));
+                // The parent of what a link leads to is not the directory the link is in.
+                if disk.stat(&before).is_ok_and(|stat| stat.kind == Kind::Link) {
+                    return refused("leads through a symbolic link");
+                }
+                if components.pop().is_none() {
+                    return refused("leaves the project");
+                }
+            }
+            name => components.push(name),
+        }
+    }
+    if components.is_empty() {
+        return refused("names the project itself");
+    }
+    Ok(components.join(&b'/'))
+}

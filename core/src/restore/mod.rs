@@ -1,0 +1,315 @@
+//! Restoring a checkpoint: each path is looked at and written, removed, left or kept; then the disk
+//! is checked once more, so that the report is true.
+//!
+//! Nothing is destroyed that the pre-rollback checkpoint does not hold. This begins with a snapshot
+//! to restore and ends with the report; taking the pre-rollback checkpoint and the locks are up to
+//! the caller.
+
+mod ignores;
+mod placement;
+pub mod target;
+
+pub use ignores::TargetIgnores;
+
+use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable};
+use crate::error::{Context, Error, Result};
+use crate::path::{ancestors, join, on_disk, parent, shown};
+use crate::report::{Remark, Restored};
+use crate::restore::placement::Placement;
+use crate::store::object::{Kind, id_of};
+use crate::store::objects::Objects;
+use crate::store::snapshot::{Item, Mode, Snapshot};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+const KEPT: &str = "something that no checkpoint holds is in its place";
+const CHANGED_SINCE: &str = "it changed while the restore ran";
+
+/// The restore of one checkpoint into one project.
+pub struct Restore<'a> {
+    /// The disk the project is on.
+    pub disk: &'a dyn Disk,
+    /// The project's canonical directory.
+    pub root: &'a Path,
+    /// The canonical checkpoint base, where nothing is ever restored.
+    pub base: PathBuf,
+    /// Where the content is.
+    pub objects: &'a Objects<'a>,
+    /// What is in the project now, as far as a checkpoint holds it.
+    pub current: &'a Snapshot,
+    /// What is to be brought back.
+    pub target: &'a Snapshot,
+    /// The ignore files of that.
+    pub ignores: &'a TargetIgnores,
+}
+
+impl Restore<'_> {
+    /// Restores everything; `exact` also removes what was created since. Failures are in the
+    /// report.
+    pub fn all(&self, exact: bool) -> Restored {
+        let mut report = Restored::default();
+        for (path, item) in self.target {
+            if self.current.get(path) == Some(item) {
+                continue;
+            }
+            match self.in_the_way(path) {
+                Ok(Some(obstacles)) => self.replace(path, item, obstacles, &mut report),
+                Ok(None) if self.is_in_place(path, item) => {}
+                Ok(None) => report.kept.push(Remark::new(path, KEPT.into())),
+                Err(error) => report.failed.push(Remark::new(path, error.to_string())),
+            }
+        }
+        for path in self.current.keys() {
+            if self.target.contains_key(path) || report.removed.contains(path) {
+                continue;
+            }
+            if !exact {
+                // rule: restore/leaves-new
+                report.left.push(path.clone());
+            } else if self.ignores.excludes(path) {
+                let why = "an ignore rule of the checkpoint covers it";
+                report.kept.push(Remark::new(path, why.into()));
+            } else {
+                // rule: restore/exact
+                self.remove(path, &mut report);
+            }
+        }
+        self.verify(&mut report);
+        // The conversation goes back only together with the files.
+        // rule: restore/undoes-turn
+        report.undoes_turn = report.failed.is_empty();
+        for list in [&mut report.restored, &mut report.removed, &mut report.left] {
+            list.sort_unstable();
+        }
+        report
+    }
+
+    /// Restores one path and touches no other.
+    ///
+    /// # Errors
+    /// As [`Restore::check_one`].
+    // rule: restore/file-only
+    pub fn one(&self, path: &[u8]) -> Result<Restored> {
+        let item = self.check_one(path)?;
+        let mut report = Restored::default();
+        if self.current.get(path) != Some(&item) {
+            self.replace(path, &item, Vec::new(), &mut report);
+            self.verify(&mut report);
+        }
+        Ok(report)
+    }
+
+    /// Whether one path can be restored without touching any other, and what it is to be.
+    ///
+    /// # Errors
+    /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::WouldOverwrite`].
+    pub fn check_one(&self, path: &[u8]) -> Result<Item> {
+        for ancestor in ancestors(path) {
+            let kind = self.kind(ancestor).context("looking at", &on_disk(self.root, ancestor))?;
+            match kind {
+                None => break,
+                Some(FileKind::Directory) => {}
+                Some(FileKind::Link) => {
+                    // rule: restore/bad-path
+                    let why = "leads through a symbolic link";
+                    return Err(Error::BadPath { path: shown(path), why });
+                }
+                Some(_) => {
+                    let what = "a file that stands where its directory was";
+                    return Err(Error::WouldOverwrite { path: shown(path), what });
+                }
+            }
+        }
+        let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
+        let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
+        match self.kind(path).context("looking at", &on_disk(self.root, path))? {
+            None => Ok(*item),
+            Some(FileKind::Directory) if self.content(path).is_ok_and(|all| all.is_empty()) => {
+                Ok(*item)
+            }
+            Some(FileKind::Directory) => overwrites("a directory with files in it"),
+            Some(_) if self.current.contains_key(path) => Ok(*item),
+            Some(_) => overwrites("content that no checkpoint holds"),
+        }
+    }
+
+    /// The stat of a path, if something is there; an error if that cannot be seen.
+    fn stat(&self, path: &[u8]) -> io::Result<Option<Stat>> {
+        match self.disk.stat(&on_disk(self.root, path)) {
+            Err(error) if is_absence(&error) => Ok(None),
+            stat => stat.map(Some),
+        }
+    }
+
+    fn kind(&self, path: &[u8]) -> io::Result<Option<FileKind>> {
+        self.stat(path).map(|stat| stat.map(|stat| stat.kind))
+    }
+
+    /// Whether the file at `path` may be removed: the pre-rollback checkpoint holds it, and the
+    /// ignore files of the target do not cover it.
+    // rule: restore/protects
+    fn expendable(&self, path: &[u8]) -> bool {
+        self.current.contains_key(path) && !self.ignores.excludes(path)
+    }
+
+    /// What must be removed before `path` can be written; none where that would lose something, or
+    /// where there is no permission to see whether it would.
+    // rule: restore/protects
+    fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
+        if on_disk(self.root, path).starts_with(&self.base) {
+            return Ok(None);
+        }
+        match self.obstacles(path) {
+            Err(error) if is_unreadable(&error) => Ok(None),
+            obstacles => obstacles,
+        }
+    }
+
+    fn obstacles(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
+        for ancestor in ancestors(path) {
+            match self.kind(ancestor)? {
+                None => return Ok(Some(Vec::new())),
+                Some(FileKind::Directory) => {}
+                Some(_) => {
+                    return Ok(self.expendable(ancestor).then(|| vec![ancestor.to_vec()]));
+                }
+            }
+        }
+        Ok(match self.kind(path)? {
+            None => Some(Vec::new()),
+            Some(FileKind::Directory) => {
+                let content = self.content(path)?;
+                content.iter().all(|path| self.expendable(path)).then_some(content)
+            }
+            Some(_) => self.current.contains_key(path).then(Vec::new),
+        })
+    }
+
+    /// Everything below `path` but directories.
+    fn content(&self, path: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
+        let mut pending = vec![path.to_vec()];
+        while let Some(directory) = pending.pop() {
+            for name in self.disk.list(&on_disk(self.root, &directory))? {
+                let path = join(&directory, name.as_bytes());
+                match self.kind(&path)? {
+                    None => {}
+                    Some(FileKind::Directory) => pending.push(path),
+                    Some(_) => found.push(path),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the path already is as recorded, though no checkpoint holds it.
+    fn is_in_place(&self, path: &[u8], item: &Item) -> bool {
+        self.found(path).is_ok_and(|found| found == Some(*item))
+    }
+
+    /// What a checkpoint would record of `path`; none where there is neither a file nor a link, and
+    /// where only a link leads there.
+    fn found(&self, path: &[u8]) -> io::Result<Option<Item>> {
+        let full = on_disk(self.root, path);
+        for ancestor in ancestors(path) {
+            if self.kind(ancestor)? != Some(FileKind::Directory) {
+                return Ok(None);
+            }
+        }
+        let Some(stat) = self.stat(path)? else { return Ok(None) };
+        let (mode, content) = match stat.kind {
+            FileKind::File => (Mode::of_file(&stat), self.disk.read(&full, u64::MAX)?.0),
+            FileKind::Link => (Mode::Link, self.disk.read_link(&full)?),
+            FileKind::Directory | FileKind::Special => return Ok(None),
+        };
+        Ok(id_of(Kind::Blob, &content).ok().map(|blob| Item { mode, blob }))
+    }
+
+    fn replace(&self, path: &[u8], item: &Item, obstacles: Vec<Vec<u8>>, report: &mut Restored) {
+        // The content is read first, so that nothing is removed in vain.
+        let content = match self.objects.read(Kind::Blob, item.blob) {
+            Ok(content) => content,
+            Err(error) => return report.failed.push(Remark::new(path, error.cause())),
+        };
+        if self.current.contains_key(path) && !self.is_as_captured(path, report) {
+            return;
+        }
+        for obstacle in obstacles {
+            if !self.remove(&obstacle, report) {
+                let why = format!("{} is in its place", shown(&obstacle));
+                return report.failed.push(Remark::new(path, why));
+            }
+        }
+        let placement = Placement { disk: self.disk, root: self.root };
+        // rule: restore/bytes
+        match placement.put(path, item.mode, &content) {
+            Ok(()) => report.restored.push(path.to_vec()),
+            Err(error) => report.failed.push(Remark::new(path, error.cause())),
+        }
+    }
+
+    /// Whether the disk still holds what was captured, since only that may be removed: somebody may
+    /// have changed it in the meantime. Where it does not, the report says why.
+    // rule: restore/protects
+    // rule: restore/undo
+    fn is_as_captured(&self, path: &[u8], report: &mut Restored) -> bool {
+        match self.found(path) {
+            Ok(Some(found)) if self.current.get(path) == Some(&found) => return true,
+            Err(error) if !is_absence(&error) && !is_unreadable(&error) => {
+                report.failed.push(Remark::new(path, error.to_string()));
+            }
+            _ => report.kept.push(Remark::new(path, CHANGED_SINCE.into())),
+        }
+        false
+    }
+
+    /// Removes a path and the directories that it leaves empty, but not the project; returns
+    /// whether it is gone.
+    fn remove(&self, path: &[u8], report: &mut Restored) -> bool {
+        if !self.is_as_captured(path, report) {
+            return false;
+        }
+        let full = on_disk(self.root, path);
+        if let Err(error) = self.disk.remove_file(&full) {
+            report.failed.push(Remark::new(path, error.to_string()));
+            return false;
+        }
+        report.removed.push(path.to_vec());
+        let mut directory = parent(path);
+        // Fails at the first that is not empty.
+        while !directory.is_empty()
+            && self.disk.remove_directory(&on_disk(self.root, directory)).is_ok()
+        {
+            directory = parent(directory);
+        }
+        true
+    }
+
+    /// Checks every path in the report on the disk, and moves to the failures what is not so.
+    // rule: restore/honest
+    fn verify(&self, report: &mut Restored) {
+        let mut wrong = Vec::new();
+        report.restored.retain(|path| {
+            let why = match self.found(path) {
+                Ok(found) if found == Some(self.target[path]) => return true,
+                Ok(_) => "it does not stand as recorded".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            wrong.push(Remark::new(path, why));
+            false
+        });
+        report.removed.retain(|path| {
+            // There may rightly be a directory where a removed file was, or a link above it.
+            let is_directory =
+                |path: &[u8]| matches!(self.kind(path), Ok(Some(FileKind::Directory)));
+            let gone = !ancestors(path).all(is_directory)
+                || matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
+            if !gone {
+                wrong.push(Remark::new(path, "it is still there".into()));
+            }
+            gone
+        });
+        report.failed.append(&mut wrong);
+    }
+}

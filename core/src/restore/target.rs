@@ -1,0 +1,40 @@
+//! Finding the checkpoint that is named by its number in the list or by digits of its id.
+
+use crate::error::{Error, Result};
+use crate::path::shown;
+use crate::store::commit::Checkpoint;
+
+/// The checkpoint that `text` names among `listed`, newest first.
+///
+/// Digits alone are a number where the list is that long; otherwise they may be a short id.
+///
+/// # Errors
+/// [`Error::BadTarget`], [`Error::UnknownCheckpoint`], [`Error::AmbiguousCheckpoint`].
+// rule: restore/target
+// rule: restore/own-checkpoint
+pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint> {
+    let unknown = || Error::UnknownCheckpoint(shown(text));
+    let hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
+    let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    if decimal {
+        // A number too large to parse is beyond the list.
+        let number: usize = shown(text).parse().unwrap_or(usize::MAX);
+        if let Some(checkpoint) = number.checked_sub(1).and_then(|index| listed.get(index)) {
+            return Ok(checkpoint);
+        }
+        if !hexadecimal {
+            return Err(unknown());
+        }
+    }
+    if !hexadecimal {
+        // rule: restore/bad-target
+        return Err(Error::BadTarget(shown(text)));
+    }
+    let digits = shown(text).to_ascii_lowercase();
+    let mut named = listed.iter().filter(|one| one.id.to_string().starts_with(&digits));
+    match (named.next(), named.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(unknown()),
+        (Some(_), Some(_)) => Err(Error::AmbiguousCheckpoint(digits)),
+    }
+}

@@ -1,0 +1,124 @@
+//! A checkpoint as a git commit: one parent, the time, and the reason as its message.
+
+use crate::error::{Error, Result};
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::shallow::Boundaries;
+use git2::Oid;
+
+/// One checkpoint as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its id.
+    pub id: Oid,
+    /// The outermost tree of its content.
+    pub tree: Oid,
+    /// The checkpoint before it.
+    pub parent: Option<Oid>,
+    /// When it was taken, in seconds since the epoch.
+    pub seconds: i64,
+    /// Why it was taken, whole.
+    pub reason: String,
+    /// The hash of its project, which only this tool's commits say.
+    pub project: Option<String>,
+}
+
+/// The author of every checkpoint, never the user. The hash of the project stands in between, so
+/// that no two projects share a commit: one history may be cut where another goes on.
+const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
+
+/// Stores a checkpoint of the project of that hash.
+pub fn write(
+    objects: &mut Objects<'_>,
+    hash: &str,
+    tree: Oid,
+    parent: Option<Oid>,
+    seconds: i64,
+    reason: &str,
+) -> Result<Oid> {
+    let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
+    // Git has no time before the epoch.
+    let seconds = seconds.max(0);
+    let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
+    // rule: capture/reason
+    // rule: isolation/no-signing
+    let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{reason}\n");
+    objects.add(Kind::Commit, text.as_bytes())
+}
+
+/// Reads the checkpoint `id`.
+pub fn read(objects: &Objects<'_>, id: Oid) -> Result<Checkpoint> {
+    let bytes = objects.read(Kind::Commit, id)?;
+    parse(id, &bytes).ok_or_else(|| unreadable(id))
+}
+
+fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
+    let end = bytes.windows(2).position(|pair| pair == b"\n\n")?;
+    let headers = String::from_utf8_lossy(&bytes[..end]);
+    let header = |name: &str| headers.lines().find_map(|line| line.strip_prefix(name));
+    let object = |text: &str| Oid::from_str(text).ok();
+    // "Name <address> seconds zone"
+    let committer = header("committer ")?;
+    let seconds = committer.rsplit(' ').nth(1)?.parse().ok()?;
+    let named = committer.strip_prefix(AUTHOR.0).and_then(|rest| rest.split_once(AUTHOR.1));
+    let message = &bytes[end + 2..];
+    let reason = message.strip_suffix(b"\n").unwrap_or(message);
+    let parent = match header("parent ") {
+        Some(text) => Some(object(text)?),
+        None => None,
+    };
+    Some(Checkpoint {
+        id,
+        tree: object(header("tree ")?)?,
+        parent,
+        seconds,
+        reason: String::from_utf8_lossy(reason).into_owned(),
+        project: named.map(|(hash, _)| hash.to_owned()),
+    })
+}
+
+/// The tree and all parents of a commit, also of one that other tools made.
+pub fn links(id: Oid, bytes: &[u8]) -> Result<(Oid, Vec<Oid>)> {
+    let of = |name: &str| headers(bytes, name).collect::<Option<Vec<Oid>>>();
+    let trees = of("tree ").filter(|trees| trees.len() == 1);
+    trees.and_then(|trees| Some((trees[0], of("parent ")?))).ok_or_else(|| unreadable(id))
+}
+
+/// What a tag names.
+pub fn tagged(id: Oid, bytes: &[u8]) -> Result<Oid> {
+    headers(bytes, "object ").next().flatten().ok_or_else(|| unreadable(id))
+}
+
+/// The values of the headers of that name; none for one that is not an id.
+fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
+    let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    lines.filter_map(move |line| {
+        let digits = line.strip_prefix(name.as_bytes())?;
+        Some(std::str::from_utf8(digits).ok().and_then(|digits| Oid::from_str(digits).ok()))
+    })
+}
+
+fn unreadable(id: Oid) -> Error {
+    Error::CorruptCheckpoint { id: id.to_string(), why: "its commit cannot be read".into() }
+}
+
+/// The newest `limit` checkpoints from `tip` back, newest first. One that is a boundary is the
+/// last, and reads as having no parent.
+// rule: list/newest-first
+// rule: list/complete
+pub fn history(
+    objects: &Objects<'_>,
+    tip: Option<Oid>,
+    boundaries: &Boundaries,
+    limit: usize,
+) -> Result<Vec<Checkpoint>> {
+    let mut found = Vec::new();
+    let mut next = tip;
+    while let Some(id) = next.filter(|_| found.len() < limit) {
+        let mut checkpoint = read(objects, id)?;
+        checkpoint.parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
+        next = checkpoint.parent;
+        found.push(checkpoint);
+    }
+    Ok(found)
+}

@@ -1,0 +1,56 @@
+//! The one lock protocol of a store.
+//!
+//! There are three locks, always taken in this order. The store's is shared by who reads or adds to
+//! it, and exclusive for clearing and reclaiming. A project's is exclusive for who moves its
+//! history; that of the list of boundaries for who changes it. The kernel drops the locks of a
+//! process that dies, so none is ever stale; a live one is waited for a bounded time.
+
+use crate::disk::{Disk, LockGuard, Sharing};
+use crate::error::{Context, Error, Result};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The time between two attempts to take a busy lock.
+const WAIT_STEP: Duration = Duration::from_millis(10);
+/// After this many attempts the lock counts as busy: 5 seconds.
+const WAIT_STEPS_MAX: usize = 500;
+/// The same where waiting is not worth it: 0.5 seconds. Not a single attempt, since a child process
+/// holds the locks of its parent between fork and exec.
+const SHORT_STEPS_MAX: usize = 50;
+
+/// Holds a lock until it is dropped.
+pub struct Lock {
+    _held: Box<dyn LockGuard>,
+}
+
+/// Takes the lock on `path`, waiting a bounded time.
+pub fn take(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
+    take_within(disk, path, sharing, WAIT_STEPS_MAX)
+}
+
+/// Takes the lock on `path`, waiting briefly.
+pub fn take_briefly(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lock> {
+    take_within(disk, path, sharing, SHORT_STEPS_MAX)
+}
+
+fn take_within(disk: &dyn Disk, path: &Path, sharing: Sharing, steps: usize) -> Result<Lock> {
+    for step in 0..steps {
+        if step > 0 {
+            sleep(WAIT_STEP);
+        }
+        if let Some(lock) = attempt(disk, path, sharing)? {
+            return Ok(lock);
+        }
+    }
+    Err(Error::Busy(path.to_owned()))
+}
+
+fn attempt(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Option<Lock>> {
+    let inode = || disk.stat(path).ok().map(|stat| stat.inode);
+    let seen = inode();
+    let held = disk.try_lock(path, sharing).context("locking", path)?;
+    // Clearing a store removes the lock files, and a lock on a removed file protects nothing.
+    let stands = seen.is_none() || seen == inode();
+    Ok(held.filter(|_| stands).map(|held| Lock { _held: held }))
+}

@@ -1,0 +1,84 @@
+//! `projects/<hash>.json`: which directory a hash stands for, and when it was used.
+
+use crate::disk::Disk;
+use crate::disk::atomic_write::write_whole;
+use crate::error::{Error, Result};
+use crate::project::Project;
+use git2::Oid;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// More bytes than any metadata takes.
+const METADATA_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What is known of a project beside its history. The names are those other tools use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Its canonical directory. A path that is not UTF-8 is shown with replacement characters.
+    pub workdir: String,
+    /// The same as bytes, where it is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir_bytes: Option<Vec<u8>>,
+    /// The first checkpoint, in seconds since the epoch.
+    pub created_at: f64,
+    /// The last one, in seconds since the epoch.
+    pub last_touch: f64,
+    /// The device its directory was on. Only this tool writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u64>,
+    /// The id of its newest checkpoint at that time. Only this tool writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tip: Option<String>,
+}
+
+impl Metadata {
+    /// The project's directory.
+    pub fn directory(&self) -> PathBuf {
+        match &self.workdir_bytes {
+            Some(bytes) => PathBuf::from(OsStr::from_bytes(bytes)),
+            None => PathBuf::from(&self.workdir),
+        }
+    }
+}
+
+/// What is stored of the project of that hash; none where that is missing or unreadable.
+// rule: maintenance/heals
+pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
+    let path = path_of(store, hash);
+    let (content, _) = disk.read(&path, METADATA_BYTES_MAX).ok()?;
+    serde_json::from_slice(&content).ok()
+}
+
+/// Where that is stored.
+pub fn path_of(store: &Path, hash: &str) -> PathBuf {
+    store.join("projects").join(format!("{hash}.json"))
+}
+
+/// Records that the project was used now and that `tip` is its newest checkpoint. Metadata that
+/// cannot be read is replaced.
+// rule: layout/metadata
+pub fn touch(
+    disk: &dyn Disk,
+    store: &Path,
+    project: &Project,
+    seconds: i64,
+    tip: Oid,
+) -> Result<()> {
+    let now = seconds as f64;
+    let before = read(disk, store, &project.hash);
+    let bytes = project.directory.as_os_str().as_bytes();
+    let metadata = Metadata {
+        workdir: String::from_utf8_lossy(bytes).into_owned(),
+        workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
+        created_at: before.map_or(now, |before| before.created_at),
+        last_touch: now,
+        device: disk.stat(&project.directory).ok().map(|stat| stat.device),
+        tip: Some(tip.to_string()),
+    };
+    let path = path_of(store, &project.hash);
+    let text = serde_json::to_string(&metadata)
+        .map_err(|error| Error::unusable(&path, error.to_string()))?;
+    write_whole(disk, store, &format!("project-{}", project.hash), text.as_bytes(), &path)
+}

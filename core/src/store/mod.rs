@@ -1,0 +1,24 @@
+//! The checkpoint base and the store in it, one bare git repository: its objects, the history of
+//! each project, its locks and what is noted about it.
+//!
+//! It ends at what is stored. Which files belong into a checkpoint is decided in
+//! [`crate::capture`], what is written back in [`crate::restore`], and what is dropped in
+//! [`crate::maintenance`].
+
+pub mod base;
+pub mod commit;
+pub mod lock;
+pub mod metadata;
+pub mod migration;
+pub mod object;
+pub mod objects;
+mod pack;
+pub mod pack_index;
+pub mod ref_recovery;
+pub mod refs;
+mod repository;
+pub mod shallow;
+pub mod snapshot;
+pub mod usage;
+
+pub use repository::Store;

@@ -1,0 +1,212 @@
+//! The objects of the store: written here through [`Disk`], read by libgit2.
+//!
+//! libgit2 is given only the folder of objects and no repository, so that it reads no
+//! configuration.
+
+use crate::disk::Disk;
+use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::error::{Context, Error, Result};
+use crate::store::object::{Kind, id_of};
+use crate::store::pack;
+use flate2::write::ZlibEncoder;
+use git2::{Odb, OdbLookupFlags, Oid};
+use std::collections::HashSet;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+fn unusable(path: &Path, error: &git2::Error) -> Error {
+    Error::unusable(path, error.message())
+}
+
+/// Fewer new objects than this are stored in files of their own.
+const PACK_OBJECTS_MIN: usize = 64;
+/// New objects are stored before they take more memory than this, in bytes.
+const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The objects of one store, as they were when it was opened and with what was added since.
+pub struct Objects<'a> {
+    disk: &'a dyn Disk,
+    directory: PathBuf,
+    stored: Odb<'static>,
+    added: HashSet<Oid>,
+    pending: Vec<(Oid, Kind, Vec<u8>)>,
+    pending_bytes: usize,
+    written: u64,
+}
+
+impl<'a> Objects<'a> {
+    /// Opens the folder of objects at `directory`.
+    pub fn open(disk: &'a dyn Disk, directory: PathBuf) -> Result<Self> {
+        // rule: isolation/user-config
+        let stored = Odb::new().map_err(|error| unusable(&directory, &error))?;
+        let not_text = || Error::unusable(&directory, "its path is not UTF-8");
+        let text = directory.to_str().ok_or_else(not_text)?;
+        // rule: isolation/self-contained
+        stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
+        Ok(Objects {
+            disk,
+            directory,
+            stored,
+            added: HashSet::new(),
+            pending: Vec::new(),
+            pending_bytes: 0,
+            written: 0,
+        })
+    }
+
+    /// Whether the object is stored or added already.
+    pub fn has(&self, id: Oid) -> bool {
+        self.added.contains(&id) || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
+    }
+
+    /// The bytes of an object of that kind.
+    pub fn read(&self, kind: Kind, id: Oid) -> Result<Vec<u8>> {
+        let object = self.stored.read(id).map_err(|error| unusable(&self.directory, &error))?;
+        if object.kind() != kind.in_git() {
+            let why = format!("object {id} is no {}", kind.name());
+            return Err(Error::unusable(&self.directory, why));
+        }
+        Ok(object.data().to_vec())
+    }
+
+    /// What kind of object that is and how many bytes it has.
+    pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
+        let header = self.stored.read_header(id);
+        let (bytes, kind) = header.map_err(|error| unusable(&self.directory, &error))?;
+        let why = || format!("object {id} is of no known kind");
+        let unknown = || Error::unusable(&self.directory, why());
+        Ok((Kind::of_git(kind).ok_or_else(unknown)?, bytes as u64))
+    }
+
+    /// Bytes that were written to the disk for objects.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Adds an object that is stored already, so that it is stored once more.
+    pub fn add_again(&mut self, id: Oid) -> Result<()> {
+        let (kind, _) = self.header(id)?;
+        let bytes = self.read(kind, id)?;
+        self.put(id, kind, bytes)
+    }
+
+    /// Adds an object unless it is there already. It is stored by the next [`Objects::flush`].
+    pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
+        let id = id_of(kind, bytes)?;
+        if !self.has(id) {
+            self.put(id, kind, bytes.to_vec())?;
+        }
+        Ok(id)
+    }
+
+    fn put(&mut self, id: Oid, kind: Kind, bytes: Vec<u8>) -> Result<()> {
+        self.added.insert(id);
+        self.pending_bytes += bytes.len();
+        self.pending.push((id, kind, bytes));
+        if self.pending_bytes > PENDING_BYTES_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// Stores what was added; it is durable when this returns. Nothing may refer to it before.
+    pub fn flush(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        if pending.len() >= PACK_OBJECTS_MIN {
+            return self.store_packed(&pending);
+        }
+        pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
+    }
+
+    fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<()> {
+        let folder = self.directory.join("pack");
+        let packed = pack::pack(pending).context("packing objects for", &folder)?;
+        // Git reads a pack once its index is there, so that comes last.
+        for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
+            let path = folder.join(format!("pack-{}.{extension}", packed.name));
+            let fresh = self.write_temporary(&format!("{}_{extension}", packed.name), bytes)?;
+            replace_file(self.disk, &fresh, &path)?;
+        }
+        self.written += (packed.pack.len() + packed.index.len()) as u64;
+        Ok(())
+    }
+
+    fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
+        let digits = id.to_string();
+        let folder = self.directory.join(&digits[..2]);
+        let path = folder.join(&digits[2..]);
+        let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
+        match self.disk.make_directory(&folder, 0o700) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => {
+                made.context("making", &folder)?;
+                let parent = &self.directory;
+                self.disk.sync_directory(parent).context("making a folder in", parent)?;
+            }
+        }
+        let fresh = self.write_temporary(&digits, &compressed)?;
+        replace_file(self.disk, &fresh, &path)?;
+        self.written += compressed.len() as u64;
+        Ok(())
+    }
+
+    /// Git removes files of this name as leftovers.
+    fn write_temporary(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
+        write_new_named(self.disk, &self.directory, &format!("tmp_obj_{name}"), content, 0o400)
+    }
+}
+
+fn compress(kind: Kind, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), kind.compression());
+    encoder.write_all(format!("{} {}\0", kind.name(), bytes.len()).as_bytes())?;
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use crate::disk::folder;
+    use std::fs;
+
+    #[test]
+    fn a_commit_takes_the_same_whatever_is_in_it_and_a_blob_what_it_needs() {
+        let (even, varied): (Vec<u8>, Vec<u8>) = (vec![b'a'; 256], (0..=255).collect());
+        let takes = |kind, bytes: &[u8]| compress(kind, bytes).unwrap().len();
+        assert_eq!(takes(Kind::Commit, &even), takes(Kind::Commit, &varied));
+        assert!(takes(Kind::Blob, &even) < takes(Kind::Blob, &varied));
+    }
+
+    #[test]
+    fn what_takes_too_much_memory_is_stored_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();
+        objects.add(Kind::Blob, &vec![0; PENDING_BYTES_MAX]).unwrap();
+        assert_eq!(objects.written(), 0);
+        objects.add(Kind::Blob, b"x").unwrap();
+        assert!(objects.written() > 0);
+    }
+
+    #[test]
+    fn what_was_written_is_what_the_disk_takes() {
+        for count in [1, PACK_OBJECTS_MIN - 1, PACK_OBJECTS_MIN] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("pack")).unwrap();
+            let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();
+            for number in 0..count {
+                objects.add(Kind::Blob, format!("{number}").as_bytes()).unwrap();
+            }
+            assert_eq!(objects.written(), 0);
+            objects.flush().unwrap();
+            let once = folder::bytes(&SystemDisk, folder.path()).unwrap();
+            assert_eq!(objects.written(), once, "{count}");
+            let packs = fs::read_dir(folder.path().join("pack")).unwrap().count();
+            assert_eq!(packs, if count < PACK_OBJECTS_MIN { 0 } else { 2 });
+            (0..count).for_each(|number| {
+                objects.add(Kind::Blob, format!("another {number}").as_bytes()).unwrap();
+            });
+            objects.flush().unwrap();
+            let twice = folder::bytes(&SystemDisk, folder.path()).unwrap();
+            assert_eq!(objects.written(), twice, "{count}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The newest checkpoint of each project: `refs/hermes/<hash>`, as plain git reads it.
+//!
+//! A ref is a small file, or a line of `packed-refs` after a `git gc`. That file is only written to
+//! remove a ref from it.
+
+use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::folder::{self, remove_file};
+use crate::disk::{Disk, Kind};
+use crate::error::{Context, Error, Result};
+use crate::store::repository::make_private;
+use git2::Oid;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// More bytes than the refs of any store take.
+const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+// rule: layout/store
+fn name_of(hash: &str) -> String {
+    format!("refs/hermes/{hash}")
+}
+
+fn file_of(store: &Path, hash: &str) -> PathBuf {
+    store.join(name_of(hash))
+}
+
+/// The newest checkpoint of the project, if it has any.
+pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
+    let path = file_of(store, hash);
+    match folder::read_file(disk, &path, 1_024)? {
+        Some(content) => parse(&path, &content).map(Some),
+        None => read_packed(disk, store, hash),
+    }
+}
+
+fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
+    let text = String::from_utf8_lossy(content);
+    Oid::from_str(text.trim_end()).map_err(|_| Error::unusable(path, "it holds no object id"))
+}
+
+fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
+    let name = name_of(hash);
+    let text = packed_refs(disk, store)?;
+    let line = text.lines().find_map(|line| line.strip_suffix(&name)?.strip_suffix(' '));
+    line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
+}
+
+/// How long git's lock on a ref is waited for, in steps of 10 ms. Git holds one only briefly; one
+/// that stays was left by a process that died.
+const LOCK_STEPS_MAX: usize = 200;
+
+/// Moves the ref of the project from `seen` to `tip`; busy if it is not at `seen`. The caller holds
+/// the project's lock; git's own, a file beside the ref, keeps other tools out.
+pub fn advance(
+    disk: &dyn Disk,
+    store: &Path,
+    hash: &str,
+    seen: Option<Oid>,
+    tip: Oid,
+) -> Result<()> {
+    let (path, lock) = lock_ref(disk, store, hash, format!("{tip}\n").as_bytes())?;
+    let moved = match read(disk, store, hash) {
+        Ok(now) if now == seen => return replace_file(disk, &lock, &path),
+        Ok(_) => Err(Error::Busy(path)),
+        Err(error) => Err(error),
+    };
+    // The ref is unchanged; a lock that stays is taken over by the next process.
+    let _ = disk.remove_file(&lock);
+    moved
+}
+
+/// Takes git's lock on the ref of the project; returns the paths of the ref and of the lock.
+fn lock_ref(
+    disk: &dyn Disk,
+    store: &Path,
+    hash: &str,
+    content: &[u8],
+) -> Result<(PathBuf, PathBuf)> {
+    let path = file_of(store, hash);
+    let lock = path.with_extension("lock");
+    make_private(disk, &store.join("refs"))?;
+    make_private(disk, &store.join("refs/hermes"))?;
+    take_git_lock(disk, &lock, content)?;
+    Ok((path, lock))
+}
+
+/// Takes git's lock on a file by making a file with `content` beside it. The caller renames that
+/// onto the file, or removes it.
+pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
+    for step in 0..=LOCK_STEPS_MAX {
+        match disk.write_new(lock, content, 0o600) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if step + 1 == LOCK_STEPS_MAX {
+                    disk.remove_file(lock).context("taking over", lock)?;
+                }
+                sleep(Duration::from_millis(10));
+            }
+            Err(error) => {
+                // Half a file is useless, and that it stays would be no further harm.
+                let _ = disk.remove_file(lock);
+                return Err(error).context("writing", lock);
+            }
+            Ok(()) => return Ok(()),
+        }
+    }
+    Err(Error::Busy(lock.to_owned()))
+}
+
+/// Removes the history of the project, wherever git keeps it. The caller holds the project's lock.
+pub fn remove(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
+    let (path, lock) = lock_ref(disk, store, hash, b"")?;
+    // In this order, since without its file the packed ref counts.
+    let removed = remove_packed(disk, store, hash).and_then(|()| remove_file(disk, &path));
+    // A lock that stays is taken over by the next process.
+    let _ = disk.remove_file(&lock);
+    removed
+}
+
+/// Writes `packed-refs` without the project's line, as git does: under a lock of its own.
+fn remove_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
+    if read_packed(disk, store, hash).is_ok_and(|tip| tip.is_none()) {
+        return Ok(());
+    }
+    let (path, lock) = (store.join("packed-refs"), store.join("packed-refs.lock"));
+    take_git_lock(disk, &lock, b"")?;
+    let written = disk.read(&path, REFS_BYTES_MAX).context("reading", &path).and_then(|packed| {
+        let rest = without(&packed.0, &name_of(hash));
+        let fresh = write_new_named(disk, store, "packed-refs.new", &rest, 0o600)?;
+        replace_file(disk, &fresh, &path)
+    });
+    let _ = disk.remove_file(&lock);
+    written
+}
+
+/// The lines of `packed-refs` without that of a ref, and without the `^` line that may follow it.
+fn without(packed: &[u8], name: &str) -> Vec<u8> {
+    let mut rest = Vec::with_capacity(packed.len());
+    let mut dropped = false;
+    for line in packed.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let named = text.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" "));
+        dropped = named || dropped && text.starts_with(b"^");
+        if !dropped {
+            rest.extend_from_slice(line);
+        }
+    }
+    rest
+}
+
+/// Whether that is the hash of a project.
+pub fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The hashes of all projects that have a history, sorted.
+pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
+    let folder = store.join("refs/hermes");
+    let mut hashes = folder::text_names(disk, &folder)?;
+    let packed = packed_refs(disk, store)?;
+    hashes.extend(
+        packed
+            .lines()
+            .filter_map(|line| line.split_once(" refs/hermes/").map(|(_, hash)| hash.to_owned())),
+    );
+    hashes.retain(|hash| is_hash(hash));
+    hashes.sort_unstable();
+    hashes.dedup();
+    Ok(hashes)
+}
+
+/// What every ref of the repository points at, packed or not, also those of other tools.
+///
+/// # Errors
+/// A ref that cannot be read.
+pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
+    let mut found = Vec::new();
+    let packed = packed_refs(disk, store)?;
+    for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
+        let digits = line.split(' ').next().unwrap_or_default();
+        found.push(parse(&store.join("packed-refs"), digits.as_bytes())?);
+    }
+    let mut pending = vec![store.join("HEAD"), store.join("refs")];
+    while let Some(path) = pending.pop() {
+        let stat = match disk.stat(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            stat => stat.context("looking at", &path)?,
+        };
+        if stat.kind == Kind::Directory {
+            let names = disk.list(&path).context("reading the directory", &path)?;
+            pending.extend(names.into_iter().map(|name| path.join(name)));
+        } else if path.extension().is_none_or(|extension| extension != "lock") {
+            let (content, _) = disk.read(&path, 1_024).context("reading", &path)?;
+            // A symbolic ref points at another that is read itself.
+            if !content.starts_with(b"ref:") {
+                found.push(parse(&path, &content)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
+    let content = folder::read_file(disk, &store.join("packed-refs"), REFS_BYTES_MAX)?;
+    Ok(String::from_utf8_lossy(&content.unwrap_or_default()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+
+    const TIP: &str = "1111111111111111111111111111111111111111";
+
+    #[test]
+    fn a_removed_ref_is_gone_from_its_file_and_from_the_packed_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        let header = "# pack-refs with: peeled fully-peeled sorted \n";
+        let (one, other) = ("0123456789abcdef", "fedcba9876543210");
+        let line = |hash: &str| format!("{TIP} refs/hermes/{hash}\n");
+        let packed = format!("{header}{}^{TIP}\n{}^{TIP}\n", line(one), line(other));
+        fs::write(store.join("packed-refs"), packed).unwrap();
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        fs::write(store.join("refs/hermes").join(one), format!("{TIP}\n")).unwrap();
+        for _ in 0..2 {
+            remove(&SystemDisk, store, one).unwrap();
+            assert_eq!(all(&SystemDisk, store).unwrap(), [other]);
+            let rest = fs::read_to_string(store.join("packed-refs")).unwrap();
+            assert_eq!(rest, format!("{header}{}^{TIP}\n", line(other)));
+            assert_eq!(fs::read_dir(store).unwrap().count(), 2, "a lock stayed");
+            assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 0);
+        }
+        remove(&SystemDisk, store, other).unwrap();
+        assert!(all(&SystemDisk, store).unwrap().is_empty());
+        assert!(store.join("refs/hermes").is_dir(), "git takes a folder without refs for no store");
+    }
+
+    #[test]
+    fn a_lock_that_nobody_gives_back_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        fs::write(store.join("refs/hermes").join(hash).with_extension("lock"), "").unwrap();
+        let tip = Oid::from_str(TIP).unwrap();
+        advance(&SystemDisk, store, hash, None, tip).unwrap();
+        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(tip));
+    }
+
+    #[test]
+    fn a_ref_that_somebody_moved_is_left_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let tip = Oid::from_str(TIP).unwrap();
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        advance(&SystemDisk, store, hash, None, tip).unwrap();
+        let other = Oid::ZERO_SHA1;
+        assert!(matches!(advance(&SystemDisk, store, hash, None, other), Err(Error::Busy(_))));
+        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(tip));
+        assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 1, "a lock stayed");
+        advance(&SystemDisk, store, hash, Some(tip), other).unwrap();
+        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(other));
+    }
+
+    #[test]
+    fn a_ref_stays_where_another_tool_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let packed = format!("{TIP} refs/hermes/{hash}\n");
+        fs::write(store.join("packed-refs"), &packed).unwrap();
+        fs::write(store.join("packed-refs.lock"), "").unwrap();
+        let unlock = || {
+            sleep(Duration::from_millis(50));
+            assert_eq!(fs::read_to_string(store.join("packed-refs")).unwrap(), packed);
+            fs::remove_file(store.join("packed-refs.lock")).unwrap();
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(unlock);
+            remove(&SystemDisk, store, hash).unwrap();
+        });
+        assert!(all(&SystemDisk, store).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,201 @@
+//! The store on disk: one bare git repository below the base, made on first use, completed where
+//! parts of it are missing, and locked while it is used.
+
+use crate::disk::atomic_write::write_whole;
+use crate::disk::{Disk, Kind, Sharing, is_absence};
+use crate::error::{Context, Error, Result};
+use crate::ignore::{DEFAULT_EXCLUDES, SECRETS};
+use crate::store::lock::{self, Lock};
+use crate::store::migration::archive_v1;
+use crate::store::objects::Objects;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Folders of the store; parents first.
+const FOLDERS: &[&str] = &[
+    "objects",
+    "objects/info",
+    "objects/pack",
+    "refs",
+    "refs/heads",
+    "refs/hermes",
+    "indexes",
+    "projects",
+    "info",
+    "locks",
+    "fresh",
+];
+
+/// Plain git must neither sign, nor collect garbage, nor see a working tree here. With a user in
+/// this file it never asks for the real one. And `git fsck` must not complain about the content of
+/// a project's files that have a meaning to git.
+// rule: layout/fsck
+// rule: isolation/no-signing
+const CONFIG: &str = "\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+[user]
+\tname = Herma
+\temail = herma@localhost
+[commit]
+\tgpgsign = false
+[tag]
+\tgpgSign = false
+[gc]
+\tauto = 0
+[fsck]
+\tgitattributesBlob = ignore
+\tgitattributesLarge = ignore
+\tgitattributesLineLength = ignore
+\tgitmodulesBlob = ignore
+\tgitmodulesLarge = ignore
+\tgitmodulesName = ignore
+\tgitmodulesParse = ignore
+\tgitmodulesPath = ignore
+\tgitmodulesSymlink = ignore
+\tgitmodulesUpdate = ignore
+\tgitmodulesUrl = ignore
+";
+
+/// Keeps plain git, and other tools that use it on this store, from changing bytes.
+// rule: capture/no-conversion
+const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+
+/// An open store, whose lock is held while this lives.
+pub struct Store<'a> {
+    /// The disk it is on.
+    pub disk: &'a dyn Disk,
+    /// The bare repository.
+    pub path: PathBuf,
+    /// None where another tool made the store and nothing was written here yet.
+    _lock: Option<Lock>,
+}
+
+impl<'a> Store<'a> {
+    /// Opens the store below `base` for reading; none where there is none.
+    pub fn open(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
+        let path = base.join("store");
+        if !is_directory(disk, &path)? {
+            return Ok(None);
+        }
+        let lock = if is_directory(disk, &path.join("locks"))? {
+            Some(lock::take(disk, &path.join("locks/store"), Sharing::Shared)?)
+        } else {
+            None
+        };
+        Ok(Some(Store { disk, path, _lock: lock }))
+    }
+
+    /// Opens the store below `base`, making what is missing of it. Before it is first made, what v1
+    /// left is archived, in the name of the time `seconds` since the epoch.
+    // rule: isolation/home
+    pub fn open_or_create(disk: &'a dyn Disk, base: &Path, seconds: i64) -> Result<Self> {
+        let path = base.join("store");
+        make_directories(disk, base)?;
+        if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
+            archive_v1(disk, base, seconds);
+        }
+        // rule: layout/store
+        // rule: maintenance/heals
+        for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
+            make_private(disk, &path.join(folder))?;
+        }
+        close_store(disk, &path)?;
+        let excludes: Vec<&str> = DEFAULT_EXCLUDES.iter().chain(SECRETS).copied().collect();
+        let excludes = excludes.join("\n") + "\n";
+        let files: [(&str, &str); 4] = [
+            ("config", CONFIG),
+            ("info/exclude", &excludes),
+            ("info/attributes", ATTRIBUTES),
+            // Last, since to git a folder with a HEAD is a repository.
+            ("HEAD", "ref: refs/heads/main\n"),
+        ];
+        for (name, content) in files {
+            let file = path.join(name);
+            if disk.stat(&file).is_err() {
+                write_whole(disk, &path, "layout", content.as_bytes(), &file)?;
+            }
+        }
+        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
+        Ok(Store { disk, path, _lock: Some(lock) })
+    }
+
+    /// Opens the store below `base` with its lock held exclusively, waiting briefly; none where
+    /// there is none.
+    pub fn open_alone(disk: &'a dyn Disk, base: &Path) -> Result<Option<Self>> {
+        let path = base.join("store");
+        if !is_directory(disk, &path)? {
+            return Ok(None);
+        }
+        make_private(disk, &path.join("locks"))?;
+        let lock = lock::take_briefly(disk, &path.join("locks/store"), Sharing::Exclusive)?;
+        Ok(Some(Store { disk, path, _lock: Some(lock) }))
+    }
+
+    /// Takes the lock of a project, whose history no other process changes then.
+    pub fn lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+    }
+
+    /// The same, waiting briefly.
+    pub fn try_lock_project(&self, hash: &str) -> Result<Lock> {
+        lock::take_briefly(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
+    }
+
+    fn project_lock(&self, hash: &str) -> Result<PathBuf> {
+        let locks = self.path.join("locks");
+        make_private(self.disk, &locks)?;
+        Ok(locks.join(hash))
+    }
+
+    /// The objects of the store as they are now.
+    pub fn objects(&self) -> Result<Objects<'a>> {
+        Objects::open(self.disk, self.path.join("objects"))
+    }
+}
+
+fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    let unusable = || Err(Error::unusable(path, "something else stands there"));
+    match disk.stat(path) {
+        Ok(stat) if stat.kind == Kind::Directory => Ok(true),
+        Ok(_) => unusable(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => unusable(),
+        Err(error) => Err(error).context("looking at", path),
+    }
+}
+
+/// Makes a folder of the store, readable by its owner only.
+// rule: isolation/private
+pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
+    if is_directory(disk, path)? {
+        return Ok(());
+    }
+    match disk.make_directory(path, 0o700) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made.context("making", path),
+    }
+}
+
+/// Another tool may have made the store readable for everyone.
+// rule: isolation/private
+fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
+    let stat = disk.stat(store).context("looking at", store)?;
+    if stat.mode & 0o077 != 0 {
+        disk.set_mode(store, 0o700).context("setting the mode of", store)?;
+    }
+    Ok(())
+}
+
+fn make_directories(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let ancestors: Vec<&Path> = path.ancestors().collect();
+    for ancestor in ancestors.into_iter().rev() {
+        // Whatever exists may stay, such as a link that the user made.
+        if disk.stat(ancestor).is_err() {
+            make_private(disk, ancestor)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,337 @@
+//! What one checkpoint holds, as a flat sorted map, and its form as nested git trees.
+//!
+//! Trees are written and read as bytes here, so that every name that the file system allows is
+//! kept. A tree with names that could harm a working tree is refused when it is read.
+
+use crate::disk::Stat;
+use crate::error::{Error, Result};
+use crate::path::{join, shown};
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use git2::Oid;
+use std::collections::BTreeMap;
+
+/// The type of a captured path, with its one recorded permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A regular file.
+    Plain,
+    /// A regular file that its owner may execute.
+    Executable,
+    /// A symbolic link.
+    Link,
+}
+
+impl Mode {
+    /// That of a regular file.
+    // rule: capture/executable
+    pub fn of_file(stat: &Stat) -> Self {
+        if stat.executable() { Mode::Executable } else { Mode::Plain }
+    }
+
+    /// Git's number for it.
+    pub fn bits(self) -> u32 {
+        match self {
+            Mode::Plain => 0o100_644,
+            Mode::Executable => 0o100_755,
+            Mode::Link => 0o120_000,
+        }
+    }
+
+    /// The mode of git's number; none for what is neither a file nor a link.
+    pub fn from_bits(bits: u32) -> Option<Self> {
+        match bits & 0o170_000 {
+            0o100_000 if bits & 0o100 != 0 => Some(Mode::Executable),
+            0o100_000 => Some(Mode::Plain),
+            0o120_000 => Some(Mode::Link),
+            _ => None,
+        }
+    }
+}
+
+/// One captured path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub mode: Mode,
+    /// The blob with its bytes or link target.
+    pub blob: Oid,
+}
+
+/// All captured paths, relative to the project.
+pub type Snapshot = BTreeMap<Vec<u8>, Item>;
+
+/// More paths than any checkpoint holds: only a malicious tree unfolds to more.
+const PATHS_MAX: usize = 1_000_000;
+/// Deeper than any path the system can name.
+const DEPTH_MAX: usize = 2_048;
+const TREE_BITS: u32 = 0o40_000;
+const GITLINK_BITS: u32 = 0o160_000;
+
+/// Writes the trees of `snapshot` and returns the id of the outermost.
+pub fn write(objects: &mut Objects<'_>, snapshot: &Snapshot) -> Result<Oid> {
+    let items: Vec<_> = snapshot.iter().map(|(path, item)| (&path[..], item)).collect();
+    write_directory(objects, &items)
+}
+
+/// Writes the trees of sorted paths, which are relative to the directory.
+fn write_directory(objects: &mut Objects<'_>, items: &[(&[u8], &Item)]) -> Result<Oid> {
+    let mut entries = Vec::new();
+    for same in items.chunk_by(|(one, _), (other, _)| first_name(one) == first_name(other)) {
+        let (path, item) = same[0];
+        let name = first_name(path);
+        let (bits, id) = if name == path {
+            (item.mode.bits(), item.blob)
+        } else {
+            let inner = same.iter().map(|(path, item)| (&path[name.len() + 1..], *item));
+            let inner: Vec<(&[u8], &Item)> = inner.collect();
+            (TREE_BITS, write_directory(objects, &inner)?)
+        };
+        entries.push(RawEntry { bits, name: name.to_vec(), id });
+    }
+    write_tree(objects, entries)
+}
+
+fn first_name(path: &[u8]) -> &[u8] {
+    path.split(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+struct RawEntry {
+    bits: u32,
+    name: Vec<u8>,
+    id: Oid,
+}
+
+fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<Oid> {
+    // Git sorts a directory as if its name ended in a slash.
+    let key = |entry: &RawEntry| {
+        let slash: &[u8] = if entry.bits == TREE_BITS { b"/" } else { b"" };
+        [&entry.name[..], slash].concat()
+    };
+    // rule: layout/fsck
+    entries.sort_by_cached_key(key);
+    let mut bytes = Vec::new();
+    for entry in entries {
+        bytes.extend_from_slice(format!("{:o} ", entry.bits).as_bytes());
+        // rule: capture/any-name
+        bytes.extend_from_slice(&entry.name);
+        bytes.push(0);
+        bytes.extend_from_slice(entry.id.as_bytes());
+    }
+    objects.add(Kind::Tree, &bytes)
+}
+
+/// Reads the trees below `root`, the tree of checkpoint `id`.
+///
+/// # Errors
+/// [`Error::CorruptCheckpoint`] where a tree is missing or unreadable, or names a path that a
+/// restore must never write.
+pub fn read(objects: &Objects<'_>, id: Oid, root: Oid) -> Result<Snapshot> {
+    unfold(objects, id, root, PATHS_MAX)
+}
+
+fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result<Snapshot> {
+    let corrupt = |why: String| Error::CorruptCheckpoint { id: id.to_string(), why };
+    let mut snapshot = Snapshot::new();
+    let mut pending: Vec<(Vec<u8>, Oid, usize)> = vec![(Vec::new(), root, 0)];
+    let mut trees = 0;
+    while let Some((directory, tree, depth)) = pending.pop() {
+        trees += 1;
+        if depth > DEPTH_MAX || snapshot.len() + trees > paths_max {
+            return Err(corrupt("its trees unfold without end".into()));
+        }
+        let bytes = objects.read(Kind::Tree, tree).map_err(|error| corrupt(error.to_string()))?;
+        let mut seen = std::collections::BTreeSet::new();
+        for entry in parse_tree(&bytes) {
+            let RawEntry { bits, name, id } = entry.map_err(|why| corrupt(why.into()))?;
+            let path = join(&directory, &name);
+            if !seen.insert(name.clone()) {
+                return Err(corrupt(format!("{} is in it twice", shown(&path))));
+            }
+            if is_harmful(&name) {
+                return Err(corrupt(format!("{} is no name for a file", shown(&path))));
+            }
+            match (bits & 0o170_000, Mode::from_bits(bits)) {
+                (TREE_BITS, _) => pending.push((path, id, depth + 1)),
+                (_, Some(mode)) => {
+                    snapshot.insert(path, Item { mode, blob: id });
+                }
+                // Only other tools store a nested repository as a link to its commit; there is no
+                // content to restore.
+                (GITLINK_BITS, None) => {}
+                _ => return Err(corrupt(format!("{} has mode {bits:o}", shown(&path)))),
+            }
+        }
+    }
+    Ok(snapshot)
+}
+
+/// One entry of a tree, whatever it is called.
+pub struct Link {
+    /// What the tree calls it.
+    pub name: Vec<u8>,
+    /// The object.
+    pub id: Oid,
+    /// Whether it is a tree or a blob.
+    pub kind: Kind,
+}
+
+/// What a tree refers to, without the commits of nested repositories, which are not in the store.
+pub fn links(id: Oid, bytes: &[u8]) -> Result<Vec<Link>> {
+    let corrupt = |why: &str| Error::CorruptCheckpoint { id: id.to_string(), why: why.into() };
+    let mut links = Vec::new();
+    for entry in parse_tree(bytes) {
+        let RawEntry { bits, name, id } = entry.map_err(corrupt)?;
+        match bits & 0o170_000 {
+            GITLINK_BITS => {}
+            TREE_BITS => links.push(Link { name, id, kind: Kind::Tree }),
+            _ => links.push(Link { name, id, kind: Kind::Blob }),
+        }
+    }
+    Ok(links)
+}
+
+/// Whether a restore that wrote this name could leave the project or break a repository.
+// rule: restore/contained
+// rule: isolation/user-repository
+fn is_harmful(name: &[u8]) -> bool {
+    name.is_empty() || name == b"." || name == b".." || name == b".git" || name.contains(&b'/')
+}
+
+fn parse_tree(bytes: &[u8]) -> impl Iterator<Item = std::result::Result<RawEntry, &'static str>> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let entry = parse_entry(&mut rest);
+        if entry.is_err() {
+            rest = &[];
+        }
+        Some(entry)
+    })
+}
+
+fn parse_entry(rest: &mut &[u8]) -> std::result::Result<RawEntry, &'static str> {
+    let broken = "a tree of it is cut short";
+    let no_mode = "a tree of it has no mode";
+    let digits = take_until(rest, b' ').ok_or(broken)?;
+    let digits = std::str::from_utf8(digits).map_err(|_| no_mode)?;
+    let bits = u32::from_str_radix(digits, 8).map_err(|_| no_mode)?;
+    let name = take_until(rest, 0).ok_or(broken)?.to_vec();
+    let (id, after) = rest.split_at_checked(20).ok_or(broken)?;
+    *rest = after;
+    Ok(RawEntry { bits, name, id: Oid::from_bytes(id).map_err(|_| broken)? })
+}
+
+/// Takes the bytes before the next `end`, and that with them.
+fn take_until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
+    let mut parts = rest.splitn(2, |byte| *byte == end);
+    let (taken, after) = (parts.next()?, parts.next()?);
+    *rest = after;
+    Some(taken)
+}
+
+/// How one path differs between two snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What the older one has.
+    pub old: Option<Item>,
+    /// What the newer one has.
+    pub new: Option<Item>,
+}
+
+/// The paths in which two snapshots differ.
+// rule: diff/preview
+pub fn differences<'a>(old: &'a Snapshot, new: &'a Snapshot) -> BTreeMap<&'a Vec<u8>, Difference> {
+    let kept = old.iter().map(|(path, item)| (path, Some(*item), new.get(path).copied()));
+    let added = new.iter().filter(|(path, _)| !old.contains_key(*path));
+    let all = kept.chain(added.map(|(path, item)| (path, None, Some(*item))));
+    let different = all.filter(|(_, old, new)| old != new);
+    different.map(|(path, old, new)| (path, Difference { old, new })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+
+    const COMMIT: Oid = Oid::ZERO_SHA1;
+
+    fn with_objects(check: impl FnOnce(&mut Objects<'_>)) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("pack")).unwrap();
+        check(&mut Objects::open(&SystemDisk, folder.path().to_owned()).unwrap());
+    }
+
+    fn entry(bits: u32, name: &str, id: Oid) -> RawEntry {
+        RawEntry { bits, name: name.as_bytes().to_vec(), id }
+    }
+
+    #[test]
+    fn trees_may_lie_in_each_other_as_deep_as_is_allowed_and_no_deeper() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            let mut outer = write_tree(objects, vec![entry(0o100_644, "file", blob)]).unwrap();
+            for _ in 0..DEPTH_MAX {
+                outer = write_tree(objects, vec![entry(TREE_BITS, "d", outer)]).unwrap();
+            }
+            let too_deep = write_tree(objects, vec![entry(TREE_BITS, "d", outer)]).unwrap();
+            objects.flush().unwrap();
+            assert_eq!(read(objects, COMMIT, outer).unwrap().len(), 1);
+            let refused = read(objects, COMMIT, too_deep).unwrap_err();
+            assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
+        });
+    }
+
+    #[test]
+    fn files_and_directories_count_as_often_as_they_unfold() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            let files = ["a", "b", "c"].map(|name| entry(0o100_644, name, blob));
+            let inner = write_tree(objects, files.into()).unwrap();
+            let twice = ["d", "e"].map(|name| entry(TREE_BITS, name, inner));
+            let root = write_tree(objects, twice.into()).unwrap();
+            objects.flush().unwrap();
+            // The last tree is read when three files and two trees have been seen.
+            assert_eq!(unfold(objects, COMMIT, root, 6).unwrap().len(), 6);
+            let refused = unfold(objects, COMMIT, root, 5).unwrap_err();
+            assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
+        });
+    }
+
+    #[test]
+    fn a_name_that_leads_anywhere_else_is_refused() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            for (name, refused) in [
+                ("", true),
+                (".", true),
+                ("..", true),
+                (".git", true),
+                ("a/b", true),
+                ("...", false),
+                (".gitignore", false),
+            ] {
+                let tree = write_tree(objects, vec![entry(0o100_644, name, blob)]).unwrap();
+                objects.flush().unwrap();
+                assert_eq!(read(objects, COMMIT, tree).is_err(), refused, "{name:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn the_commit_of_a_nested_repository_is_no_object_of_the_store_and_no_file() {
+        with_objects(|objects| {
+            let blob = objects.add(Kind::Blob, b"x").unwrap();
+            let entries = [entry(0o100_755, "file", blob), entry(GITLINK_BITS, "nested", COMMIT)];
+            let tree = write_tree(objects, entries.into()).unwrap();
+            objects.flush().unwrap();
+            let snapshot = read(objects, COMMIT, tree).unwrap();
+            assert_eq!(snapshot.into_keys().collect::<Vec<_>>(), [b"file"]);
+            let linked = links(tree, &objects.read(Kind::Tree, tree).unwrap()).unwrap();
+            assert_eq!(linked.iter().map(|link| link.id).collect::<Vec<_>>(), [blob]);
+        });
+    }
+}

@@ -1,0 +1,63 @@
+//! An estimate of the size of the objects of a store, without looking at them: a file of numbers to
+//! be added up, one for each checkpoint that stored some.
+//!
+//! It only decides when the objects are looked at.
+
+use crate::disk::atomic_write::write_whole;
+use crate::disk::folder;
+use crate::error::{Context, Result};
+use crate::store::repository::{Store, make_private};
+
+/// A file longer than this many bytes is started again.
+const USAGE_BYTES_MAX: usize = 32 * 1024;
+
+/// Adds what a checkpoint stored, in bytes.
+pub fn add(store: &Store<'_>, bytes: u64) -> Result<()> {
+    let path = store.path.join("usage");
+    store.disk.append(&path, &entry(bytes)).context("appending to", &path)
+}
+
+/// The estimate in bytes. Where the file does not say it, the objects are measured.
+pub fn estimate(store: &Store<'_>) -> Result<u64> {
+    let read = store.disk.read(&store.path.join("usage"), USAGE_BYTES_MAX as u64 + 1);
+    if let Some(sum) = read.ok().and_then(|(entries, _)| sum(&entries)) {
+        return Ok(sum);
+    }
+    let bytes = folder::bytes(store.disk, &store.path.join("objects"))?;
+    restart(store, bytes)?;
+    Ok(bytes)
+}
+
+fn sum(entries: &[u8]) -> Option<u64> {
+    let (entries, rest) = entries.as_chunks::<8>();
+    let fits = rest.is_empty() && entries.len() * 8 <= USAGE_BYTES_MAX;
+    let sum =
+        entries.iter().fold(0i64, |sum, entry| sum.saturating_add(i64::from_be_bytes(*entry)));
+    u64::try_from(sum).ok().filter(|_| fits && !entries.is_empty())
+}
+
+/// Starts the file again with the size of the objects, in bytes.
+pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
+    make_private(store.disk, &store.path.join("fresh"))?;
+    write_whole(store.disk, &store.path, "usage", &entry(bytes), &store.path.join("usage"))
+}
+
+fn entry(bytes: u64) -> [u8; 8] {
+    i64::try_from(bytes).unwrap_or(i64::MAX).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_add_up_and_what_is_no_list_of_them_says_nothing() {
+        assert_eq!(sum(&[entry(5), entry(7)].concat()), Some(12));
+        assert_eq!(sum(&[entry(5), (-2i64).to_be_bytes()].concat()), Some(3));
+        assert_eq!(sum(&(-2i64).to_be_bytes()), None);
+        assert_eq!(sum(&[]), None);
+        assert_eq!(sum(&entry(5)[..7]), None);
+        assert_eq!(sum(&[0; 9]), None);
+        assert_eq!(sum(&vec![0; USAGE_BYTES_MAX + 8]), None);
+    }
+}
