@@ -1,5 +1,5 @@
-//! What a planted bug is a part of: a core in its sandbox, with everything that was asked of it,
-//! and the ways in which a bug reaches around it. What of them leads into the store is in
+//! A core with code around it, which may change what it is asked, what it answers and what it left
+//! behind: the place in which most planted bugs sit. What reads and changes the store is in
 //! `stored`.
 
 use crate::sandbox::{Sandbox, edits, manifest};
@@ -57,11 +57,17 @@ impl Intercepted {
 
     /// Asks a second core on the same store instead, which was configured otherwise when it was
     /// first asked. It lives as long as the first and keeps turns of its own.
-    pub fn ask_second(&mut self, request: &Request, configure: fn(&mut Settings)) -> Answer {
+    pub fn ask_second(
+        &mut self,
+        request: &Request,
+        configure: impl FnOnce(&mut Environment, &mut Settings),
+    ) -> Answer {
         let mut second = self.second.take().unwrap_or_else(|| {
+            let mut environment = CoreSubject::environment_in(&self.sandbox);
             let mut settings = self.settings.clone();
-            configure(&mut settings);
-            self.another(&settings)
+            configure(&mut environment, &mut settings);
+            let disk = Arc::new(HookedDisk::of_an_ordinary_user());
+            CoreSubject::in_environment(disk, environment, &settings, self.seconds)
         });
         let answer = second.ask(request);
         self.second = Some(second);
@@ -92,19 +98,9 @@ impl Intercepted {
         Ok(hidden)
     }
 
-    /// Another process with these settings, on the same store and at the same time.
-    pub fn another(&self, settings: &Settings) -> CoreSubject {
-        CoreSubject::new(&self.sandbox, settings, self.seconds)
-    }
-
-    /// Another process in another environment and without a limit of files, on the same disk and at
-    /// the same time.
-    pub fn elsewhere(&self, change: impl FnOnce(&mut Environment)) -> CoreSubject {
-        let mut environment = CoreSubject::environment_in(&self.sandbox);
-        change(&mut environment);
-        let disk = Arc::new(HookedDisk::of_an_ordinary_user());
-        let settings = Settings { max_files: usize::MAX, ..self.settings.clone() };
-        CoreSubject::in_environment(disk, environment, &settings, self.seconds)
+    /// Another process with the same settings, on the same store and at the same time.
+    pub fn another(&self) -> CoreSubject {
+        CoreSubject::new(&self.sandbox, &self.settings, self.seconds)
     }
 
     /// What was asked in this turn and process, and what the core said.

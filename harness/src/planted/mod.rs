@@ -1,9 +1,10 @@
 //! Planted bugs: deliberately broken subjects, each a core that breaks one named rule. The suite
 //! must find every one, name the rule and reach the shortest history.
 //!
-//! One file for each subject of the rule book holds its bugs; a bug is data: what it is called,
-//! what it breaks, what it is and how it is made. This module only opens them; looking for them is
-//! [`hunt`]'s.
+//! A bug is a row: a name, the rule, one sentence, the minimum and the flaw. Every rule that is
+//! decided has one, and a few rules have more, for mistakes that the suite once missed or that a
+//! written case is there for. One file for each subject of the rule book holds its rows. This module
+//! only opens them; looking for them is [`hunt`]'s.
 
 mod after_restore;
 mod capture;
@@ -18,9 +19,6 @@ mod maintenance;
 mod migration;
 pub mod page;
 mod restore;
-mod restore_path;
-mod restore_protects;
-mod restore_safety;
 mod restore_target;
 mod scope;
 mod stored;
@@ -29,7 +27,7 @@ mod turn;
 
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Subject};
-use faulty_disk::{DiskFaults, FaultyDisk};
+use faulty_disk::{DiskFault, FaultyDisk};
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
 use intercepted::Intercepted;
@@ -51,13 +49,11 @@ pub struct PlantedBug {
 
 /// How a core is broken.
 enum Flaw {
-    /// It is asked something else, something is done around it, or its answer is another.
+    /// Code around the core changes what it is asked, what it answers, or what it left behind.
     Intercepted(fn(&mut Intercepted, &Request) -> Answer),
     /// Its disk does something wrong.
-    Disk(DiskFaults),
-    /// Its disk does something wrong while a checkpoint is asked for, and else nothing.
-    DiskInCheckpoints(DiskFaults),
-    /// It is configured otherwise than it was told.
+    Disk(DiskFault),
+    /// It runs with other settings than it was given.
     Configured(fn(&mut Settings)),
 }
 
@@ -70,17 +66,13 @@ impl PlantedBug {
     fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
         match self.flaw {
             Flaw::Intercepted(ask) => Box::new(InterceptedSubject {
-                host: Intercepted::new(sandbox, settings, seconds),
+                subject: Intercepted::new(sandbox, settings, seconds),
                 ask,
             }),
-            Flaw::Disk(bends) => {
-                let disk = Arc::new(FaultyDisk::new(sandbox, bends));
-                Box::new(on_disk(disk, sandbox, settings, seconds))
-            }
-            Flaw::DiskInCheckpoints(bends) => {
-                let disk = Arc::new(FaultyDisk::new(sandbox, bends));
-                let core = on_disk(disk.clone(), sandbox, settings, seconds);
-                Box::new(FaultyInCheckpoints { disk, core })
+            Flaw::Disk(fault) => {
+                let disk = Arc::new(FaultyDisk::new(sandbox, fault));
+                let environment = CoreSubject::environment_in(sandbox);
+                Box::new(CoreSubject::in_environment(disk, environment, settings, seconds))
             }
             Flaw::Configured(configure) => {
                 let mut settings = settings.clone();
@@ -91,39 +83,15 @@ impl PlantedBug {
     }
 }
 
-/// A core on a disk of the sandbox.
-fn on_disk(
-    disk: Arc<FaultyDisk>,
-    sandbox: &Sandbox,
-    settings: &Settings,
-    seconds: i64,
-) -> CoreSubject {
-    let environment = CoreSubject::environment_in(sandbox);
-    CoreSubject::in_environment(disk, environment, settings, seconds)
-}
-
-/// A core whose disk is only bent while it takes a checkpoint.
-struct FaultyInCheckpoints {
-    disk: Arc<FaultyDisk>,
-    core: CoreSubject,
-}
-
-impl Subject for FaultyInCheckpoints {
-    fn ask(&mut self, request: &Request) -> Answer {
-        self.disk.bend(intercepted::takes(request));
-        self.core.ask(request)
-    }
-}
-
-/// A core that somebody stands before.
+/// A core with code around it.
 struct InterceptedSubject {
-    host: Intercepted,
+    subject: Intercepted,
     ask: fn(&mut Intercepted, &Request) -> Answer,
 }
 
 impl Subject for InterceptedSubject {
     fn ask(&mut self, request: &Request) -> Answer {
-        (self.ask)(&mut self.host, request)
+        (self.ask)(&mut self.subject, request)
     }
 }
 
@@ -135,10 +103,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         capture::BUGS,
         listing::BUGS,
         restore_target::BUGS,
-        restore_path::BUGS,
-        restore_safety::BUGS,
         restore::BUGS,
-        restore_protects::BUGS,
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,

@@ -1,69 +1,186 @@
-//! Bugs of restores: what comes back, what stays, and what is said of it.
+//! Bugs of restores: what comes back, what stays, what is taken before, and what is said of it.
 
+use super::Flaw::Intercepted as Intercept;
+use super::PlantedBug;
 use super::after_restore::{afterwards, saying};
-use super::{Flaw, PlantedBug};
-use herma_model::{Node, Request, bytes, rules};
-use std::fs;
+use super::intercepted::{Intercepted, none_taken, restores, with_target};
+use crate::sandbox::manifest::on_disk;
+use crate::subject::Subject;
+use herma_model::answer::{Change, CheckpointOutcome, Restored};
+use herma_model::{Answer, ByteString, Code, Node, Request, rules};
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
+    PlantedBug {
+        name: "a-refusal-takes-a-checkpoint",
+        rule: &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+        about: "The pre-rollback checkpoint is taken before it is known whether anything follows.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            if restores(request) && matches!(answer, Answer::Refused { .. }) {
+                take_before(subject, request);
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "a-missing-file-is-made-empty",
+        rule: &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+        about: "The file is opened for writing before the checkpoint is asked for it.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            if let (Some(project), Request::RestoreFile { path, .. }) =
+                (subject.project(request), request)
+                && matches!(answer, Answer::Refused { code: Code::NotInCheckpoint, .. })
+                && !path.split(|byte| *byte == b'/').any(|name| name == b".git" || name == b"..")
+            {
+                let full = on_disk(&project, path);
+                if subject.is_inside(&full) {
+                    // Where it cannot be made the refusal is as it should be.
+                    let _ = OpenOptions::new().write(true).create_new(true).open(full);
+                }
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "no-checkpoint-before-a-restore",
+        rule: &rules::RESTORE_SAFETY_CHECKPOINT,
+        about: "No checkpoint is taken before a restore.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            with_history(subject, request, |subject, history, said| {
+                let id = said.safety.take()?;
+                subject.git(&["update-ref", history, &format!("{id}^")]).ok()
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-rollback-uses-the-slot",
+        rule: &rules::RESTORE_SAFETY_OUTSIDE_TURN,
+        about: "The pre-rollback checkpoint is the one that the project may have in a turn.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let used = subject.turn().iter().any(|(before, answer)| {
+                before.dir() == request.dir()
+                    && matches!(answer, Answer::Restored(Restored { safety: Some(_), .. }))
+            });
+            let is_automatic = matches!(request, Request::EnsureCheckpoint { .. });
+            if used && is_automatic && subject.settings.enabled {
+                return none_taken(CheckpointOutcome::Deduped);
+            }
+            subject.ask(request)
+        }),
+    },
+    PlantedBug {
+        name: "every-rollback-takes-a-checkpoint",
+        rule: &rules::RESTORE_SAFETY_SKIPPED,
+        about: "A pre-rollback checkpoint is taken though the newest one holds the same.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let is_there = subject.project(request).is_some();
+            with_history(subject, request, |subject, history, said| {
+                let needless = is_there && said.safety.is_none() && !said.forced_past;
+                let tree = subject.tree_of(history).ok().filter(|_| needless)?;
+                said.safety = Some(subject.commit(history, &tree, Some(history)).ok()?);
+                None
+            })
+        }),
+    },
+    PlantedBug {
+        name: "the-target-is-evicted",
+        rule: &rules::RESTORE_SAFETY_KEEPS_TARGET,
+        about: "The pre-rollback checkpoint makes room for itself first, by dropping the oldest.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let listed = subject.listed(request);
+            let oldest = listed.last().map(|one| one.id.clone());
+            let is_full = listed.len() >= subject.settings.max_snapshots;
+            match subject.named(request) {
+                Some(id) if restores(request) && is_full && oldest.as_ref() == Some(&id) => {
+                    take_before(subject, request);
+                    subject.ask(&with_target(request, &id[..]))
+                }
+                _ => subject.ask(request),
+            }
+        }),
+    },
+    PlantedBug {
+        name: "a-restore-goes-on-without-its-checkpoint",
+        rule: &rules::RESTORE_SAFETY_REQUIRED,
+        about: "Where no pre-rollback checkpoint can be taken, every restore goes on as if forced.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| full_as(subject, request, |_, force| *force = true)),
+    },
+    PlantedBug {
+        name: "the-way-back-is-taken-too-late",
+        rule: &rules::RESTORE_UNDO,
+        about: "The pre-rollback checkpoint holds what the restore left, not what it found.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let target = subject.named(request);
+            with_history(subject, request, |subject, history, said| {
+                let (safety, tree) = (said.safety.as_mut()?, subject.tree_of(&target?).ok()?);
+                let parent = format!("{safety}^");
+                *safety = subject.commit(history, &tree, Some(&parent)).ok()?;
+                None
+            })
+        }),
+    },
+    PlantedBug {
+        name: "the-turn-is-not-undone",
+        rule: &rules::RESTORE_UNDOES_TURN,
+        about: "After a full restore the conversation still tells of what was undone.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            saying(subject, request, |said| said.undoes_turn = false)
+        }),
+    },
+    PlantedBug {
+        name: "a-project-that-is-gone-lists-nothing",
+        rule: &rules::RESTORE_DELETED_PROJECT,
+        about: "A project whose directory was deleted has no checkpoints any more.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| match request {
+            Request::List { .. } if subject.project(request).is_none() => {
+                Answer::Listed(Vec::new())
+            }
+            _ => subject.ask(request),
+        }),
+    },
     PlantedBug {
         name: "restore-leaves-one-file",
         rule: &rules::RESTORE_BYTES,
         about: "A restore leaves the last file that it should bring back as it was.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                let mut restored = came.said.restored.iter().rev();
-                let Some(path) = restored.find(|path| came.changed_bytes(path)) else {
-                    return Ok(());
-                };
-                came.put_back(path)
-            })
-        }),
-    },
-    PlantedBug {
-        name: "same-size-is-taken-for-same",
-        rule: &rules::RESTORE_BYTES,
-        about: "A file that is as long as the recorded one is taken for it.",
-        operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                came.put_back_where(|before, after| match (before, after) {
+        flaw: Intercept(|subject, request| {
+            afterwards(subject, request, |outcome| {
+                let changed = |path: &&ByteString| match (outcome.before(path), outcome.after(path))
+                {
                     (Some(Node::File { content, .. }), Some(Node::File { content: now, .. })) => {
-                        content.len() == now.len() && content != now
+                        content != now
                     }
                     _ => false,
-                })
-            })
-        }),
-    },
-    PlantedBug {
-        name: "executable-bit-is-not-restored",
-        rule: &rules::RESTORE_EXECUTABLE,
-        about: "A restored file may be executed if and only if the one that it replaces could.",
-        operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                came.each_restored(|came, path| match (came.before(path), came.after(path)) {
-                    (Some(Node::File { executable, .. }), Some(Node::File { .. })) => {
-                        came.set_executable(path, *executable)
-                    }
-                    _ => Ok(()),
-                })
+                };
+                let last = outcome.said.restored.iter().rev().find(changed);
+                last.map_or(Ok(()), |path| outcome.put_back(path))
             })
         }),
     },
     PlantedBug {
         name: "a-missing-program-comes-back-as-a-text",
         rule: &rules::RESTORE_EXECUTABLE,
-        about: "A file that is made anew may not be executed, whatever was recorded.",
+        about: "A restored file may not be executed, whatever was recorded.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                came.each_restored(|came, path| match (came.before(path), came.after(path)) {
-                    (None, Some(Node::File { executable: true, .. })) => {
-                        came.set_executable(path, false)
+        flaw: Intercept(|subject, request| {
+            afterwards(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| match outcome.after(path) {
+                    Some(Node::File { executable: true, .. }) => {
+                        fs::set_permissions(outcome.on_disk(path), Permissions::from_mode(0o644))
                     }
                     _ => Ok(()),
                 })
@@ -75,12 +192,12 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TYPE,
         about: "A link comes back as a file that holds the name of what the link points at.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                came.each_restored(|came, path| match came.after(path) {
+        flaw: Intercept(|subject, request| {
+            afterwards(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| match outcome.after(path) {
                     Some(Node::Link { target }) => {
-                        fs::remove_file(came.on_disk(path))?;
-                        fs::write(came.on_disk(path), target)
+                        fs::remove_file(outcome.on_disk(path))?;
+                        fs::write(outcome.on_disk(path), target)
                     }
                     _ => Ok(()),
                 })
@@ -92,9 +209,9 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TYPE,
         about: "A file is written into what a link in its place points at, inside the project.",
         operations_min: 5,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                came.each_restored(|came, path| came.follow(path, true))
+        flaw: Intercept(|subject, request| {
+            afterwards(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| outcome.follow(path, true))
             })
         }),
     },
@@ -103,9 +220,12 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TYPE,
         about: "Where a directory with files in it stands now, no file or link comes back.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            afterwards(host, request, |came| {
-                came.put_back_where(|before, _| before == Some(&Node::Directory))
+        flaw: Intercept(|subject, request| {
+            afterwards(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| match outcome.before(path) {
+                    Some(Node::Directory) => outcome.put_back(path),
+                    _ => Ok(()),
+                })
             })
         }),
     },
@@ -114,80 +234,132 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_LEAVES_NEW,
         about: "A restore removes files created since though nobody asked for that.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| host.ask(&exactly(request, true))),
-    },
-    PlantedBug {
-        name: "files-created-since-are-not-named",
-        rule: &rules::RESTORE_LEAVES_NEW,
-        about: "A restore says nothing of the files created since that it leaves.",
-        operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| saying(host, request, |said| said.left.clear())),
+        flaw: Intercept(|subject, request| full_as(subject, request, |exact, _| *exact = true)),
     },
     PlantedBug {
         name: "exact-removes-nothing",
         rule: &rules::RESTORE_EXACT,
         about: "An exact restore leaves files created since like any other.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| host.ask(&exactly(request, false))),
-    },
-    PlantedBug {
-        name: "exact-keeps-new-folders",
-        rule: &rules::RESTORE_EXACT,
-        about: "An exact restore leaves files created since in folders.",
-        operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            let is_exact = matches!(request, Request::Restore { exact: true, .. });
-            afterwards(host, request, |came| {
-                let removed = came.said.removed.iter().filter(|_| is_exact);
-                removed.filter(|path| path.contains(&b'/')).try_for_each(|path| {
-                    // What stood in the way of something that came back is gone for good.
-                    let free = bytes::ancestors(path)
-                        .all(|above| matches!(came.after(above), None | Some(Node::Directory)));
-                    if free { came.put_back(path) } else { Ok(()) }
-                })
-            })
-        }),
-    },
-    PlantedBug {
-        name: "removals-are-not-said",
-        rule: &rules::RESTORE_HONEST,
-        about: "A restore says nothing of what it removed.",
-        operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| saying(host, request, |said| said.removed.clear())),
+        flaw: Intercept(|subject, request| full_as(subject, request, |exact, _| *exact = false)),
     },
     PlantedBug {
         name: "one-restored-path-is-not-said",
         rule: &rules::RESTORE_HONEST,
         about: "A restore leaves out the last of the paths that it brought back.",
         operations_min: 4,
-        flaw: Flaw::Intercepted(|host, request| {
-            saying(host, request, |said| {
-                said.restored.pop();
+        flaw: Intercept(|subject, request| {
+            saying(subject, request, |said| drop(said.restored.pop()))
+        }),
+    },
+    PlantedBug {
+        name: "what-was-kept-is-overwritten",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "What no checkpoint holds is overwritten: a file over the cap, a directory of ignored files.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let named = subject.named(request).filter(|_| restores(request));
+            afterwards(subject, request, |outcome| {
+                let tree = named.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
+                for remark in std::mem::take(&mut outcome.said.kept) {
+                    let full = outcome.on_disk(&remark.path);
+                    let Some(Node::File { content, .. }) = tree.get(&remark.path) else {
+                        outcome.said.kept.push(remark);
+                        continue;
+                    };
+                    if outcome.after(&remark.path) == Some(&Node::Directory) {
+                        fs::remove_dir_all(&full)?;
+                    }
+                    fs::write(full, content)?;
+                    outcome.said.restored.push(remark.path);
+                }
+                Ok(())
             })
         }),
     },
     PlantedBug {
-        name: "everything-is-said-to-be-restored",
-        rule: &rules::RESTORE_HONEST,
-        about: "A restore names every path of the checkpoint, also those that stood as recorded.",
-        operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            let full = matches!(request, Request::Restore { .. });
-            let named = host.named(request).filter(|_| full).map(|id| host.tree(&id));
-            saying(host, request, |said| {
-                if let Some(tree) = named {
-                    said.restored = tree.into_keys().collect();
-                }
+        name: "exact-removes-ignored-files",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "An exact restore removes everything that the checkpoint does not hold.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let exact = matches!(request, Request::Restore { exact: true, .. });
+            let named = subject.named(request).filter(|_| exact);
+            afterwards(subject, request, |outcome| {
+                let Some(tree) = named.map(|id| outcome.subject.tree(&id)) else { return Ok(()) };
+                let files = outcome.files().into_iter().filter(|path| !tree.contains_key(path));
+                files.map(|path| outcome.on_disk(&path)).try_for_each(fs::remove_file)
+            })
+        }),
+    },
+    PlantedBug {
+        name: "exact-cleans-by-the-restored-ignore-file",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "An exact restore removes what was ignored until it brought the ignore file back.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let exact = matches!(request, Request::Restore { exact: true, .. });
+            let named = subject.named(request).filter(|_| exact);
+            afterwards(subject, request, |outcome| {
+                let (Some(id), Some(dir)) = (named, request.dir().cloned()) else { return Ok(()) };
+                let look = Request::Diff { dir, target: id.as_str().into() };
+                let now = outcome.subject.another().ask(&look);
+                let Answer::Diffed { entries, .. } = now else { return Ok(()) };
+                let said = &*outcome.said;
+                let unseen = entries.iter().filter(|one| {
+                    one.change == Change::Added
+                        && !said.left.contains(&one.path)
+                        && said.kept.iter().all(|kept| kept.path != one.path)
+                });
+                unseen.map(|one| outcome.on_disk(&one.path)).try_for_each(fs::remove_file)
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-link-out-of-the-project-is-followed",
+        rule: &rules::RESTORE_CONTAINED,
+        about: "A file is written into what a link in its place points at, outside the project.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            afterwards(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| outcome.follow(path, false))
             })
         }),
     },
 ];
 
-/// The same request for a full restore, exact or not.
-fn exactly(request: &Request, wanted: bool) -> Request {
+/// Asks for a full restore with other choices: whether it is exact, and whether it is forced.
+fn full_as(
+    subject: &mut Intercepted,
+    request: &Request,
+    choose: fn(&mut bool, &mut bool),
+) -> Answer {
     let mut request = request.clone();
-    if let Request::Restore { exact, .. } = &mut request {
-        *exact = wanted;
+    if let Request::Restore { exact, force, .. } = &mut request {
+        choose(exact, force);
     }
-    request
+    subject.ask(&request)
+}
+
+/// Has another process take a checkpoint such as is taken before a restore.
+fn take_before(subject: &Intercepted, request: &Request) {
+    if let Some(dir) = request.dir().cloned() {
+        let reason = "before rollback".into();
+        subject.another().ask(&Request::Checkpoint { dir, reason });
+    }
+}
+
+/// Restores, and then changes the project's history and what is said; the answer of `change` only
+/// lets it give up.
+fn with_history(
+    subject: &mut Intercepted,
+    request: &Request,
+    change: impl FnOnce(&Intercepted, &str, &mut Restored) -> Option<String>,
+) -> Answer {
+    let history = subject.history(request).filter(|_| restores(request));
+    let mut answer = subject.ask(request);
+    if let (Answer::Restored(said), Some(history)) = (&mut answer, history) {
+        let _ = change(subject, &history, said);
+    }
+    answer
 }

@@ -1,9 +1,16 @@
-//! Bugs of finding the checkpoint that is named: what is taken for a name, and what is found.
+//! Bugs of what a restore names: which checkpoint, and which single file.
 
+use super::Flaw::Intercepted as Intercept;
+use super::PlantedBug;
 use super::intercepted::{Intercepted, refused, restores, target, with_target};
-use super::{Flaw, PlantedBug};
+use super::stored::EMPTY_TREE;
+use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
-use herma_model::{Answer, Code, Request, rules};
+use herma_model::{Answer, ByteString, Code, Node, Request, rules};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -12,14 +19,11 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TARGET,
         about: "Only a full id is one.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            let is_short = |text: &[u8]| {
-                (4..40).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit)
-            };
-            if target(request).is_some_and(|text| is_short(text)) {
+        flaw: Intercept(|subject, request| {
+            if target(request).is_some_and(|text| is_hexadecimal(text, 4..=39)) {
                 return refused(Code::BadTarget, "no id");
             }
-            host.ask(request)
+            subject.ask(request)
         }),
     },
     PlantedBug {
@@ -27,12 +31,17 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_TARGET,
         about: "A restore counts checkpoints from the other end than the list does.",
         operations_min: 6,
-        flaw: Flaw::Intercepted(|host, request| {
-            let other_end = |text: &str, listed: usize| {
-                let number: usize = text.parse().ok().filter(|one| (1..=listed).contains(one))?;
-                Some((listed + 1 - number).to_string())
-            };
-            if restores(request) { taken_for(host, request, other_end) } else { host.ask(request) }
+        flaw: Intercept(|subject, request| {
+            let listed = subject.listed(request).len();
+            let text = target(request).map(|text| String::from_utf8_lossy(text).into_owned());
+            let number = text.and_then(|text| text.parse().ok());
+            match number.filter(|number| restores(request) && (1..=listed).contains(number)) {
+                Some(number) => {
+                    let other_end = (listed + 1 - number).to_string();
+                    subject.ask(&with_target(request, &other_end[..]))
+                }
+                None => subject.ask(request),
+            }
         }),
     },
     PlantedBug {
@@ -40,165 +49,236 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::RESTORE_OWN_CHECKPOINT,
         about: "Every commit of the store is found, whichever project it is of.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| found_in_store(host, request, "commit")),
+        flaw: Intercept(|subject, request| found_in_store(subject, request, "commit")),
     },
     PlantedBug {
         name: "a-tree-is-found",
         rule: &rules::RESTORE_OWN_CHECKPOINT,
         about: "The id of a tree is as good as that of a checkpoint, since git checks out both.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| found_in_store(host, request, "tree")),
+        flaw: Intercept(|subject, request| found_in_store(subject, request, "tree")),
     },
     PlantedBug {
-        name: "a-blob-is-found",
-        rule: &rules::RESTORE_OWN_CHECKPOINT,
-        about: "Whether a checkpoint is there is told by whether an object is.",
-        operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| found_in_store(host, request, "blob")),
-    },
-    PlantedBug {
-        name: "a-target-is-trimmed",
+        name: "a-bad-target-is-the-newest",
         rule: &rules::RESTORE_BAD_TARGET,
-        about: "Blanks and newlines around a target are passed over.",
+        about: "A target that is neither a number of the list nor an id stands for the newest checkpoint.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, _| Some(text.trim().to_owned()))
+        flaw: Intercept(|subject, request| {
+            let is_id = target(request).is_some_and(|text| is_hexadecimal(text, 4..=64));
+            match subject.ask(request) {
+                Answer::Refused { code: Code::BadTarget | Code::UnknownCheckpoint, .. }
+                    if !is_id =>
+                {
+                    subject.ask(&with_target(request, "1"))
+                }
+                answer => answer,
+            }
         }),
     },
     PlantedBug {
-        name: "negative-numbers-count-from-the-end",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "A negative number is an index from the end of the list.",
-        operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, listed| {
-                let back: usize = text.strip_prefix('-')?.parse().ok()?;
-                (1..=listed).contains(&back).then(|| (listed + 1 - back).to_string())
-            })
+        name: "one-file-is-restored-through-a-link",
+        rule: &rules::RESTORE_BAD_PATH,
+        about: "A single file is written through a directory that has become a link.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| match (subject.ask(request), request) {
+            (
+                answer @ Answer::Refused { code: Code::BadPath, .. },
+                Request::RestoreFile { path, .. },
+            ) => through_a_link(subject, request, path).unwrap_or(answer),
+            (answer, _) => answer,
         }),
     },
     PlantedBug {
-        name: "an-option-is-a-target",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "A target that opens with a dash is an option to git, which then takes the newest.",
+        name: "a-path-may-leave-and-come-back",
+        rule: &rules::RESTORE_BAD_PATH,
+        about: "A path is resolved as text, so that it may be absolute or lead out of the project and back.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, _| {
-                let letters = text.trim_start_matches('-');
-                let is_option = text.starts_with('-') && letters.starts_with(char::is_alphabetic);
-                is_option.then(|| "1".to_owned())
-            })
+        flaw: Intercept(|subject, request| {
+            let (Some(project), Request::RestoreFile { path, .. }) =
+                (subject.project(request), request)
+            else {
+                return subject.ask(request);
+            };
+            let mut place = project.clone();
+            for name in path.split(|byte| *byte == b'/') {
+                match name {
+                    b".." => drop(place.pop()),
+                    b"" | b"." => {}
+                    name => place = on_disk(&place, name),
+                }
+            }
+            match place.strip_prefix(&project) {
+                Ok(inside) => {
+                    subject.ask(&with_path(request, inside.as_os_str().as_bytes().into()))
+                }
+                Err(_) => subject.ask(request),
+            }
         }),
     },
     PlantedBug {
-        name: "a-ref-is-a-target",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "What git has a name for is a target, such as HEAD.",
+        name: "an-empty-path-is-everything",
+        rule: &rules::RESTORE_BAD_PATH,
+        about: "An empty path stands for the whole project.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, _| {
-                (text == "HEAD" || text == "@" || text.starts_with("@{")).then(|| "1".to_owned())
-            })
+        flaw: Intercept(|subject, request| match request.clone() {
+            Request::RestoreFile { dir, target, path } if path.is_empty() => {
+                subject.ask(&Request::Restore { dir, target, exact: false, force: false })
+            }
+            request => subject.ask(&request),
         }),
     },
     PlantedBug {
-        name: "a-number-beyond-the-list-is-the-oldest",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "A number beyond the list stands for its last entry.",
+        name: "a-path-is-a-pattern",
+        rule: &rules::RESTORE_FILE_LITERAL,
+        about: "The path of a single file is a pattern to git: every file that matches comes back, or that lies below.",
         operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, listed| {
-                let beyond = text.parse::<usize>().ok()? > listed && text.len() < 4;
-                beyond.then(|| listed.to_string())
-            })
+        flaw: Intercept(|subject, request| match (subject.ask(request), request) {
+            (
+                answer @ Answer::Refused { code: Code::NotInCheckpoint, .. },
+                Request::RestoreFile { path, .. },
+            ) => matching(subject, request, path).unwrap_or(answer),
+            (answer, _) => answer,
         }),
     },
     PlantedBug {
-        name: "number-zero-is-the-newest",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "Numbers may count from nought.",
-        operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, _| (text == "0").then(|| "1".to_owned()))
-        }),
+        name: "one-file-replaces-what-no-checkpoint-holds",
+        rule: &rules::RESTORE_PROTECTS,
+        about: "A single file is written over one that no checkpoint holds.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| clearing(subject, request, is_itself)),
     },
     PlantedBug {
-        name: "an-empty-id-is-the-newest",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "An empty id is the beginning of every id, and the first that fits is taken.",
-        operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, _| text.is_empty().then(|| "1".to_owned()))
-        }),
-    },
-    PlantedBug {
-        name: "a-nul-ends-a-target",
-        rule: &rules::RESTORE_BAD_TARGET,
-        about: "A target ends where a string of C would.",
-        operations_min: 3,
-        flaw: Flaw::Intercepted(|host, request| {
-            taken_for(host, request, |text, _| Some(text.split('\0').next()?.to_owned()))
+        name: "one-file-clears-its-way",
+        rule: &rules::RESTORE_FILE_ONLY,
+        about: "What stands in the way of a single file is removed.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            clearing(subject, request, |full, place| !is_itself(full, place))
         }),
     },
 ];
 
-/// Asks the core as if another target had been named: what `meant` makes of it and of how many
-/// checkpoints there are.
-fn taken_for(
-    host: &mut Intercepted,
-    request: &Request,
-    meant: impl Fn(&str, usize) -> Option<String>,
-) -> Answer {
-    let text = target(request).and_then(|text| std::str::from_utf8(text).ok());
-    let meant = text.and_then(|text| meant(text, host.listed(request).len()));
-    match meant {
-        Some(meant) => host.ask(&with_target(request, &meant[..])),
-        None => host.ask(request),
-    }
+/// Whether a text has as many digits as given, and nothing else.
+fn is_hexadecimal(text: &[u8], digits: RangeInclusive<usize>) -> bool {
+    digits.contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Where the core rightly finds no checkpoint: restores what is in the store under that id, if it
 /// is an object of that kind.
-fn found_in_store(host: &mut Intercepted, request: &Request, kind: &str) -> Answer {
-    let answer = host.ask(request);
+fn found_in_store(subject: &mut Intercepted, request: &Request, kind: &str) -> Answer {
+    let answer = subject.ask(request);
     // A single file need not be there, which would be refused for another reason.
     let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. })
         && matches!(request, Request::Restore { .. })
-        && host.project(request).is_some();
-    let Some(id) = target(request).map(|text| String::from_utf8_lossy(text).into_owned()) else {
-        return answer;
-    };
-    if !(unknown && host.git(&["cat-file", "-t", &id]).is_ok_and(|is| is == kind)) {
-        return answer;
+        && subject.project(request).is_some();
+    let id = target(request).map(|text| String::from_utf8_lossy(text).into_owned());
+    match id.filter(|id| unknown && subject.kind_of(id).is_ok_and(|is| is == kind)) {
+        Some(id) => restored_from_store(subject, request, &id, kind).unwrap_or(answer),
+        None => answer,
     }
-    // What no history holds any more may be gone at any time, so that proves nothing.
-    let held = ["for-each-ref", "--contains", &id];
-    if kind == "commit" && host.git(&held).is_ok_and(|names| names.is_empty()) {
-        return answer;
-    }
-    restored_from_store(host, request, &id, kind).unwrap_or(answer)
 }
 
 fn restored_from_store(
-    host: &mut Intercepted,
+    subject: &mut Intercepted,
     request: &Request,
     id: &str,
     kind: &str,
 ) -> Option<Answer> {
-    let history = host.history(request)?;
-    let before = host.git(&["rev-parse", "--verify", "--quiet", &history]).ok();
-    match kind {
-        "commit" => host.git(&["update-ref", &history, id]).map(|_| String::new()),
-        "tree" => host.commit(&history, id, before.as_deref()?),
-        // There is nothing in it to restore, and so nothing fails.
-        _ => return Some(Answer::Restored(Restored::default())),
+    let history = subject.history(request)?;
+    let before = subject.git(&["rev-parse", "--verify", "--quiet", &history]).ok();
+    if kind == "tree" {
+        subject.commit(&history, id, Some(before.as_deref()?)).ok()?;
+    } else if subject.git(&["for-each-ref", "--contains", id]).is_ok_and(|refs| !refs.is_empty()) {
+        subject.git(&["update-ref", &history, id]).ok()?;
+    } else {
+        // What no history holds any more may be gone at any time, so that proves nothing.
+        return None;
     }
-    .ok()?;
-    let answer = host.ask(&with_target(request, "1"));
+    let answer = subject.ask(&with_target(request, "1"));
     match before {
-        Some(before) => host.git(&["update-ref", &history, &before]),
-        None => host.git(&["update-ref", "-d", &history]),
+        Some(before) => subject.git(&["update-ref", &history, &before]),
+        None => subject.git(&["update-ref", "-d", &history]),
     }
     .ok()?;
     Some(answer)
+}
+
+/// Writes a file of the checkpoint where its path leads, if that is in the sandbox.
+fn through_a_link(subject: &Intercepted, request: &Request, path: &ByteString) -> Option<Answer> {
+    let tree = subject.tree(&subject.named(request)?);
+    let Some(Node::File { content, .. }) = tree.get(path) else { return None };
+    let full = on_disk(&subject.project(request)?, path);
+    if !subject.is_inside(&full) || fs::write(full, content).is_err() {
+        return None;
+    }
+    Some(Answer::Restored(Restored { restored: vec![path.clone()], ..Restored::default() }))
+}
+
+/// The same request for another file.
+fn with_path(request: &Request, other: ByteString) -> Request {
+    let mut request = request.clone();
+    if let Request::RestoreFile { path, .. } = &mut request {
+        *path = other;
+    }
+    request
+}
+
+/// Restores every file that git finds in the checkpoint by a pattern.
+fn matching(subject: &mut Intercepted, request: &Request, pattern: &ByteString) -> Option<Answer> {
+    let (id, pattern) = (subject.named(request)?, String::from_utf8_lossy(pattern));
+    let found = ["diff-tree", "-r", "-z", "--name-only", EMPTY_TREE, &id, "--", &pattern];
+    let found = subject.git_bytes(&found, b"").ok()?;
+    let mut all: Option<Restored> = None;
+    for path in found.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
+        let request = with_path(&with_target(request, &id[..]), path.into());
+        if let Answer::Restored(one) = subject.ask(&request) {
+            let all = all.get_or_insert_default();
+            all.restored.extend(one.restored);
+            all.safety = all.safety.take().or(one.safety);
+        }
+    }
+    all.map(Answer::Restored)
+}
+
+/// Whether what stands in the way of a single file stands exactly where it is to be, and is no
+/// directory.
+fn is_itself(full: &Path, place: &Path) -> bool {
+    place == full && !place.is_dir()
+}
+
+/// Restores a single file where something stands in its way, if that is to be removed.
+fn clearing(
+    subject: &mut Intercepted,
+    request: &Request,
+    is_removed: fn(&Path, &Path) -> bool,
+) -> Answer {
+    let answer = subject.ask(request);
+    let (
+        Answer::Refused { code: Code::WouldOverwrite, .. },
+        Request::RestoreFile { path, .. },
+        Some(project),
+        Ok(aside),
+    ) = (&answer, request, subject.project(request), subject.aside())
+    else {
+        return answer;
+    };
+    let (full, aside) = (on_disk(&project, path), aside.join("in-the-way"));
+    let mut places = full.ancestors().take_while(|place| **place != project);
+    let in_the_way = places.find(|place| place.symlink_metadata().is_ok());
+    let removed = in_the_way.filter(|place| subject.is_inside(place) && is_removed(&full, place));
+    let Some(place) = removed.filter(|place| fs::rename(place, &aside).is_ok()) else {
+        return answer;
+    };
+    let again = subject.ask(request);
+    if !matches!(again, Answer::Restored(_)) {
+        // It is refused for another reason as well.
+        let _ = fs::rename(&aside, place);
+        return answer;
+    }
+    let _ = if aside.is_symlink() || aside.is_file() {
+        fs::remove_file(aside)
+    } else {
+        fs::remove_dir_all(aside)
+    };
+    again
 }

@@ -79,36 +79,56 @@ impl Intercepted {
         self.git(&["for-each-ref", "--format=%(refname)", &format!("--points-at={id}")])
     }
 
+    /// The id of the checkpoint before one.
+    ///
+    /// # Errors
+    /// As [`Intercepted::git`].
+    pub fn parent_of(&self, id: &str) -> io::Result<String> {
+        self.git(&["rev-parse", "--verify", "--quiet", &format!("{id}^")])
+    }
+
+    /// What kind of object has that id.
+    ///
+    /// # Errors
+    /// As [`Intercepted::git`].
+    pub fn kind_of(&self, id: &str) -> io::Result<String> {
+        self.git(&["cat-file", "-t", id])
+    }
+
+    /// The text of a commit.
+    ///
+    /// # Errors
+    /// As [`Intercepted::git`].
+    pub fn text_of(&self, id: &str) -> io::Result<String> {
+        let text = self.git_bytes(&["cat-file", "commit", id], b"")?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// Stores a commit that is one of the store with its text changed, as the newest checkpoint in
     /// the place of `newest`; answers its id.
     ///
     /// # Errors
-    /// As [`Intercepted::git`], and where the text cannot be changed.
+    /// As [`Intercepted::git`].
     pub fn commit_instead(
         &self,
         newest: &str,
-        change: impl FnOnce(&str) -> io::Result<String>,
+        change: impl FnOnce(&str) -> String,
     ) -> io::Result<String> {
-        let text = format!("{}\n", self.git(&["cat-file", "commit", newest])?);
-        let id = self.write("commit", change(&text)?.as_bytes())?;
+        let id = self.write("commit", change(&self.text_of(newest)?).as_bytes())?;
         self.git(&["update-ref", &self.name_of(newest)?, &id])?;
         Ok(id)
     }
 
-    /// Puts another commit in the place of the checkpoint that an answer says was taken, made of
-    /// that one's text; where none was taken, or it cannot be done, the answer stays as it is.
-    pub fn retell(
-        &self,
-        answer: Answer,
-        change: impl FnOnce(&str) -> io::Result<String>,
-    ) -> Answer {
-        match answer {
-            Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } => {
-                let id = self.commit_instead(&id, change).unwrap_or(id);
-                Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped }
-            }
-            answer => answer,
-        }
+    /// The same checkpoint with one more file in the project's own directory; answers its id.
+    ///
+    /// # Errors
+    /// As [`Intercepted::git`].
+    pub fn with_file(&self, newest: &str, name: &str, content: &[u8]) -> io::Result<String> {
+        let mut entries = self.git_bytes(&["ls-tree", "-z", newest], b"")?;
+        let blob = self.write("blob", content)?;
+        entries.extend(format!("100644 blob {blob}\t{name}\0").bytes());
+        let (was, tree) = (self.tree_of(newest)?, self.git_given(&["mktree", "-z"], &entries)?);
+        self.commit_instead(newest, |text| text.replacen(&was, &tree, 1))
     }
 
     /// The ref that holds the history of the project that a request is about.
@@ -120,7 +140,7 @@ impl Intercepted {
     /// The checkpoints of the project that a request is about, as a correct list has them.
     pub fn listed(&self, request: &Request) -> Vec<Listed> {
         let Some(dir) = request.dir().cloned() else { return Vec::new() };
-        match self.another(&self.settings).ask(&Request::List { dir }) {
+        match self.another().ask(&Request::List { dir }) {
             Answer::Listed(listed) => listed,
             _ => Vec::new(),
         }
@@ -158,14 +178,32 @@ impl Intercepted {
     ///
     /// # Errors
     /// As [`Intercepted::git`].
-    pub fn commit(&self, history: &str, tree: &str, parent: &str) -> io::Result<String> {
+    pub fn commit(&self, history: &str, tree: &str, parent: Option<&str>) -> io::Result<String> {
         let who = format!("Hermes <hermes@localhost> {} +0000", self.seconds);
-        let parent = self.git(&["rev-parse", parent])?;
-        let text = format!(
-            "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\nbefore rollback\n"
-        );
+        let parent = match parent {
+            Some(parent) => format!("parent {}\n", self.git(&["rev-parse", parent])?),
+            None => String::new(),
+        };
+        let text =
+            format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nbefore rollback\n");
         let id = self.write("commit", text.as_bytes())?;
         self.git(&["update-ref", history, &id])?;
         Ok(id)
+    }
+}
+
+/// Asks the core, and where that took a checkpoint changes the store; answers the id that `change`
+/// says, or the core's own answer where it fails.
+pub fn after_checkpoint(
+    subject: &mut Intercepted,
+    request: &Request,
+    change: impl FnOnce(&Intercepted, &str) -> io::Result<String>,
+) -> Answer {
+    match subject.ask(request) {
+        Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } => {
+            let id = change(subject, &id).unwrap_or(id);
+            Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped }
+        }
+        answer => answer,
     }
 }
