@@ -16,7 +16,6 @@ pub mod coverage;
 pub mod expectations;
 pub mod export;
 pub mod generate;
-pub mod hints;
 pub mod history;
 pub mod hostile;
 pub mod null;

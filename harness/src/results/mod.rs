@@ -10,7 +10,6 @@ pub mod junit;
 pub mod text;
 
 use crate::coverage::Behaviour;
-use crate::hints;
 use crate::history::History;
 use crate::oracle::Fingerprint;
 use crate::subject::Identity;
@@ -301,7 +300,7 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         expected: divergence.mismatch.expected.clone(),
         found: divergence.mismatch.found.clone(),
         tree: divergence.mismatch.tree.clone(),
-        hint: hints::hint(divergence.rule).map(str::to_owned),
+        hint: divergence.rule.hint.map(str::to_owned),
         origin: failure.origin.clone(),
         histories: failure.histories,
         executions: failure.shrunk.executions,
