@@ -13,4 +13,5 @@ mod ignore;
 mod interop;
 mod maintenance;
 mod planted_bugs;
+mod rules;
 mod side_by_side;

@@ -18,7 +18,6 @@ pub mod expectations;
 pub mod export;
 pub mod generate;
 mod git_objects;
-pub mod hints;
 pub mod history;
 pub mod hostile;
 pub mod null;

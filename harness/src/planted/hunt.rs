@@ -2,10 +2,10 @@
 //! that is shrunk.
 
 use super::PlantedBug;
+use crate::divergence::Divergence;
 use crate::generate::Options;
 use crate::generate::source::{Drawn, Source};
 use crate::history::History;
-use crate::oracle::Divergence;
 use crate::runner::RunError;
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};

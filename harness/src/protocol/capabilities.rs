@@ -9,127 +9,69 @@ use herma_model::rules::{self, RuleRef};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that can be claimed, and the rules that cannot be judged without it.
-static CAPABILITIES: &[(&str, &[RuleRef])] = &[
-    ("project_of", &[&rules::SCOPE_ROOT_OF_FILE, &rules::SCOPE_ROOT_NEVER_BROAD]),
-    // A directory may be named as a person types it, not by its canonical path alone.
-    ("project.spellings", &[&rules::SCOPE_IDENTITY]),
-    // Any directory is a project of its own, whatever lies above and below it.
-    ("project.any_directory", &[]),
+/// Everything that can be claimed, and what it means. The record of a rule names those without
+/// which it cannot be judged.
+static CAPABILITIES: &[(&str, &str)] = &[
+    ("project_of", "It says which project a file belongs to."),
+    (
+        "project.spellings",
+        "A directory may be named as a person types it, not by its canonical path alone.",
+    ),
+    (
+        "project.any_directory",
+        "Any directory is a project of its own, whatever lies above and below it.",
+    ),
     (
         "scope.refusals",
-        &[&rules::SCOPE_NEVER_ROOT, &rules::SCOPE_NEVER_HOME, &rules::SCOPE_BASE_NOT_CAPTURED],
+        "It refuses the file system's root, the home directory and its own store as a project.",
     ),
-    // A refusal says why: a malformed target is told from an unknown one.
-    ("refusal.reasons", &[]),
+    ("refusal.reasons", "A refusal says why: a malformed target is told from an unknown one."),
+    ("ensure_checkpoint", "It takes automatic checkpoints, at most one for each project and turn."),
+    ("checkpoint", "It takes a checkpoint whenever it is asked for one, whatever the turn."),
+    ("take.unchanged", "It takes no checkpoint where nothing changed, and says so."),
+    ("take.skipped", "The answer to a checkpoint names the files that could not be read."),
+    ("capture.default_excludes", "It leaves out what the default excludes name, secrets too."),
+    ("capture.gitignore", "It leaves out what the project's own ignore files exclude."),
     (
-        "ensure_checkpoint",
-        &[
-            &rules::TURN_ONCE,
-            &rules::TURN_RESET,
-            &rules::TURN_PER_PROJECT,
-            &rules::TURN_FAILURE_KEEPS_SLOT,
-            &rules::TURN_NOTHING_USES_SLOT,
-            &rules::TURN_MANUAL,
-            &rules::TURN_DISABLED,
-            &rules::RESTORE_SAFETY_OUTSIDE_TURN,
-        ],
+        "capture.no_repositories",
+        "It leaves out what is called `.git`, but not the files beside it.",
     ),
-    ("checkpoint", &[&rules::TURN_MANUAL]),
-    ("take.unchanged", &[&rules::CAPTURE_UNCHANGED, &rules::CAPTURE_EMPTY_FIRST]),
-    ("take.skipped", &[]),
-    ("capture.default_excludes", &[&rules::CAPTURE_DEFAULT_EXCLUDES, &rules::CAPTURE_SECRETS]),
-    ("capture.gitignore", &[&rules::CAPTURE_GITIGNORE]),
-    ("capture.no_repositories", &[&rules::CAPTURE_NESTED_REPOSITORY]),
-    // What may stand in a project: sockets and fifos, and files their owner may not read.
-    ("files.special", &[&rules::CAPTURE_SPECIAL]),
-    ("files.unreadable", &[&rules::CAPTURE_UNREADABLE]),
-    ("diff", &[&rules::DIFF_PREVIEW, &rules::DIFF_STATS]),
-    ("diff.stats", &[&rules::DIFF_STATS]),
-    ("list.reason", &[&rules::CAPTURE_REASON]),
-    ("list.stats", &[&rules::LIST_STATS, &rules::LIST_OLDEST_NO_STATS]),
-    // A checkpoint may be named by its number in the list, or by the first digits of its id.
-    ("target.number", &[]),
-    ("target.short", &[]),
-    ("restore.leaves_new", &[&rules::RESTORE_LEAVES_NEW]),
-    ("restore.exact", &[&rules::RESTORE_EXACT]),
-    ("restore.force", &[]),
+    ("files.special", "A project may hold sockets and fifos."),
+    ("files.unreadable", "A project may hold files that their owner may not read."),
+    ("diff", "It shows what changed between a checkpoint and the working tree."),
+    ("diff.stats", "A diff counts the lines added and removed."),
+    ("list.reason", "The list has the reason of each checkpoint."),
+    ("list.stats", "The list has the changes of each checkpoint against the one before it."),
+    ("target.number", "A checkpoint may be named by its number in the list."),
+    ("target.short", "A checkpoint may be named by the first digits of its id."),
+    ("restore.leaves_new", "A restore can leave the files that were created since the checkpoint."),
+    ("restore.exact", "A restore can remove the files that were created since the checkpoint."),
+    ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
+    ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
+    ("restore.file", "A single file can be restored."),
+    ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
     (
-        "restore.safety",
-        &[
-            &rules::RESTORE_SAFETY_CHECKPOINT,
-            &rules::RESTORE_SAFETY_SKIPPED,
-            &rules::RESTORE_SAFETY_REQUIRED,
-            &rules::RESTORE_SAFETY_OUTSIDE_TURN,
-            &rules::RESTORE_SAFETY_KEEPS_TARGET,
-            &rules::RESTORE_UNDO,
-        ],
+        "restore.undoes_turn",
+        "The answer to a restore says whether the last conversation turn is undone.",
     ),
-    (
-        "restore.file",
-        &[&rules::RESTORE_FILE_LITERAL, &rules::RESTORE_FILE_ONLY, &rules::RESTORE_BAD_PATH],
-    ),
-    ("restore.report", &[&rules::RESTORE_HONEST]),
-    ("restore.undoes_turn", &[&rules::RESTORE_UNDOES_TURN]),
-    ("settings.enabled", &[&rules::TURN_DISABLED]),
-    (
-        "settings.max_snapshots",
-        &[&rules::LIST_AT_MOST, &rules::LIMIT_NEWEST_REMAIN, &rules::RESTORE_SAFETY_KEEPS_TARGET],
-    ),
-    ("settings.max_file_bytes", &[&rules::CAPTURE_SIZE_CAP]),
-    (
-        "settings.max_files",
-        &[
-            &rules::SCOPE_TOO_MANY_FILES,
-            &rules::SCOPE_COUNTS_CAPTURED,
-            &rules::RESTORE_SAFETY_REQUIRED,
-        ],
-    ),
-    ("settings.max_total_bytes", OF_TOTAL_SIZE),
-    ("sweep", &[&rules::SWEEP_INTERVAL, &rules::MAINTENANCE_NEVER_RAISES]),
-    ("prune", OF_PRUNE),
-    ("status", &[&rules::MAINTENANCE_COMMANDS]),
-    ("clear", &[&rules::MAINTENANCE_COMMANDS]),
-    // What v1 left, what others put into the base, and damage to the store.
+    ("settings.enabled", "Automatic checkpoints can be switched off."),
+    ("settings.max_snapshots", "The number of checkpoints of a project can be limited."),
+    ("settings.max_file_bytes", "Files above a size can be left out."),
+    ("settings.max_files", "Projects with more than a number of files can be refused."),
+    ("settings.max_total_bytes", "The size of the whole store can be limited."),
+    ("sweep", "It sweeps its store at startup."),
+    ("prune", "It removes what is gone or old when it is asked to."),
+    ("status", "It says which projects its store holds, and how many checkpoints of each."),
+    ("clear", "It can remove everything it keeps, and its archives of the v1 layout."),
     (
         "test.store",
-        &[&rules::MAINTENANCE_HEALS, &rules::MIGRATION_ARCHIVES, &rules::MIGRATION_LOSES_NOTHING],
+        "The suite may put v1 repositories and foreign files into the base, and damage the store.",
     ),
-    ("test.clock", &[&rules::LIST_TIME, &rules::SWEEP_STALE, &rules::SWEEP_INTERVAL]),
+    ("test.clock", "The suite sets the clock."),
     (
         "layout",
-        &[
-            &rules::SCOPE_HASH,
-            &rules::LAYOUT_STORE,
-            &rules::LAYOUT_FSCK,
-            &rules::LAYOUT_METADATA,
-            &rules::ISOLATION_PRIVATE,
-            &rules::ISOLATION_SELF_CONTAINED,
-            &rules::LIMIT_NEWEST_REMAIN,
-            &rules::LIMIT_TOTAL_SIZE,
-            &rules::LIMIT_NEWEST_STAYS,
-            &rules::LIMIT_NO_MORE_THAN_NEEDED,
-            &rules::SWEEP_ORPHANS,
-            &rules::SWEEP_STALE,
-            &rules::SWEEP_EVIDENCE,
-            &rules::SWEEP_COUNTS,
-            &rules::SWEEP_RECLAIMS,
-            &rules::MAINTENANCE_HEALS,
-            &rules::MIGRATION_ARCHIVES,
-            &rules::MIGRATION_LOSES_NOTHING,
-        ],
+        "Its store is laid out as the rule book says, and the suite reads it with plain git.",
     ),
-];
-
-static OF_TOTAL_SIZE: &[RuleRef] =
-    &[&rules::LIMIT_TOTAL_SIZE, &rules::LIMIT_NEWEST_STAYS, &rules::LIMIT_NO_MORE_THAN_NEEDED];
-
-static OF_PRUNE: &[RuleRef] = &[
-    &rules::SWEEP_ORPHANS,
-    &rules::SWEEP_STALE,
-    &rules::SWEEP_EVIDENCE,
-    &rules::SWEEP_COUNTS,
-    &rules::SWEEP_RECLAIMS,
 ];
 
 /// Rules about a store that is not the project's own repository.
@@ -142,11 +84,16 @@ static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
 /// What a subject may need of the sandbox.
 const NEEDS: &[&str] = &["repository"];
 
-/// Capabilities everything there is.
+/// Claims everything there is.
 const COMPLETE: &str = "complete";
 
 /// More than any history holds, and still a number in every language.
 const UNBOUNDED: usize = 1_000_000_000;
+
+/// Every capability, in an order fit to be read, with its meaning in a sentence.
+pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CAPABILITIES.iter().copied()
+}
 
 /// What an implementation claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,8 +189,7 @@ impl Capabilities {
         if self.repository && OF_A_STORE_OF_ITS_OWN.contains(&rule) {
             return Some("a store outside the project");
         }
-        let needs = CAPABILITIES.iter().filter(|(_, needed_by)| needed_by.contains(&rule));
-        needs.map(|(claim, _)| *claim).find(|claim| !self.claimed.contains(claim))
+        rule.needs.iter().copied().find(|claim| !self.claimed.contains(claim))
     }
 
     /// The settings without what is not claimed: who cannot be told a bound is not held to one.
@@ -278,4 +224,27 @@ fn nearest(name: &str) -> &'static str {
         .map(|(claim, _)| *claim)
         .max_by_key(|claim| shared(claim))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_capability_that_a_rule_needs_is_on_the_list() {
+        let names: BTreeSet<_> = known().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), known().count(), "a capability is listed twice");
+        for rule in rules::catalogue() {
+            for need in rule.needs {
+                assert!(names.contains(need), "{} needs `{need}`, which is no capability", rule.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_capability_is_explained_in_one_sentence() {
+        for (name, meaning) in known() {
+            assert!(meaning.ends_with('.') && !meaning.contains(". "), "{name}: {meaning}");
+        }
+    }
 }

@@ -11,7 +11,6 @@ pub mod text;
 
 use crate::coverage::Behaviour;
 use crate::divergence::Fingerprint;
-use crate::hints;
 use crate::history::History;
 use crate::subject::Identity;
 use crate::suite::{Ended, Failure, Findings, Verdict};
@@ -301,7 +300,7 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         expected: divergence.mismatch.expected.clone(),
         found: divergence.mismatch.found.clone(),
         tree: divergence.mismatch.tree.clone(),
-        hint: hints::hint(divergence.rule).map(str::to_owned),
+        hint: divergence.rule.hint.map(str::to_owned),
         origin: failure.origin.clone(),
         histories: failure.histories,
         executions: failure.shrunk.executions,

@@ -1,22 +1,80 @@
 //! The wider checkpoint: the state of a whole agent beside its files.
 
-super::rules! { RULES;
-    AGENT_PARTS = "agent/parts", Agent, Planned, "behaviour: Agent state; seed 003":
-        "A checkpoint can carry cards, goal, memory head, tool history tail, trigger, label and \
-         external actions.";
-    AGENT_TRIGGERS = "agent/triggers", Agent, Planned, "behaviour: Agent state; seed 003":
-        "Checkpoints are taken before high-risk capabilities, at milestones, finished cards, \
-         turn boundaries and long tool calls.";
-    AGENT_ALL_OR_NONE = "agent/all-or-none", Agent, Planned, "behaviour: Agent state; seed 003":
-        "A rollback by id, label or to the most recent restores all parts or none.";
-    AGENT_EXTERNAL_LISTED = "agent/external-listed", Agent, Planned,
-        "behaviour: Agent state; seed 003":
-        "A rollback lists the external actions since and never undoes them silently.";
-    AGENT_COMPENSATION = "agent/compensation", Agent, Planned, "behaviour: Agent state; seed 003":
-        "Registered compensations run once each when asked for; accepted actions are recorded \
-         as staying.";
-    AGENT_PINNED = "agent/pinned", Agent, Planned, "behaviour: Agent state; seed 003":
-        "A labelled checkpoint is not evicted by limits until it is unpinned.";
-    AGENT_COMPOSES = "agent/composes", Agent, Planned, "behaviour: Agent state; seed 003":
-        "A parent's checkpoint taken before a hand-off restores past whatever the sub-agent did.";
+super::rules! {
+    AGENT_PARTS {
+        id: "agent/parts",
+        statement: "A checkpoint can carry cards, goal, memory head, tool history tail, trigger, \
+            label and external actions.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
+    AGENT_TRIGGERS {
+        id: "agent/triggers",
+        statement: "Checkpoints are taken before high-risk actions and long tool calls, at \
+            milestones, when a card is done, and at turn boundaries.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
+    AGENT_ALL_OR_NONE {
+        id: "agent/all-or-none",
+        statement: "A rollback, whether by id, by label or to the most recent, restores all parts \
+            or none.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
+    AGENT_EXTERNAL_LISTED {
+        id: "agent/external-listed",
+        statement: "A rollback lists the external actions since the checkpoint and never undoes \
+            them silently.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
+    AGENT_COMPENSATION {
+        id: "agent/compensation",
+        statement: "Registered compensations run once each when they are asked for; accepted \
+            actions are recorded as staying.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
+    AGENT_PINNED {
+        id: "agent/pinned",
+        statement: "A labelled checkpoint is not dropped by limits until it is unpinned.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
+    AGENT_COMPOSES {
+        id: "agent/composes",
+        statement: "A parent's checkpoint taken before a hand-off restores the state from before \
+            whatever the sub-agent did.",
+        tier: Agent,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Agent state; seed 003",
+        needs: [],
+    }
 }

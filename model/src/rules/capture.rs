@@ -1,52 +1,255 @@
 //! What a checkpoint holds, and what taking one leaves alone.
 
-super::rules! { RULES;
-    CAPTURE_CREATED = "capture/created", Documented, Modelled, "behaviour: Capture; seed 000":
-        "A project that changed since its last checkpoint gets a new one when it is asked for.";
-    CAPTURE_BYTES = "capture/bytes", Integrity, Modelled, "behaviour: Capture":
-        "Every regular file is captured byte for byte.";
-    CAPTURE_EXECUTABLE = "capture/executable", Integrity, Modelled, "behaviour: Capture":
-        "A file's executable bit is captured.";
-    CAPTURE_SYMLINK = "capture/symlink", Integrity, Modelled, "behaviour: Capture":
-        "A symlink is captured as a link, whatever it points at.";
-    CAPTURE_ANY_NAME = "capture/any-name", Integrity, Modelled, "behaviour: Capture":
-        "A file of any name the file system allows is captured: newlines, pathspec characters, \
-         bytes that are not UTF-8.";
-    CAPTURE_NO_CONVERSION = "capture/no-conversion", Integrity, Modelled, "behaviour: Capture":
-        "Attributes, filters, line-end conversion and ident never change a byte.";
-    CAPTURE_DEFAULT_EXCLUDES = "capture/default-excludes", Documented, Modelled,
-        "behaviour: Capture; seed 004":
-        "What the default excludes name is not captured, unless the project's own ignore files \
-         re-include it.";
-    CAPTURE_GITIGNORE = "capture/gitignore", Documented, Modelled, "behaviour: Capture":
-        "What the project's own ignore files exclude is not captured, and nothing else is left \
-         out by them.";
-    CAPTURE_SECRETS = "capture/secrets", Integrity, Modelled, "behaviour: Capture":
-        "A project's ignore file cannot re-include the secrets that the default excludes name.";
-    CAPTURE_SPECIAL = "capture/special", Documented, Modelled, "behaviour: Capture":
-        "Sockets, fifos and devices are not captured and stop nothing.";
-    CAPTURE_SIZE_CAP = "capture/size-cap", Documented, Modelled,
-        "behaviour: Capture; seeds 000, 004":
-        "A file larger than the cap is not captured; one of equal size is; a cap of 0 is none.";
-    CAPTURE_INDEPENDENT = "capture/independent", Integrity, Modelled, "behaviour: Capture":
-        "Whether a file is captured depends on that file alone, never on a sibling's name or on \
-         ambient settings.";
-    CAPTURE_NESTED_REPOSITORY = "capture/nested-repository", Integrity, Modelled,
-        "behaviour: Capture":
-        "A nested repository's working files are captured like any others; only its .git is not.";
-    CAPTURE_UNREADABLE = "capture/unreadable", Integrity, Modelled, "behaviour: Capture":
-        "An unreadable file is left out and reported, and the rest of the checkpoint is taken.";
-    CAPTURE_HONEST = "capture/honest", Integrity, Modelled, "behaviour: Capture":
-        "A checkpoint is reported taken only for what was really read; its id never stands for \
-         an earlier or an empty tree.";
-    CAPTURE_UNCHANGED = "capture/unchanged", Documented, Modelled, "behaviour: Capture; seed 000":
-        "When nothing changed since the last checkpoint, none is taken.";
-    CAPTURE_EMPTY_FIRST = "capture/empty-first", Documented, Modelled, "behaviour: Capture":
-        "A first checkpoint of a directory with nothing to capture is skipped.";
-    CAPTURE_READ_ONLY = "capture/read-only", Integrity, Modelled, "behaviour: Capture":
-        "Taking, listing and diffing never change the working tree or its timestamps.";
-    CAPTURE_REASON = "capture/reason", Integrity, Modelled, "behaviour: Capture":
-        "The reason is stored whole.";
-    CAPTURE_REASON_ONE_LINE = "capture/reason-one-line", Integrity, Planned, "behaviour: Capture":
-        "A reason is shown on one line with its control characters escaped.";
+super::rules! {
+    CAPTURE_CREATED {
+        id: "capture/created",
+        statement: "A project that changed since its last checkpoint gets a new one when it is \
+            asked for.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture; seed 000",
+        needs: [],
+        hint: "An error is taken for \"nothing changed\". With git: a stale index lock, a stray \
+            `GIT_*` variable, or `git add` on an empty nested repository.",
+    }
+    CAPTURE_BYTES {
+        id: "capture/bytes",
+        statement: "Every regular file is captured byte for byte.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "A file was changed on its way into the store, or taken for unchanged because its \
+            size and time are: hash the bytes that are read. With git, a filter or `ident` ran.",
+    }
+    CAPTURE_EXECUTABLE {
+        id: "capture/executable",
+        statement: "A file's executable bit is captured.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "The mode is fixed or never looked at: record the owner's executable bit. With git, \
+            `core.fileMode` is off: store 100755 yourself.",
+    }
+    CAPTURE_SYMLINK {
+        id: "capture/symlink",
+        statement: "A symlink is captured as a link, whatever it points at.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "The link was followed: use `lstat` and `readlink`, also where it points at nothing \
+            or at a directory.",
+    }
+    CAPTURE_ANY_NAME {
+        id: "capture/any-name",
+        statement: "A file is captured whatever its name is: with newlines, with pattern \
+            characters, or with bytes that are not UTF-8.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "Names are decoded as UTF-8, split at newlines or read as patterns: treat them as \
+            bytes. With git, use `-z` and `--literal-pathspecs`.",
+    }
+    CAPTURE_NO_CONVERSION {
+        id: "capture/no-conversion",
+        statement: "Attributes, filters, line-ending conversion and `ident` never change a byte of \
+            what is captured.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "Files went through a conversion meant for source code. With git, use `hash-object \
+            --no-filters`, or unset the attributes in `info/attributes`.",
+    }
+    CAPTURE_DEFAULT_EXCLUDES {
+        id: "capture/default-excludes",
+        statement: "What the default excludes name is not captured, unless the project's own \
+            ignore files include it again.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture; seed 004",
+        needs: ["capture.default_excludes"],
+        hint: "A pattern is missing from the list, or the list was written once and is out of \
+            date: write it again whenever the store is opened. With git, it is `info/exclude`.",
+    }
+    CAPTURE_GITIGNORE {
+        id: "capture/gitignore",
+        statement: "What the project's own ignore files exclude is not captured, and they leave \
+            nothing else out.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["capture.gitignore"],
+        hint: "An ignore file in a subfolder is not read, or files ignored only since then are \
+            still captured. With git, stage into an empty index.",
+    }
+    CAPTURE_SECRETS {
+        id: "capture/secrets",
+        statement: "A project's ignore file cannot include the secrets again that the default \
+            excludes name.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["capture.default_excludes"],
+        hint: "A line such as `!.env` in the project's ignore file wins: match the secret patterns \
+            once more after all ignore rules. With git, `.gitignore` outranks `info/exclude`.",
+    }
+    CAPTURE_SPECIAL {
+        id: "capture/special",
+        statement: "Sockets, fifos and devices are not captured, and they do not stop a \
+            checkpoint.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["files.special"],
+        hint: "A fifo is opened and blocks, or a socket makes the checkpoint fail: look with \
+            `lstat`, and skip what is neither a file nor a link.",
+    }
+    CAPTURE_SIZE_CAP {
+        id: "capture/size-cap",
+        statement: "A file larger than the size cap is not captured; one of exactly that size is; \
+            a cap of 0 means no cap.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture; seeds 000, 004",
+        needs: ["settings.max_file_bytes"],
+        hint: "The comparison is `>=`, 0 lets nothing pass, or an earlier, smaller version is \
+            captured in its place. With git, stage into an empty index.",
+    }
+    CAPTURE_INDEPENDENT {
+        id: "capture/independent",
+        statement: "Whether a file is captured depends on that file alone, never on a sibling's \
+            name or on settings around the project.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "A sibling's name was read as a pattern, or a setting of the user's applied. With \
+            git: a global ignore file, a pathspec, or a nested repository stored as a gitlink.",
+    }
+    CAPTURE_NESTED_REPOSITORY {
+        id: "capture/nested-repository",
+        statement: "The files of a nested repository are captured like any others; only its `.git` \
+            is not.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["capture.no_repositories"],
+        hint: "Only the top `.git` is skipped, or a nested repository is passed over whole: skip \
+            each `.git`, file or folder, and walk the rest. With git, it became a gitlink.",
+    }
+    CAPTURE_UNREADABLE {
+        id: "capture/unreadable",
+        statement: "An unreadable file is left out and reported, and the rest of the checkpoint is \
+            taken.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["files.unreadable"],
+        hint: "The checkpoint gives up at the first unreadable file, as `git add` does: read file \
+            by file, go on, and name what was skipped.",
+    }
+    CAPTURE_HONEST {
+        id: "capture/honest",
+        statement: "A checkpoint is reported only for what was really read; its id never stands \
+            for an earlier or an empty state.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "Reading failed unnoticed, so the state of before was stored again: check every \
+            result. With git, `write-tree` ran after a `git add` that had failed.",
+    }
+    CAPTURE_UNCHANGED {
+        id: "capture/unchanged",
+        statement: "When nothing changed since the last checkpoint, no new one is taken.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture; seed 000",
+        needs: ["take.unchanged"],
+        hint: "Times or checkpoint ids are compared instead of content: compare what was read with \
+            what the newest checkpoint holds. With git, compare the ids of the trees.",
+    }
+    CAPTURE_EMPTY_FIRST {
+        id: "capture/empty-first",
+        statement: "No first checkpoint is taken of a directory that has nothing to capture.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["take.unchanged"],
+        hint: "An empty state was stored: where there is no earlier checkpoint and no file, answer \
+            that nothing changed. With git, the empty tree was committed.",
+    }
+    CAPTURE_READ_ONLY {
+        id: "capture/read-only",
+        statement: "Taking a checkpoint, listing and diffing never change the working tree or its \
+            timestamps.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: [],
+        hint: "A lock or temporary file inside the project changed the time of a directory: keep \
+            all such files below the checkpoint base.",
+    }
+    CAPTURE_REASON {
+        id: "capture/reason",
+        statement: "The reason of a checkpoint is stored in full.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["list.reason"],
+        hint: "Only the first line or paragraph is kept, or the text is cleaned up. With git, \
+            write it with `commit-tree` and read the raw message, not `%s`.",
+    }
+    CAPTURE_REASON_ONE_LINE {
+        id: "capture/reason-one-line",
+        statement: "A reason is shown on one line, with its control characters escaped.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Capture",
+        needs: [],
+    }
 }

@@ -1,34 +1,81 @@
-//! What the store and its user must never see of each other, and what other tools rely on.
+//! What the store and its user must never see of each other.
 
-super::rules! { RULES;
-    ISOLATION_USER_CONFIG = "isolation/user-config", Documented, Modelled,
-        "behaviour: Isolation; seed 004":
-        "The user's git configuration, environment, hooks and templates never reach the store.";
-    ISOLATION_NO_SIGNING = "isolation/no-signing", Documented, Modelled,
-        "behaviour: Isolation; seed 004":
-        "No signing and no prompt, ever: a broken signing program changes nothing and is never \
-         started.";
-    ISOLATION_HOME = "isolation/home", Documented, Modelled, "behaviour: Isolation; seed 004":
-        "The store never reaches the user's own files: nothing in the home directory changes \
-         but the base.";
-    ISOLATION_USER_REPOSITORY = "isolation/user-repository", Integrity, Modelled,
-        "behaviour: Isolation, Capture; seed 000":
-        "Nothing in the project's own .git changes: HEAD, refs, index, config, stash, hooks.";
-    ISOLATION_SELF_CONTAINED = "isolation/self-contained", Integrity, Modelled,
-        "behaviour: Isolation":
-        "The store depends on no other repository: no alternates and no shared objects.";
-    ISOLATION_PRIVATE = "isolation/private", Integrity, Modelled, "behaviour: Isolation":
-        "The store is private to its owner: directories 0700, files 0600 or stricter.";
-    LAYOUT_STORE = "layout/store", Documented, Modelled, "behaviour: On-disk layout; seed 004":
-        "The store is one bare git repository that plain git reads; each project's history is \
-         refs/hermes/<hash>.";
-    LAYOUT_FSCK = "layout/fsck", Integrity, Modelled, "behaviour: On-disk layout":
-        "Plain git finds nothing broken in the store.";
-    LAYOUT_METADATA = "layout/metadata", Documented, Modelled,
-        "behaviour: On-disk layout; seed 000":
-        "projects/<hash>.json names each project's directory and when it was created and last \
-         touched.";
-    LAYOUT_INTEROPERABLE = "layout/interoperable", Integrity, Planned, "behaviour: On-disk layout":
-        "A store written by hermes-agent opens here and the reverse, with the same list and \
-         content.";
+super::rules! {
+    ISOLATION_USER_CONFIG {
+        id: "isolation/user-config",
+        statement: "The user's git configuration, environment variables, hooks and templates never \
+            affect the store.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Isolation; seed 004",
+        needs: [],
+        hint: "A setting of the user's applied to the store. With git, clear every `GIT_*` \
+            variable, and set `XDG_CONFIG_HOME` and the configuration files yourself.",
+    }
+    ISOLATION_NO_SIGNING {
+        id: "isolation/no-signing",
+        statement: "Nothing is ever signed and nobody is ever prompted: a broken signing program \
+            changes nothing and is never started.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Isolation; seed 004",
+        needs: [],
+        hint: "A program of the user's was started. With git, use `commit-tree`, with \
+            `GIT_CONFIG_GLOBAL` and `GIT_CONFIG_SYSTEM` at `/dev/null`.",
+    }
+    ISOLATION_HOME {
+        id: "isolation/home",
+        statement: "Nothing in the home directory changes except the checkpoint base.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Isolation; seed 004",
+        needs: [],
+        hint: "A setting or cache was written to the home directory, as by `git config --global`: \
+            write only below the checkpoint base.",
+    }
+    ISOLATION_USER_REPOSITORY {
+        id: "isolation/user-repository",
+        statement: "Nothing in the project's own `.git` changes: not HEAD, refs, index, \
+            configuration, stash or hooks.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Isolation, Capture; seed 000",
+        needs: [],
+        hint: "A git command ran on the project's own `.git`, where even `git status` rewrites the \
+            index: set `GIT_DIR` to the store.",
+    }
+    ISOLATION_SELF_CONTAINED {
+        id: "isolation/self-contained",
+        statement: "The store depends on no other repository: it has no alternates and shares no \
+            objects.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Isolation",
+        needs: ["layout"],
+        hint: "Files are borrowed from another repository, as `clone --shared` and `--reference` \
+            do: start an empty store and write every file into it.",
+    }
+    ISOLATION_PRIVATE {
+        id: "isolation/private",
+        statement: "The store is private to its owner: directories have mode 0700 and files 0600, \
+            or stricter.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Isolation",
+        needs: ["layout"],
+        hint: "Files are created with the umask of whoever runs it: set umask 077 for every write, \
+            git commands included, and tighten a store that is there.",
+    }
 }

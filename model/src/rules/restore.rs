@@ -1,67 +1,300 @@
-//! What a rollback brings back, what it leaves alone and what it refuses.
+//! What a restore brings back, what it leaves alone and what it refuses.
 
-super::rules! { RULES;
-    RESTORE_TARGET = "restore/target", Documented, Modelled, "behaviour: Restore; seed 000":
-        "A target is a number of the list, a full id or an unambiguous short id of 4 to 64 hex \
-         digits.";
-    RESTORE_OWN_CHECKPOINT = "restore/own-checkpoint", Integrity, Modelled, "behaviour: Restore":
-        "A target is a checkpoint of this project: another project's commit, a tree or a blob \
-         is not found.";
-    RESTORE_BAD_TARGET = "restore/bad-target", Documented, Modelled, "behaviour: Restore; seed 004":
-        "An empty, dash-leading or non-hex id, a trailing newline, a NUL and a number out of \
-         range are refused.";
-    RESTORE_BAD_PATH = "restore/bad-path", Documented, Modelled, "behaviour: Restore; seed 004":
-        "A file path that is empty, absolute or leaves the project by dots or by a symlink is \
-         refused.";
-    RESTORE_REFUSAL_CHANGES_NOTHING = "restore/refusal-changes-nothing", Integrity, Modelled,
-        "behaviour: Restore":
-        "A refusal changes nothing anywhere: no file, no extra checkpoint, no renumbering.";
-    RESTORE_SAFETY_CHECKPOINT = "restore/safety-checkpoint", Documented, Modelled,
-        "behaviour: Restore; seeds 000, 002":
-        "Before it writes, a restore takes a pre-rollback checkpoint of the state it is about \
-         to change.";
-    RESTORE_SAFETY_OUTSIDE_TURN = "restore/safety-outside-turn", Integrity, Modelled,
-        "behaviour: Restore":
-        "The pre-rollback checkpoint is outside the turn's slot.";
-    RESTORE_SAFETY_SKIPPED = "restore/safety-skipped", Integrity, Modelled, "behaviour: Restore":
-        "The pre-rollback checkpoint is skipped when nothing changed since the newest one, or \
-         nothing is there.";
-    RESTORE_SAFETY_KEEPS_TARGET = "restore/safety-keeps-target", Integrity, Modelled,
-        "behaviour: Restore":
-        "The pre-rollback checkpoint never evicts the target before that is restored.";
-    RESTORE_SAFETY_REQUIRED = "restore/safety-required", Integrity, Modelled, "behaviour: Restore":
-        "If the pre-rollback checkpoint cannot be taken, the restore is refused unless forced, \
-         and the answer says so.";
-    RESTORE_BYTES = "restore/bytes", Integrity, Modelled, "behaviour: Restore; seed 000":
-        "After a restore every captured file of the checkpoint has its recorded bytes.";
-    RESTORE_EXECUTABLE = "restore/executable", Integrity, Modelled, "behaviour: Restore":
-        "After a restore every captured file of the checkpoint has its recorded executable bit.";
-    RESTORE_TYPE = "restore/type", Integrity, Modelled, "behaviour: Restore":
-        "After a restore every captured path of the checkpoint has its recorded type: files are \
-         files and links are links.";
-    RESTORE_LEAVES_NEW = "restore/leaves-new", Integrity, Modelled, "behaviour: Restore":
-        "Files created since the checkpoint are left and named in the answer.";
-    RESTORE_EXACT = "restore/exact", Integrity, Modelled, "behaviour: Restore":
-        "An exact restore also removes files created since, those that the pre-rollback \
-         checkpoint holds.";
-    RESTORE_PROTECTS = "restore/protects", Integrity, Modelled, "behaviour: Restore":
-        "Ignored and uncaptured content is never deleted or overwritten; a path where that \
-         would happen is reported as kept.";
-    RESTORE_CONTAINED = "restore/contained", Integrity, Modelled, "behaviour: Restore":
-        "A restore never writes outside the project, whatever symlinks stand in the way.";
-    RESTORE_HONEST = "restore/honest", Integrity, Modelled, "behaviour: Restore":
-        "The answer of a restore names exactly the paths that it wrote, removed and kept.";
-    RESTORE_UNDO = "restore/undo", Documented, Modelled, "behaviour: Restore; seeds 000, 002":
-        "Restoring the pre-rollback checkpoint gives back exactly the captured state from before.";
-    RESTORE_FILE_LITERAL = "restore/file-literal", Integrity, Modelled, "behaviour: Restore":
-        "A single file's path is literal: pathspec characters name files of that name and \
-         nothing else.";
-    RESTORE_FILE_ONLY = "restore/file-only", Documented, Modelled, "behaviour: Restore; seed 000":
-        "Restoring a single file changes only that path.";
-    RESTORE_UNDOES_TURN = "restore/undoes-turn", Documented, Modelled,
-        "behaviour: Restore; seed 000":
-        "A full restore undoes the last conversation turn exactly once; a single-file restore \
-         and a failed one do not.";
-    RESTORE_DELETED_PROJECT = "restore/deleted-project", Integrity, Modelled, "behaviour: Restore":
-        "A project directory that was deleted as a whole can still be listed and restored.";
+super::rules! {
+    RESTORE_TARGET {
+        id: "restore/target",
+        statement: "A restore accepts a number of the list, a full id, or a short id of 4 to 64 \
+            hex digits that only one checkpoint begins with.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seed 000",
+        needs: [],
+        hint: "Numbers count from 0 or from the oldest, or a short id of digits only is never \
+            tried: take it for a number if that is listed, else for an id.",
+    }
+    RESTORE_OWN_CHECKPOINT {
+        id: "restore/own-checkpoint",
+        statement: "A restore accepts only a checkpoint of this project: anything else in the \
+            store, such as another project's checkpoint, is \"not found\".",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Any id that the store knows is accepted: look only in this project's list. With \
+            git, `cat-file -e` and `rev-parse` find every object, trees and blobs too.",
+    }
+    RESTORE_BAD_TARGET {
+        id: "restore/bad-target",
+        statement: "An empty id, one that begins with a dash or is not hexadecimal, a trailing \
+            newline, a NUL and a number out of range are refused.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seed 004",
+        needs: [],
+        hint: "The text is only half checked: a regular expression's `$` lets a final newline \
+            pass, and number parsers read `+1` and `-1`. Match all of it, digits only.",
+    }
+    RESTORE_BAD_PATH {
+        id: "restore/bad-path",
+        statement: "A file path that is empty, absolute, or leads out of the project by `..` or a \
+            symlink is refused.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seed 004",
+        needs: ["restore.file"],
+        hint: "An empty path means everything, or only the text is checked for `..`: look for \
+            symlinks among the folders above it too.",
+    }
+    RESTORE_REFUSAL_CHANGES_NOTHING {
+        id: "restore/refusal-changes-nothing",
+        statement: "A refused restore changes nothing: no file, no extra checkpoint, no new \
+            numbers in the list.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "The pre-rollback checkpoint is taken before the checks: check the target and the \
+            path first, then write.",
+    }
+    RESTORE_SAFETY_CHECKPOINT {
+        id: "restore/safety-checkpoint",
+        statement: "Before it writes, a restore takes a pre-rollback checkpoint of the state it is \
+            about to change.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seeds 000, 002",
+        needs: ["restore.safety"],
+        hint: "The pre-rollback checkpoint was skipped because of `enabled` or the turn, or is \
+            taken after the write: take it first, directly.",
+    }
+    RESTORE_SAFETY_OUTSIDE_TURN {
+        id: "restore/safety-outside-turn",
+        statement: "The pre-rollback checkpoint does not use up the automatic checkpoint of the \
+            turn.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["ensure_checkpoint", "restore.safety"],
+        hint: "Taking any checkpoint marks the turn as done: mark it only where the automatic one \
+            is asked for.",
+    }
+    RESTORE_SAFETY_SKIPPED {
+        id: "restore/safety-skipped",
+        statement: "No pre-rollback checkpoint is taken when nothing changed since the newest \
+            checkpoint, or when the directory is gone.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.safety"],
+        hint: "It is taken always, or compared with the target: compare with the newest \
+            checkpoint, and skip a directory that is gone.",
+    }
+    RESTORE_SAFETY_KEEPS_TARGET {
+        id: "restore/safety-keeps-target",
+        statement: "The pre-rollback checkpoint never pushes the target out before that is \
+            restored.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.safety", "settings.max_snapshots"],
+        hint: "Taking the pre-rollback checkpoint drops the oldest, which was the target: find the \
+            target first, and drop after the restore.",
+    }
+    RESTORE_SAFETY_REQUIRED {
+        id: "restore/safety-required",
+        statement: "If the pre-rollback checkpoint cannot be taken, the restore is refused unless \
+            it is forced, and the answer says so.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.safety", "settings.max_files"],
+        hint: "The failure is only logged: refuse before anything is written, or say in the answer \
+            that it was forced.",
+    }
+    RESTORE_BYTES {
+        id: "restore/bytes",
+        statement: "After a restore every captured file of the checkpoint has its recorded bytes.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seed 000",
+        needs: [],
+        hint: "A file was converted, or skipped because it looked up to date: write the stored \
+            bytes, and read them back. With git, `git checkout` does both.",
+    }
+    RESTORE_EXECUTABLE {
+        id: "restore/executable",
+        statement: "After a restore every captured file of the checkpoint has its recorded \
+            executable bit.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Files with equal bytes were skipped, or a mode given to `open` was ignored because \
+            the file exists: compare modes too, and use `chmod`.",
+    }
+    RESTORE_TYPE {
+        id: "restore/type",
+        statement: "After a restore every captured path of the checkpoint has its recorded type: \
+            files are files and links are links.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Writing through a link changes what it points at: remove what is there, then make \
+            the file or link.",
+    }
+    RESTORE_LEAVES_NEW {
+        id: "restore/leaves-new",
+        statement: "Files created since the checkpoint are left in place and named in the answer.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.leaves_new"],
+        hint: "Everything that the checkpoint does not hold was removed, or not named: touch only \
+            its paths. With git, `git clean` or `read-tree --reset -u` did it.",
+    }
+    RESTORE_EXACT {
+        id: "restore/exact",
+        statement: "An exact restore also removes the files created since the checkpoint, but only \
+            those that the pre-rollback checkpoint holds.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.exact"],
+        hint: "Only files known from before are removed: remove what the pre-rollback checkpoint \
+            has and the target has not. With git, only what is in the index counts as tracked.",
+    }
+    RESTORE_PROTECTS {
+        id: "restore/protects",
+        statement: "Content that is not captured, such as ignored files, is never deleted or \
+            overwritten; where that would happen, the path is reported as kept.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Ignored and oversize files are overwritten, as `git checkout` does: replace only \
+            what the pre-rollback checkpoint holds, and report the rest.",
+    }
+    RESTORE_CONTAINED {
+        id: "restore/contained",
+        statement: "A restore never writes outside the project, whatever symlinks stand in the \
+            way.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "A symlink among the folders above a file was followed: walk down from the project \
+            with `openat` and `O_NOFOLLOW`.",
+    }
+    RESTORE_HONEST {
+        id: "restore/honest",
+        statement: "The answer of a restore names exactly the paths that it wrote, removed and \
+            kept.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.report"],
+        hint: "The answer repeats the plan, or names files that were right already: compare with \
+            the disk, and name what changed.",
+    }
+    RESTORE_UNDO {
+        id: "restore/undo",
+        statement: "Restoring the pre-rollback checkpoint brings back exactly the captured state \
+            from before.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seeds 000, 002",
+        needs: ["restore.safety"],
+        hint: "The pre-rollback checkpoint holds the target's state: read it from the disk before \
+            anything is written. With git, the index already held the target.",
+    }
+    RESTORE_FILE_LITERAL {
+        id: "restore/file-literal",
+        statement: "The path of a single file is literal: a pattern character names a file with \
+            that character in its name and nothing else.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.file"],
+        hint: "The path is read as a pattern: look it up as it stands. With git, `git checkout ID \
+            -- NAME` takes a pathspec, so use `--literal-pathspecs`.",
+    }
+    RESTORE_FILE_ONLY {
+        id: "restore/file-only",
+        statement: "Restoring a single file changes only that path.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seed 000",
+        needs: ["restore.file"],
+        hint: "The name matched other files as a pattern or a folder, or what stood in its way was \
+            removed: look up the one path, else refuse.",
+    }
+    RESTORE_UNDOES_TURN {
+        id: "restore/undoes-turn",
+        statement: "A full restore undoes the last conversation turn exactly once; a restore of a \
+            single file and a failed one do not.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; seed 000",
+        needs: ["restore.undoes_turn"],
+        hint: "The conversation is changed for every restore alike: undo one turn, after a full \
+            restore that succeeded.",
+    }
+    RESTORE_DELETED_PROJECT {
+        id: "restore/deleted-project",
+        statement: "A project directory that was deleted as a whole can still be listed and \
+            restored.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Resolving a missing directory, or running git inside it, fails: resolve its parent, \
+            then make the directory again.",
+    }
 }

@@ -1,36 +1,131 @@
 //! Which directory is a project, and which is never one.
 
-super::rules! { RULES;
-    SCOPE_IDENTITY = "scope/identity", Documented, Modelled,
-        "behaviour: Scope and identity; seed 004":
-        "A project is its canonical absolute directory: a tilde, a relative path, a trailing \
-         slash and a symlink to it all name the same one.";
-    SCOPE_HASH = "scope/hash", Documented, Modelled, "behaviour: Scope and identity; seed 004":
-        "A project's hash is the first 16 hex digits of the SHA-256 of its canonical path.";
-    SCOPE_ROOT_OF_FILE = "scope/root-of-file", Documented, Modelled,
-        "behaviour: Scope and identity; seed 002":
-        "A file's project is the nearest ancestor that holds a project marker, else its parent \
-         directory.";
-    SCOPE_ROOT_NEVER_BROAD = "scope/root-never-broad", Integrity, Modelled,
-        "behaviour: Scope and identity":
-        "The walk up to a marker never answers the file system's root or the home directory.";
-    SCOPE_NEVER_ROOT = "scope/never-root", Documented, Modelled,
-        "behaviour: Scope and identity; seed 000":
-        "The file system's root is never checkpointed.";
-    SCOPE_NEVER_HOME = "scope/never-home", Documented, Modelled,
-        "behaviour: Scope and identity; seed 000":
-        "The home directory is never checkpointed, whatever path leads to it.";
-    SCOPE_TOO_MANY_FILES = "scope/too-many-files", Documented, Modelled,
-        "behaviour: Scope and identity; seed 000":
-        "A directory with more files than the limit is not checkpointed.";
-    SCOPE_COUNTS_CAPTURED = "scope/counts-captured", Integrity, Modelled,
-        "behaviour: Scope and identity":
-        "Only files that would be captured count towards the limit: an ignored folder does not \
-         switch protection off.";
-    SCOPE_BASE_NOT_CAPTURED = "scope/base-not-captured", Integrity, Modelled,
-        "behaviour: Scope and identity":
-        "A directory that contains the checkpoint base is never captured into itself.";
-    SCOPE_NO_DIRECTORY = "scope/no-directory", Integrity, Modelled, "behaviour: Scope and identity":
-        "A directory that does not exist, or is a file, gives no checkpoint, no phantom project \
-         and an answer that says why.";
+super::rules! {
+    SCOPE_IDENTITY {
+        id: "scope/identity",
+        statement: "A project is its canonical absolute directory: `~`, a relative path, a \
+            trailing slash and a symlink to it all name the same project.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity; seed 004",
+        needs: ["project.spellings"],
+        hint: "The directory is used as it was typed: expand `~`, make it absolute and resolve \
+            symlinks before anything else.",
+    }
+    SCOPE_HASH {
+        id: "scope/hash",
+        statement: "A project's hash is the first 16 hex digits of the SHA-256 of its canonical \
+            path.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity; seed 004",
+        needs: ["layout"],
+        hint: "The typed path is hashed, or one with a final slash or newline: hash the bytes of \
+            the canonical path and nothing else.",
+    }
+    SCOPE_ROOT_OF_FILE {
+        id: "scope/root-of-file",
+        statement: "A file belongs to the nearest directory above it that holds a project marker, \
+            such as `.git` or `Cargo.toml`, or else to its parent directory.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity; seed 002",
+        needs: ["project_of"],
+        hint: "A marker is unknown, a `.git` that is a file is missed, or the outermost marker \
+            wins: stop at the nearest marker of any kind.",
+    }
+    SCOPE_ROOT_NEVER_BROAD {
+        id: "scope/root-never-broad",
+        statement: "The search for a project marker never ends at the root of the file system or \
+            at the home directory.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity",
+        needs: ["project_of"],
+        hint: "Markers are looked for before the directory is compared with `/` and the home \
+            directory: compare first.",
+    }
+    SCOPE_NEVER_ROOT {
+        id: "scope/never-root",
+        statement: "The root of the file system is never checkpointed.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity; seed 000",
+        needs: ["scope.refusals"],
+        hint: "The typed text is compared with `/`, which `//`, `/.` and `/x/..` get past: compare \
+            the canonical path.",
+    }
+    SCOPE_NEVER_HOME {
+        id: "scope/never-home",
+        statement: "The home directory is never checkpointed, whatever path leads to it.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity; seed 000",
+        needs: ["scope.refusals"],
+        hint: "The typed path is compared with `$HOME`: resolve symlinks on both sides, since \
+            either can be one.",
+    }
+    SCOPE_TOO_MANY_FILES {
+        id: "scope/too-many-files",
+        statement: "A directory with more files than the limit is not checkpointed.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity; seed 000",
+        needs: ["settings.max_files"],
+        hint: "The count is off by one, or the checkpoint silently does not happen: refuse only \
+            above the limit, and say why.",
+    }
+    SCOPE_COUNTS_CAPTURED {
+        id: "scope/counts-captured",
+        statement: "Only files that would be captured count towards the file limit, so a large \
+            ignored folder does not switch protection off.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity",
+        needs: ["settings.max_files"],
+        hint: "Every entry on disk is counted: count only what is left after the excludes, the \
+            ignore files and the size cap.",
+    }
+    SCOPE_BASE_NOT_CAPTURED {
+        id: "scope/base-not-captured",
+        statement: "The folder that holds the checkpoints is never captured: not as a project, and \
+            not as part of a project around it.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity",
+        needs: ["scope.refusals"],
+        hint: "Nothing compares the project with the checkpoint base: leave the resolved base out \
+            of the walk, and refuse it as a project.",
+    }
+    SCOPE_NO_DIRECTORY {
+        id: "scope/no-directory",
+        statement: "A path that does not exist or is a file gets no checkpoint and leaves no trace \
+            of a project, and the answer says why.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Scope and identity",
+        needs: [],
+        hint: "The project is recorded before anyone looks at its directory: check that it is one \
+            before anything is written.",
+    }
 }

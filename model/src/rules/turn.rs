@@ -1,35 +1,135 @@
-//! When a checkpoint is taken by itself.
+//! When a checkpoint is taken, automatically or manually.
 
-super::rules! { RULES;
-    TURN_ONCE = "turn/once", Documented, Modelled, "behaviour: Turns and triggers; seeds 000, 002":
-        "At most one automatic checkpoint is taken per project per turn.";
-    TURN_RESET = "turn/reset", Documented, Modelled, "behaviour: Turns and triggers; seed 002":
-        "A new turn gives every project its slot back.";
-    TURN_PER_PROJECT = "turn/per-project", Documented, Modelled,
-        "behaviour: Turns and triggers; seed 000":
-        "Projects do not share the slot of a turn.";
-    TURN_FAILURE_KEEPS_SLOT = "turn/failure-keeps-slot", Integrity, Modelled,
-        "behaviour: Turns and triggers":
-        "An attempt that failed does not use up the slot.";
-    TURN_NOTHING_USES_SLOT = "turn/nothing-uses-slot", Integrity, Modelled,
-        "behaviour: Turns and triggers":
-        "An attempt that found nothing to save uses up the slot.";
-    TURN_DISABLED = "turn/disabled", Documented, Modelled,
-        "behaviour: Turns and triggers; seed 000":
-        "With enabled off an automatic checkpoint is a true no-op: nothing is created and no \
-         file changes.";
-    TURN_MANUAL = "turn/manual", Integrity, Modelled, "behaviour: Base and configuration":
-        "A person who asks for a checkpoint gets one, whatever enabled says and whether or not \
-         the turn has its own.";
-    TURN_NO_BACKEND = "turn/no-backend", Documented, Planned,
-        "behaviour: Turns and triggers; seed 000":
-        "Without a usable git backend checkpoints are disabled transparently.";
-    TURN_TRIGGERS = "turn/triggers", Documented, Planned, "behaviour: Turns and triggers; seed 000":
-        "A checkpoint is taken before file tools (every path a patch names) and before \
-         destructive terminal commands.";
-    TURN_SHELL_WORDS = "turn/shell-words", Integrity, Planned, "behaviour: Turns and triggers":
-        "The classifier of terminal commands reads shell words, not substrings.";
-    TURN_SHARED_HISTORY = "turn/shared-history", Integrity, Planned,
-        "behaviour: Turns and triggers":
-        "File tools and terminal commands inside one project share one history.";
+super::rules! {
+    TURN_ONCE {
+        id: "turn/once",
+        statement: "At most one automatic checkpoint is taken per project and turn.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Turns and triggers; seeds 000, 002",
+        needs: ["ensure_checkpoint"],
+        hint: "That a turn has its checkpoint is remembered per process or per path as typed: \
+            remember it by the canonical directory.",
+    }
+    TURN_RESET {
+        id: "turn/reset",
+        statement: "A new turn allows every project an automatic checkpoint again.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Turns and triggers; seed 002",
+        needs: ["ensure_checkpoint"],
+        hint: "A new turn resets one project or one session only: reset all of them.",
+    }
+    TURN_PER_PROJECT {
+        id: "turn/per-project",
+        statement: "Projects do not share a turn: an automatic checkpoint of one does not use up \
+            that of another.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Turns and triggers; seed 000",
+        needs: ["ensure_checkpoint"],
+        hint: "One flag stands for the whole turn: keep a set of canonical project directories \
+            instead.",
+    }
+    TURN_FAILURE_KEEPS_SLOT {
+        id: "turn/failure-keeps-slot",
+        statement: "A failed attempt does not use up the automatic checkpoint of the turn.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Turns and triggers",
+        needs: ["ensure_checkpoint"],
+        hint: "The turn is marked as done before the attempt: mark it only once the attempt has \
+            ended without an error.",
+    }
+    TURN_NOTHING_USES_SLOT {
+        id: "turn/nothing-uses-slot",
+        statement: "An attempt that found nothing to save uses up the automatic checkpoint of the \
+            turn.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Turns and triggers",
+        needs: ["ensure_checkpoint"],
+        hint: "The turn is marked as done only when there is a new checkpoint: mark it as well \
+            when nothing had changed.",
+    }
+    TURN_DISABLED {
+        id: "turn/disabled",
+        statement: "With `enabled` set to false, an automatic checkpoint does nothing at all: no \
+            file is created or changed.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Turns and triggers; seed 000",
+        needs: ["ensure_checkpoint", "settings.enabled"],
+        hint: "The store is opened or migrated before `enabled` is looked at: look at it first, \
+            and touch no file when it is off.",
+    }
+    TURN_MANUAL {
+        id: "turn/manual",
+        statement: "A manual request for a checkpoint is carried out whatever `enabled` says and \
+            whether or not the turn already has its automatic one.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Base and configuration",
+        needs: ["ensure_checkpoint", "checkpoint"],
+        hint: "The manual request goes through the automatic path: let it skip the checks of \
+            `enabled` and of the turn.",
+    }
+    TURN_NO_BACKEND {
+        id: "turn/no-backend",
+        statement: "Where no usable git is found, checkpoints switch themselves off and nothing \
+            else is disturbed.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Turns and triggers; seed 000",
+        needs: [],
+    }
+    TURN_TRIGGERS {
+        id: "turn/triggers",
+        statement: "A checkpoint is taken before file tools write, for every path that a patch \
+            names, and before destructive terminal commands.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Turns and triggers; seed 000",
+        needs: [],
+    }
+    TURN_SHELL_WORDS {
+        id: "turn/shell-words",
+        statement: "Whether a terminal command is destructive is decided by its shell words, not \
+            by substrings.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Turns and triggers",
+        needs: [],
+    }
+    TURN_SHARED_HISTORY {
+        id: "turn/shared-history",
+        statement: "File tools and terminal commands that work inside one project share one \
+            history.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Turns and triggers",
+        needs: [],
+    }
 }

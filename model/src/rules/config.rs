@@ -1,0 +1,15 @@
+//! What can be configured.
+
+super::rules! {
+    CONFIG_KEYS {
+        id: "config/keys",
+        statement: "The `checkpoints` section of the configuration file has the documented keys \
+            and defaults.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Base and configuration; seed 000",
+        needs: [],
+    }
+}

@@ -1,0 +1,26 @@
+//! What still holds when the disk fails.
+
+super::rules! {
+    FAULT_CLEAR_REFUSAL {
+        id: "fault/clear-refusal",
+        statement: "An I/O error at any step gives a clear refusal, loses nothing already stored, \
+            and a retry after the fault succeeds.",
+        tier: Durability,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Durability and concurrency",
+        needs: [],
+    }
+    FAULT_NAMES_HALF_RESTORED {
+        id: "fault/names-half-restored",
+        statement: "The working tree is never left half restored without the answer saying which \
+            paths.",
+        tier: Durability,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Durability and concurrency",
+        needs: [],
+    }
+}

@@ -1,0 +1,53 @@
+//! How the store lies on disk: what other tools rely on.
+
+super::rules! {
+    LAYOUT_STORE {
+        id: "layout/store",
+        statement: "The store is one bare git repository that plain git reads; each project's \
+            history is `refs/hermes/<hash>`.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: On-disk layout; seed 004",
+        needs: ["layout"],
+        hint: "The id that was answered is not on the project's ref, or the ref moves too late: \
+            move `refs/hermes/<hash>` before the answer is given.",
+    }
+    LAYOUT_FSCK {
+        id: "layout/fsck",
+        statement: "Plain git finds nothing broken in the store.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: On-disk layout",
+        needs: ["layout"],
+        hint: "Something needed was removed, or written wrongly: a tree in another order than \
+            git's (`dir` sorts as `dir/`), an unusual mode, or a gc that ignored refs.",
+    }
+    LAYOUT_METADATA {
+        id: "layout/metadata",
+        statement: "`projects/<hash>.json` names the project's directory, when it was created and \
+            when it was last touched.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: On-disk layout; seed 000",
+        needs: ["layout"],
+        hint: "The path is stored as it was typed, or a date as text: store the canonical path, \
+            and both times as numbers.",
+    }
+    LAYOUT_INTEROPERABLE {
+        id: "layout/interoperable",
+        statement: "A store written by hermes-agent opens here and the reverse, with the same list \
+            and content.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: On-disk layout",
+        needs: [],
+    }
+}

@@ -1,0 +1,52 @@
+//! The commands that look after the store, and what they must survive.
+
+super::rules! {
+    MAINTENANCE_COMMANDS {
+        id: "maintenance/commands",
+        statement: "`status`, `list`, `prune`, `clear` and `clear-legacy` work without an agent; \
+            `clear` asks first; the exit code is 0 (done), 1 (declined) or 2 (failed).",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Limits and maintenance; seed 000",
+        needs: ["status", "clear"],
+        hint: "The status counts checkpoints that limits have dropped, or clearing leaves a part \
+            behind: go by the histories, not by the folders.",
+    }
+    MAINTENANCE_DEFAULTS {
+        id: "maintenance/defaults",
+        statement: "The maintenance commands take their defaults from the configuration file.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Limits and maintenance",
+        needs: [],
+    }
+    MAINTENANCE_HEALS {
+        id: "maintenance/heals",
+        statement: "Corrupt or missing metadata, markers and indexes stop no other project, and \
+            are repaired by the next checkpoint.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Limits and maintenance",
+        needs: ["test.store", "layout"],
+        hint: "One corrupt file ends the loop over all projects, or is never written again: skip \
+            it, and replace it with the next checkpoint.",
+    }
+    MAINTENANCE_NEVER_RAISES {
+        id: "maintenance/never-raises",
+        statement: "Maintenance never raises an error into its caller; failures are logged and \
+            counted.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Limits and maintenance; seed 000",
+        needs: ["sweep"],
+        hint: "One thing that cannot be done stops the rest: count it, log it and go on.",
+    }
+}

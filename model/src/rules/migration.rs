@@ -1,0 +1,30 @@
+//! What becomes of the v1 layout.
+
+super::rules! {
+    MIGRATION_ARCHIVES {
+        id: "migration/archives",
+        statement: "Repositories of the v1 layout move, intact and readable by git, into one \
+            legacy archive; doing it again changes nothing.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Migration from v1; seeds 000, 004",
+        needs: ["test.store", "layout"],
+        hint: "V1 repositories are recognised by name, or looked for only once: move every folder \
+            that has a `HERMES_WORKDIR` and is a repository.",
+    }
+    MIGRATION_LOSES_NOTHING {
+        id: "migration/loses-nothing",
+        statement: "Nothing is lost to a name collision or a crash half-way, and stray files that \
+            are no repository stay where they are.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Migration from v1",
+        needs: ["test.store", "layout"],
+        hint: "A move replaces an archive that is there, or everything in the base is moved: \
+            choose a free name, and move v1 repositories only.",
+    }
+}

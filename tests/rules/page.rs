@@ -1,0 +1,141 @@
+//! The page of the rule book: every record, and links to all that has to do with it.
+
+use super::places::{Place, Places, constant};
+use crate::docs::{first_sentence, root};
+use herma_harness::protocol::capabilities;
+use herma_model::rules::{self, Rule, RuleRef, State, Tier};
+use std::fmt::Write;
+
+const HOW_TO_READ: &str = "\
+# The rule book
+
+Everything that a checkpoint system is held to, one record for each rule, and where in this
+repository each rule is decided, kept, broken on purpose and tried. The page is generated from the
+records in `model/src/rules/` and from the tree: do not edit it. `herma-conform rules` prints the
+rules alone.
+
+## How to read it
+
+- **MUST**: breaking the rule loses or leaks data, makes an answer a lie, or goes against a documented
+  behaviour. **SHOULD**: it is about presentation, or the behaviour is left free.
+- The **tier** is the kind of promise, and each is earned separately. 1: a seed document states it.
+  2: nothing is lost, nothing leaks, no answer is a lie. 3: the same under crashes, I/O errors and
+  several processes. A: the wider checkpoint of a whole agent.
+- **since** is the version of the rule book that the rule came with.
+- A rule that is **not yet modelled** is in the book, and nothing checks it yet.
+- **Needs** are the [capabilities](#capabilities) that an implementation must claim before it can be
+  judged by the rule. Without them the rule is shown as not applicable.
+- The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
+  verdict.
+- Links lead to a file; their text is the function, planted bug or case to search for in it. **Model**
+  is what decides the rule, **core** is where the reference implementation keeps it, **planted bugs**
+  break it on purpose and must be found, and **cases** are the written histories that try it.
+  **Generated** is what draws histories with this rule in mind; all others try it by chance.
+
+## How to add a rule
+
+1. Write its record in the file of its subject in `model/src/rules/`, with the version of the
+   workspace in `since`. A new subject is a new file, named in `model/src/rules/mod.rs`. Nothing but
+   the record is needed as long as the rule is `Planned`.
+2. Decide it in the model, name it there as `rules::ITS_NAME`, and make it `Modelled`.
+3. Keep it in the core, with the comment `// rule: subject/statement` where that is done. The same
+   comment in `harness/src/generate/` marks what draws histories for the sake of one rule.
+4. Plant a bug in `harness/src/planted/` that breaks it, and write a case in `harness/cases/` that
+   finds the bug. [CONTRIBUTING](../CONTRIBUTING.md) says how.
+5. `just docs` writes this page again.
+";
+
+/// The whole page.
+pub fn text(places: &Places) -> String {
+    let mut page = String::from(HOW_TO_READ);
+    let mut subjects: Vec<_> = rules::catalogue().map(Rule::subject).collect();
+    subjects.dedup();
+    page.push_str("\n## Subjects\n\n");
+    for subject in &subjects {
+        let of: Vec<_> = of(subject).collect();
+        let modelled = of.iter().filter(|rule| rule.state == State::Modelled).count();
+        let (all, about) = (of.len(), about(subject));
+        writeln!(page, "- [{subject}](#{subject}): {about} {modelled} of {all} rules modelled.")
+            .unwrap();
+    }
+    for subject in &subjects {
+        write!(page, "\n<a id=\"{subject}\"></a>\n\n## {subject}\n\n{}\n", about(subject)).unwrap();
+        for rule in of(subject) {
+            page.push_str(&entry(rule, places));
+        }
+    }
+    page.push_str(&capabilities());
+    page
+}
+
+/// The file with the records of the rule's subject.
+pub fn record(rule: RuleRef) -> String {
+    format!("model/src/rules/{}.rs", rule.subject())
+}
+
+fn of(subject: &str) -> impl Iterator<Item = RuleRef> {
+    rules::catalogue().filter(move |rule| rule.subject() == subject)
+}
+
+/// What a subject is about: the sentence at the top of its file.
+fn about(subject: &str) -> String {
+    let path = root().join(format!("model/src/rules/{subject}.rs"));
+    first_sentence(&std::fs::read_to_string(path).unwrap())
+}
+
+fn entry(rule: RuleRef, places: &Places) -> String {
+    let anchor = rule.id.replace('/', "-");
+    let kind = match rule.tier {
+        Tier::Documented => "documented",
+        Tier::Integrity => "integrity",
+        Tier::Durability => "durability",
+        Tier::Agent => "agent state",
+    };
+    let mut text =
+        format!("\n<a id=\"{anchor}\"></a>\n\n### {}\n\n{}\n\n", rule.id, rule.statement);
+    writeln!(
+        text,
+        "**{}** · tier {} ({kind}) · since {} · {} · source: {}\n",
+        rule.level, rule.tier, rule.since, rule.state, rule.source
+    )
+    .unwrap();
+    let needs: Vec<_> =
+        rule.needs.iter().map(|need| format!("[`{need}`](#{})", anchor_of(need))).collect();
+    let own = Place { path: record(rule), name: constant(rule) };
+    for (what, said) in [
+        ("Needs", needs.join(", ")),
+        ("Usual cause", rule.hint.unwrap_or_default().to_owned()),
+        ("Record", links([&own].into_iter())),
+        ("Model", links(places.in_the_model(rule))),
+        ("Core", links(places.in_the_core(rule))),
+        ("Planted bugs", links(places.planted(rule))),
+        ("Cases", links(places.cases(rule))),
+        ("Generated", links(places.generated(rule))),
+    ] {
+        if !said.is_empty() {
+            writeln!(text, "- {what}: {said}").unwrap();
+        }
+    }
+    text
+}
+
+fn links<'a>(places: impl Iterator<Item = &'a Place>) -> String {
+    let links = places.map(|Place { path, name }| format!("[`{name}`](../{path})"));
+    links.collect::<Vec<_>>().join(", ")
+}
+
+fn anchor_of(capability: &str) -> String {
+    format!("capability-{}", capability.replace(['.', '_'], "-"))
+}
+
+/// What an implementation can claim, and the rules that wait for it.
+fn capabilities() -> String {
+    let mut text = String::from(
+        "\n<a id=\"capabilities\"></a>\n\n## Capabilities\n\nWhat an adapter can claim for its \
+         implementation, in its answer to `hello`.\n\n",
+    );
+    for (name, meaning) in capabilities::known() {
+        writeln!(text, "- <a id=\"{}\"></a>`{name}`: {meaning}", anchor_of(name)).unwrap();
+    }
+    text
+}
