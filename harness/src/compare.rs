@@ -7,6 +7,7 @@
 
 use crate::generate::{self, Options};
 use crate::history::History;
+use crate::history::concrete::without_place;
 use crate::oracle::word;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
@@ -173,7 +174,7 @@ impl Comparison<'_> {
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);
-                let files = asked.after.as_ref().map(|after| changes(&start, after));
+                let files = asked.after.as_ref().map(|after| changes(&start, after, &place));
                 let files = files.unwrap_or_default();
                 all.push(Done { asked, request, answer, files });
             }
@@ -232,11 +233,12 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
     }
 }
 
-/// Every path that is otherwise than at the start.
-fn changes(start: &Files, after: &Files) -> BTreeMap<ByteString, Option<Node>> {
+/// Every path that is otherwise than at the start, without the sandbox's own.
+fn changes(start: &Files, after: &Files, place: &str) -> BTreeMap<ByteString, Option<Node>> {
     let paths = start.iter().chain(after.iter()).map(|(path, _)| path);
     let changed = paths.filter(|path| start.get(path) != after.get(path));
-    changed.map(|path| (path.clone(), after.get(path).cloned())).collect()
+    let node = |node| without_place(node, place.as_bytes());
+    changed.map(|path| (path.clone(), after.get(path).map(node))).collect()
 }
 
 /// The first of the files that others do not have like this.

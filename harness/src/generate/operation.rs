@@ -125,6 +125,7 @@ fn whole_project() -> BoxedStrategy<Operation> {
         moved("work/alpha", "work/beta"),
         Edit::Write { path: "work/beta".into(), content: "a file\n".into(), executable: false },
         Edit::Link { path: "work/alias".into(), target: "beta".into() },
+        Edit::Link { path: "work/alias".into(), target: "$SANDBOX/work/beta".into() },
         Edit::MakeDirectory { path: "work/beta".into() },
     ];
     select(edits).prop_map(Operation::Edit).boxed()

@@ -6,7 +6,7 @@ use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::expected::{CheckpointKind, Expected, ExpectedCheckpoint, Refusal};
 use crate::files::Node;
-use crate::place::{self, Place, Standing};
+use crate::place::{Place, Standing};
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl World {
 
     /// Whether the directory has an entry of that name that leads somewhere.
     fn has(&self, directory: &[u8], name: &[u8]) -> bool {
-        match place::resolve(&self.files, &bytes::join(directory, name)) {
+        match self.follow(&bytes::join(directory, name)) {
             Place::Inside(_, standing) => standing != Standing::Nothing,
             Place::FileSystemRoot => true,
             Place::Elsewhere(_) => false,
