@@ -122,6 +122,7 @@ fn converted(content: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pretty_assertions::assert_eq;
 
     fn file(content: &str) -> Entry {
         Entry::File { content: content.as_bytes().into(), executable: false }

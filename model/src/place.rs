@@ -97,6 +97,7 @@ mod tests {
     use super::*;
     use crate::files::Content;
     use Standing::{Directory, NoDirectory, Nothing};
+    use pretty_assertions::assert_eq;
 
     fn link(target: &str) -> Node {
         Node::Link { target: Content::from(target.as_bytes()) }
