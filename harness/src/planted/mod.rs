@@ -28,7 +28,7 @@ mod sweep;
 mod turn;
 
 use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, Subject};
+use crate::subject::{CoreSubject, Identity, Subject};
 use faulty_disk::{DiskFaults, FaultyDisk};
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
@@ -109,6 +109,10 @@ struct FaultyInCheckpoints {
 }
 
 impl Subject for FaultyInCheckpoints {
+    fn identity(&self) -> Identity {
+        self.core.identity()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         self.disk.bend(intercepted::takes(request));
         self.core.ask(request)
@@ -122,6 +126,10 @@ struct InterceptedSubject {
 }
 
 impl Subject for InterceptedSubject {
+    fn identity(&self) -> Identity {
+        self.host.core.identity()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         (self.ask)(&mut self.host, request)
     }
