@@ -5,7 +5,7 @@
 //! on every machine. Every operation is legal in every state, so every subsequence of a history is
 //! a history.
 
-pub mod concrete;
+pub(crate) mod concrete;
 pub mod file;
 
 use herma_model::store_edit::Damage;
