@@ -50,7 +50,7 @@ impl Options {
     }
 }
 
-/// Histories of the default kind.
+/// Histories of the default kind; the first page of this crate shows a test over them.
 pub fn history() -> impl Strategy<Value = History> {
     history_with(Options::default())
 }
