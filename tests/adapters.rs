@@ -15,6 +15,7 @@ use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, run};
 use herma_model::{Dialect, Settings, World, rules};
+use pretty_assertions::assert_eq;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;

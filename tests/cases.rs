@@ -8,6 +8,7 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::{null, planted, run};
 use herma_model::rules;
+use pretty_assertions::assert_eq;
 use std::path::Path;
 
 const TAKE_AND_LIST: &str = "\

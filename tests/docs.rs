@@ -89,3 +89,17 @@ fn the_model_knows_nothing_of_the_rest_and_the_core_nothing_of_model_or_harness(
         }
     }
 }
+
+#[test]
+fn the_example_of_the_readme_is_the_one_that_is_run() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let shown = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
+    let (shown, _) = shown.expect("the README has an example in Rust");
+    let source = fs::read_to_string(root().join("harness/src/lib.rs")).unwrap();
+    let doc = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    let doc = doc.map(|line| line.strip_prefix(' ').unwrap_or(line));
+    // Lines that a reader of the page is not shown.
+    let doc = doc.filter(|line| !line.trim_start().starts_with("# "));
+    let run: String = doc.map(|line| format!("{line}\n")).collect();
+    assert!(run.contains(shown), "{run}");
+}

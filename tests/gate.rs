@@ -1,6 +1,7 @@
 //! The gate as a stranger's CI uses it: its exit codes, what writes its file, and what refuses to.
 
 use herma_tests::built_binary;
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -8,6 +8,7 @@ use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Plan, run_suite};
 use herma_harness::{check, run};
+use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;

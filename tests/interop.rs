@@ -8,6 +8,7 @@ mod hermes;
 mod world;
 
 use herma_core::PruneOptions;
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::Path;
 use world::{Files, MANY, World, files_at, write};

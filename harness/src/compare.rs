@@ -7,6 +7,7 @@
 
 use crate::generate::{self, Options};
 use crate::history::History;
+use crate::history::concrete::without_place;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{Event, RequestRecord, RunError, run_watched};
@@ -173,7 +174,7 @@ impl Comparison<'_> {
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);
-                let files = changes(&start, &asked.after);
+                let files = changes(&start, &asked.after, &place);
                 all.push(Done { asked, request, answer, files });
             }
         };
@@ -231,11 +232,12 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
     }
 }
 
-/// Every path that is otherwise than at the start.
-fn changes(start: &Files, after: &Files) -> BTreeMap<ByteString, Option<Node>> {
+/// Every path that is otherwise than at the start, without the sandbox's own.
+fn changes(start: &Files, after: &Files, place: &str) -> BTreeMap<ByteString, Option<Node>> {
     let paths = start.iter().chain(after.iter()).map(|(path, _)| path);
     let changed = paths.filter(|path| start.get(path) != after.get(path));
-    changed.map(|path| (path.clone(), after.get(path).cloned())).collect()
+    let node = |node| without_place(node, place.as_bytes());
+    changed.map(|path| (path.clone(), after.get(path).map(node))).collect()
 }
 
 /// The first of the files that others do not have like this.

@@ -3,14 +3,35 @@
 //! Data flows one way. A generator or a file yields a [`History`]; the [`runner`] applies each
 //! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the [`oracle`] compares
 //! the answer and everything observable; on a difference a [`trial`] tells whose doing it is and
-//! [`shrink`] looks for a shorter history with the same one; a [`suite`] does so many times and [`results`] says which rules hold.
+//! [`shrink`] looks for a shorter history with the same one; a [`suite`] does so many times and
+//! [`results`] says which rules hold.
 //!
-//! A downstream crate checks its own implementation with [`check`] over [`generate::history`].
+//! A downstream crate checks its own implementation, a [`subject::Subject`], with [`check`] over
+//! [`generate::history`]:
+//!
+//! ```
+//! # use herma_harness::subject::CoreSubject as MySubject;
+//! use herma_harness::{check, generate, sandbox::Scratch};
+//! use proptest::prelude::*;
+//!
+//! proptest! {
+//!     # #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..Default::default() })]
+//!     # /*
+//!     #[test]
+//!     # */
+//!     fn mine_does_what_the_model_allows(history in generate::history()) {
+//!         check(&history, &MySubject::boxed, &Scratch::default_place())
+//!             .map_err(|error| TestCaseError::fail(error.to_string()))?;
+//!     }
+//! }
+//! # mine_does_what_the_model_allows();
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod bundled;
 pub mod canary;
 pub mod cases;
+mod check;
 pub mod compare;
 pub mod coverage;
 pub mod divergence;
@@ -35,21 +56,6 @@ pub mod suite;
 pub mod trial;
 pub mod workspace;
 
+pub use check::{BrokenRule, CheckError, check};
 pub use history::{History, Operation};
 pub use runner::{Run, RunError, run};
-
-/// Runs `history` on a subject and answers the shortest history found that fails in the same way,
-/// as a text for a test's failure message.
-///
-/// # Errors
-/// The text, where the subject breaks a rule or the run itself cannot be made.
-pub fn check(
-    history: &History,
-    new_subject: &subject::NewSubject<'_>,
-    scratch: &sandbox::Scratch,
-) -> Result<(), String> {
-    let outcome = trial::trial(history, new_subject, scratch).map_err(|error| error.to_string())?;
-    let Some(divergence) = outcome.run.divergences.first() else { return Ok(()) };
-    let shrunk = shrink::shrink(history, divergence, new_subject, scratch, shrink::BUDGET_DEFAULT);
-    Err(report::counterexample(&shrunk.history, &shrunk.divergence))
-}

@@ -2,7 +2,7 @@
 //! one of them passes says nothing about anybody, so no written case may be passed by any.
 
 use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, Subject};
+use crate::subject::{CoreSubject, Identity, Subject};
 use herma_model::answer::{CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
 use herma_model::{Answer, ByteString, Request, Settings};
 use std::fs;
@@ -60,6 +60,10 @@ struct Agrees {
 }
 
 impl Subject for Agrees {
+    fn identity(&self) -> Identity {
+        Identity::new("null-agrees", env!("CARGO_PKG_VERSION"))
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         match request {
             Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
@@ -78,6 +82,10 @@ impl Subject for Agrees {
 struct Refuses;
 
 impl Subject for Refuses {
+    fn identity(&self) -> Identity {
+        Identity::new("null-refuses", env!("CARGO_PKG_VERSION"))
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         use herma_model::Code;
         let code = match request {
@@ -100,6 +108,10 @@ fn wrong_target(target: &ByteString) -> herma_model::Code {
 struct Fails;
 
 impl Subject for Fails {
+    fn identity(&self) -> Identity {
+        Identity::new("null-fails", env!("CARGO_PKG_VERSION"))
+    }
+
     fn ask(&mut self, _: &Request) -> Answer {
         refused(herma_model::Code::Internal)
     }
@@ -116,6 +128,10 @@ struct Forgets {
 }
 
 impl Subject for Forgets {
+    fn identity(&self) -> Identity {
+        Identity::new("null-forgets", env!("CARGO_PKG_VERSION"))
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         // Where it cannot be removed it was never made.
         let _ = fs::remove_dir_all(&self.base);
@@ -126,6 +142,10 @@ impl Subject for Forgets {
 struct StandsStill;
 
 impl Subject for StandsStill {
+    fn identity(&self) -> Identity {
+        Identity::new("null-stands-still", env!("CARGO_PKG_VERSION"))
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         as_before(request)
     }

@@ -1,34 +1,26 @@
 //! The same work for many items, on several threads at the same time.
 
-use std::sync::Mutex;
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 /// What `work` makes of each item, in the order of the items: as many at the same time as there are
 /// `jobs`, and at least one.
 ///
 /// # Panics
-/// Where `work` does.
+/// Where `work` does, or no thread can be had.
 pub fn map<T: Send, R: Send>(
     items: impl Iterator<Item = T> + Send,
     jobs: usize,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let (items, results) = (Mutex::new(items.enumerate()), Mutex::new(Vec::new()));
-    // The lock must not be held for the work as well.
-    let next = || items.lock().expect("no thread panics while it holds this").next();
-    thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(|| {
-                while let Some((at, item)) = next() {
-                    let result = work(item);
-                    let mut results = results.lock().expect("no thread panics while it holds this");
-                    results.push((at, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no thread panics while it holds this");
+    let threads = ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
+    let threads = threads.expect("a machine that runs a subject has a few threads");
+    // An iterator is handed out one by one as it comes, since it may be long and may end early;
+    // so nobody but us knows the order.
+    let work = |(at, item)| (at, work(item));
+    let mut results: Vec<(usize, R)> =
+        threads.install(|| items.enumerate().par_bridge().map(work).collect());
     results.sort_unstable_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }
@@ -39,7 +31,7 @@ pub fn map<T: Send, R: Send>(
 /// The first in the order of the items of those that failed.
 ///
 /// # Panics
-/// Where `work` does.
+/// As [`map`].
 pub fn try_map<T: Send, R: Send, E: Send>(
     items: impl Iterator<Item = T> + Send,
     jobs: usize,
@@ -58,7 +50,7 @@ pub fn try_map<T: Send, R: Send, E: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Barrier;
+    use std::sync::{Barrier, Mutex};
 
     #[test]
     fn results_are_in_the_order_of_the_items() {

@@ -168,6 +168,7 @@ fn rename(files: &mut Files, from: &ByteString, to: &ByteString, changes: &mut V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pretty_assertions::assert_eq;
 
     fn file(content: &str) -> Node {
         let content = Content::from(content.as_bytes());

@@ -117,6 +117,7 @@ impl FromIterator<(ByteString, Node)> for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pretty_assertions::assert_eq;
 
     fn file() -> Node {
         Node::File { content: Content::from(&b"x"[..]), executable: false, readable: true }

@@ -102,6 +102,7 @@ fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
 mod tests {
     use super::*;
     use crate::files::Content;
+    use pretty_assertions::assert_eq;
 
     fn file(content: &str) -> Entry {
         Entry::File { content: Content::from(content.as_bytes()), executable: false }

@@ -32,8 +32,8 @@ pub enum Standing {
 /// As many links as a kernel follows before it says there is a loop.
 const LINKS_MAX: usize = 40;
 
-/// Resolves `path`, given relative to the world's root.
-pub fn resolve(files: &Files, path: &[u8]) -> Place {
+/// Resolves `path`, given relative to the world's root, which is at the absolute path `root`.
+pub fn resolve(files: &Files, root: &[u8], path: &[u8]) -> Place {
     let mut pending: Vec<Vec<u8>> = components(path);
     let mut done: Vec<u8> = Vec::new();
     let mut links = 0;
@@ -49,12 +49,17 @@ pub fn resolve(files: &Files, path: &[u8]) -> Place {
             continue;
         };
         links += 1;
+        let mut target_components = components(target);
         if target.starts_with(b"/") {
-            let mut all = components(target);
-            all.splice(0..0, pending);
-            return absolute(all);
+            // The components of the root come first, and so last here.
+            let Some(inside) = target_components.strip_suffix(&components(root)[..]) else {
+                target_components.splice(0..0, pending);
+                return absolute(target_components);
+            };
+            target_components.truncate(inside.len());
+            done.clear();
         }
-        pending.extend(components(target));
+        pending.extend(target_components);
     }
     let standing = match files.get(&done) {
         Some(Node::Directory) => Standing::Directory,
@@ -92,6 +97,7 @@ mod tests {
     use super::*;
     use crate::files::Content;
     use Standing::{Directory, NoDirectory, Nothing};
+    use pretty_assertions::assert_eq;
 
     fn link(target: &str) -> Node {
         Node::Link { target: Content::from(target.as_bytes()) }
@@ -103,6 +109,41 @@ mod tests {
 
     fn inside(path: &str, standing: Standing) -> Place {
         Place::Inside(ByteString::from(path), standing)
+    }
+
+    /// The path as seen from a world whose root is `/w/r`.
+    fn found(files: &Files, path: &str) -> Place {
+        resolve(files, b"/w/r", path.as_bytes())
+    }
+
+    #[test]
+    fn an_absolute_link_into_the_world_is_followed_inside() {
+        let files = files(&[
+            ("a", Node::Directory),
+            ("a/b", Node::Directory),
+            ("a/f", Node::Special),
+            ("in", link("/w/r/a/b")),
+            ("twice", link("//w/./r//in/")),
+            ("top", link("/w/r")),
+            ("beside", link("/w/root/a")),
+            ("above", link("/w")),
+            ("gone", link("/w/r/a/none")),
+            ("over", link("/w/r/a/../a/f")),
+        ]);
+        for (typed, place) in [
+            ("in", inside("a/b", Directory)),
+            ("in/x", inside("a/b/x", Nothing)),
+            ("in/..", inside("a", Directory)),
+            ("twice/x/..", inside("a/b", Directory)),
+            ("top", inside("", Directory)),
+            ("top/a/f", inside("a/f", NoDirectory)),
+            ("gone/x", inside("a/none/x", Nothing)),
+            ("over", inside("a/f", NoDirectory)),
+            ("beside", Place::Elsewhere("/w/root/a".into())),
+            ("above", Place::Elsewhere("/w".into())),
+        ] {
+            assert_eq!(found(&files, typed), place, "{typed}");
+        }
     }
 
     #[test]
@@ -130,7 +171,7 @@ mod tests {
             ("a/out/z", Place::Elsewhere("/etc/y/z".into())),
             ("a/top", Place::FileSystemRoot),
         ] {
-            assert_eq!(resolve(&files, typed.as_bytes()), place, "{typed}");
+            assert_eq!(found(&files, typed), place, "{typed}");
         }
     }
 
@@ -142,8 +183,8 @@ mod tests {
         chain.push(("loop".to_owned(), link("loop")));
         let files: Files =
             chain.into_iter().map(|(path, node)| (ByteString::from(&*path), node)).collect();
-        assert_eq!(resolve(&files, b"l1"), inside("l41", Directory));
-        assert_eq!(resolve(&files, b"l0"), inside("l40", NoDirectory));
-        assert_eq!(resolve(&files, b"loop/x"), inside("loop/x", Nothing));
+        assert_eq!(found(&files, "l1"), inside("l41", Directory));
+        assert_eq!(found(&files, "l0"), inside("l40", NoDirectory));
+        assert_eq!(found(&files, "loop/x"), inside("loop/x", Nothing));
     }
 }

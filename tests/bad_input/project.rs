@@ -5,6 +5,7 @@ use super::machine::{Machine, code};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -4,6 +4,7 @@
 use super::machine::{Machine, code};
 use herma_core::{ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

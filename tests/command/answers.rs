@@ -1,6 +1,7 @@
 //! What the command answers when it does what it is asked.
 
 use crate::command::world::{Said, World, agreed};
+use pretty_assertions::assert_eq;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

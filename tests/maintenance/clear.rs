@@ -4,6 +4,7 @@ use crate::maintenance::world::{NOON, World};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Cleared, ClearedLegacy, Config, Holdings};
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;

@@ -3,6 +3,7 @@
 use crate::maintenance::world::{DAY, NOON, World};
 use herma_core::{Config, Outcome, PruneOptions, PruneStep};
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use crate::maintenance::world::{NOON, World};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Manager, PruneOptions, RestoreOptions};
 use herma_harness::subject::HookedDisk;
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::sync::Arc;

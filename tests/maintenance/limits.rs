@@ -3,6 +3,7 @@
 use crate::maintenance::world::{World, git, succeeds};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Listed, Manager, Outcome, RestoreOptions};
+use pretty_assertions::assert_eq;
 use std::fs;
 
 /// A manager that keeps so many checkpoints of a project.

@@ -4,6 +4,7 @@ use crate::maintenance::world::{NOON, World, git, succeeds};
 use herma_core::Config;
 use herma_core::disk::SystemDisk;
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;

@@ -4,6 +4,7 @@ use crate::maintenance::world::{DAY, NOON, World};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, ProjectState, PruneOptions, PruneStep, Pruned};
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -4,6 +4,7 @@ use crate::maintenance::world::{World, git, succeeds};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
+use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;

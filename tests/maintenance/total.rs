@@ -3,6 +3,7 @@
 use crate::maintenance::world::{NOON, World, git, succeeds};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions};
+use pretty_assertions::assert_eq;
 
 const KIBIBYTE: usize = 1024;
 

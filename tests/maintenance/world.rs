@@ -5,6 +5,7 @@ use herma_core::{
     Clock, Config, Environment, Manager, Outcome, PruneOptions, Pruned, RestoreOptions,
 };
 use herma_harness::sandbox::Scratch;
+use pretty_assertions::assert_eq;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,13 @@
 //! something else would be asked of it, or a rule could not be judged.
 
 use crate::history::History;
+use crate::history::concrete::without_place;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{Event, RunError, run_watched};
 use crate::sandbox::Scratch;
 use crate::subject::CoreSubject;
 use herma_model::Settings;
+use herma_model::edit::Change;
 use herma_model::rules::RuleRef;
 
 /// The claims that `history` needs where these rules are what it is there for, sorted.
@@ -50,7 +52,15 @@ fn asked(
     let (mut root, mut asked) = (String::new(), Vec::new());
     let mut watch = |event| match event {
         Event::Began { root: made, .. } => root = made.to_string(),
-        Event::Edited(changes) => asked.push(format!("{changes:?}")),
+        Event::Edited(changes) => {
+            let all = changes.into_iter().map(|change| match change {
+                Change::Make(path, node) => {
+                    Change::Make(path, without_place(&node, root.as_bytes()))
+                }
+                other => other,
+            });
+            asked.push(format!("{:?}", all.collect::<Vec<_>>()));
+        }
         Event::StoreEdited(edit) => asked.push(without_ids(&format!("{edit:?}"), &root)),
         Event::Requested(one) => asked.push(without_ids(&format!("{:?}", one.request), &root)),
     };

@@ -59,7 +59,8 @@ pub fn content(path: &ByteString, cap: u64) -> BoxedStrategy<ByteString> {
     prop_oneof![3 => texts, 2 => around].boxed()
 }
 
-/// What a symbolic link points at, as written: inside, outside, nowhere, itself.
+/// What a symbolic link points at, as written: inside, outside, nowhere, itself; as a path from
+/// where it stands or from the root of the file system.
 pub fn link_target() -> BoxedStrategy<ByteString> {
     const TARGETS: &[&[u8]] = &[
         b"a.txt",
@@ -74,6 +75,11 @@ pub fn link_target() -> BoxedStrategy<ByteString> {
         b"../../home",
         b"b\xff",
         b"../..",
+        b"$SANDBOX",
+        b"$SANDBOX/work/alpha/src",
+        b"$SANDBOX/work/beta",
+        b"$SANDBOX/work/missing",
+        b"$SANDBOX/outside/secret.txt",
     ];
     select(TARGETS).prop_map(ByteString::from).boxed()
 }

@@ -16,9 +16,9 @@ const ON_A_DISK: &str = "work/disk/gamma";
 
 /// Settings as `drawn`, with bounds for the store that a history can meet.
 pub fn with_bounds(
-    drawn: BoxedStrategy<(Settings, u32)>,
+    drawn: BoxedStrategy<(Settings, u64)>,
     real: bool,
-) -> BoxedStrategy<(Settings, u32)> {
+) -> BoxedStrategy<(Settings, u64)> {
     let bytes = prop_oneof![
         6 => Just(500u64 << 20),
         1 => Just(0u64),

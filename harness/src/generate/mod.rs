@@ -50,7 +50,7 @@ impl Options {
     }
 }
 
-/// Histories of the default kind.
+/// Histories of the default kind; the first page of this crate shows a test over them.
 pub fn history() -> impl Strategy<Value = History> {
     history_with(Options::default())
 }
@@ -61,7 +61,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
     let (maintenance, all_kinds) = (options.maintenance, !options.swarm);
-    let swarm = any::<u32>().prop_map(move |swarm| if all_kinds { u32::MAX } else { swarm });
+    let swarm = any::<u64>().prop_map(move |swarm| if all_kinds { u64::MAX } else { swarm });
     let drawn = (settings(real), swarm).boxed();
     let drawn = if maintenance { maintenance::with_bounds(drawn, real) } else { drawn };
     drawn.prop_flat_map(move |(settings, swarm)| {

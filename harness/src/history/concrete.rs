@@ -4,7 +4,7 @@
 use super::{Operation, StoreEvent, Target};
 use crate::git_objects;
 use herma_model::world::Checkpoint;
-use herma_model::{ByteString, Edit, Request, StoreEdit, World};
+use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
 use jiff::Timestamp;
 
 /// What an operation comes to in a given world.
@@ -21,12 +21,15 @@ pub enum Step {
 /// Digits of an id that no checkpoint has, for a target that does not exist in this world.
 const NOBODY: &str = "0123456789abcdef0123456789abcdef01234567";
 
+/// How the target of a link begins that is an absolute path into the sandbox, wherever that is.
+pub const SANDBOX: &str = "$SANDBOX";
+
 /// Makes `operation` concrete.
 pub fn step(operation: &Operation, world: &World) -> Step {
     let path = |path: &ByteString| typed(path, world);
     let target = |target: &Target| spell(target, world);
     Step::Ask(vec![match operation {
-        Operation::Edit(edit) => return Step::Edit(edit.clone()),
+        Operation::Edit(edit) => return Step::Edit(located(edit, world)),
         Operation::Store(event) => return Step::Store(store_edit(event, world)),
         Operation::RestoreEach { dir } => return Step::Ask(restore_each(&path(dir), world)),
         Operation::NewTurn => Request::NewTurn,
@@ -60,6 +63,34 @@ pub fn step(operation: &Operation, world: &World) -> Step {
         Operation::ClearLegacy => Request::ClearLegacy,
         Operation::Clear => Request::Clear,
     }])
+}
+
+/// The edit with the sandbox's place in it.
+fn located(edit: &Edit, world: &World) -> Edit {
+    let inside = |target: &[u8]| match target.strip_prefix(SANDBOX.as_bytes())? {
+        [] => Some(world.absolute(b"")),
+        [b'/', path @ ..] => Some(world.absolute(path)),
+        // Then this is a name like any other.
+        _ => None,
+    };
+    match edit {
+        Edit::Link { path, target } => {
+            let target = inside(target).unwrap_or_else(|| target.clone());
+            Edit::Link { path: path.clone(), target }
+        }
+        other => other.clone(),
+    }
+}
+
+/// What stands at a path, without the place of the sandbox at `root` in it: the other way round.
+pub fn without_place(node: &Node, root: &[u8]) -> Node {
+    match node {
+        Node::Link { target } => match target.strip_prefix(root) {
+            Some(inside) => Node::Link { target: [SANDBOX.as_bytes(), inside].concat().into() },
+            None => node.clone(),
+        },
+        other => other.clone(),
+    }
 }
 
 fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {

@@ -38,10 +38,26 @@ pub fn to_yaml(history: &History) -> String {
     serde_saphyr::to_string(history).expect("a history holds only what YAML can say")
 }
 
-/// Reads a history from a YAML document, one of its own or that of a written case; `path` is where it came from, for messages.
+/// Reads a history from a YAML document, one of its own or that of a written case; `path` is where
+/// it came from, for messages.
 ///
 /// # Errors
 /// [`HistoryError::Parse`].
+///
+/// ```
+/// use herma_harness::history::file::{from_yaml, to_yaml};
+///
+/// let text = "settings: {max_snapshots: 3}
+/// operations:
+/// - write: {path: work/alpha/a, content: one}
+/// - link: {path: work/alpha/to-a, target: $SANDBOX/work/alpha/a}
+/// - checkpoint: {dir: work/alpha, reason: before patch}
+/// - restore: {dir: work/alpha, target: {number: 1}, exact: true}
+/// ";
+/// let history = from_yaml(text, "here".as_ref())?;
+/// assert_eq!(from_yaml(&to_yaml(&history), "there".as_ref())?, history);
+/// # Ok::<(), herma_harness::history::file::HistoryError>(())
+/// ```
 pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
     if Case::is_one(text) {
         return Ok(Case::from_yaml(text, path)?.history());

@@ -5,7 +5,7 @@
 //! on every machine. Every operation is legal in every state, so every subsequence of a history is
 //! a history.
 
-pub mod concrete;
+pub(crate) mod concrete;
 pub mod file;
 
 use herma_model::store_edit::Damage;
@@ -69,7 +69,8 @@ pub enum Target {
 /// One thing that happens.
 ///
 /// Directories and files are relative to the sandbox. One that opens with a tilde or with `./` is
-/// given to the subject as it stands; `/` is the file system's root.
+/// given to the subject as it stands; `/` is the file system's root. The target of a link is as
+/// written, but for one that begins with `$SANDBOX/`: that is an absolute path into the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {

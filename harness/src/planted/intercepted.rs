@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 /// A core, and what a bug can know of it.
 pub struct Intercepted {
-    core: CoreSubject,
+    pub(super) core: CoreSubject,
     second: Option<CoreSubject>,
     /// Where it works.
     pub sandbox: Sandbox,

@@ -26,7 +26,7 @@ mod sweep;
 mod turn;
 
 use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, Subject};
+use crate::subject::{CoreSubject, Identity, Subject};
 use faulty_disk::{DiskFault, FaultyDisk};
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
@@ -90,6 +90,10 @@ struct InterceptedSubject {
 }
 
 impl Subject for InterceptedSubject {
+    fn identity(&self) -> Identity {
+        self.subject.core.identity()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         (self.ask)(&mut self.subject, request)
     }

@@ -95,7 +95,17 @@ pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
     CAPABILITIES.iter().copied()
 }
 
-/// What an implementation claims.
+/// What an implementation claims. The names are those of the
+/// [protocol](crate::protocol::schema), which says what each means.
+///
+/// ```
+/// use herma_harness::protocol::capabilities::Capabilities;
+///
+/// let all_but_one = Capabilities::all().without("restore.exact");
+/// let few = Capabilities::none().with("checkpoint").with("diff");
+/// assert!(few.has("diff") && !few.has("restore.exact"));
+/// assert_eq!(few.in_common(&all_but_one), few);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     claimed: BTreeSet<&'static str>,
@@ -105,12 +115,35 @@ pub struct Capabilities {
 
 impl Default for Capabilities {
     fn default() -> Self {
-        let claimed = CAPABILITIES.iter().map(|(claim, _)| *claim).collect();
-        Capabilities { claimed, repository: false }
+        Capabilities::all()
     }
 }
 
 impl Capabilities {
+    /// Everything that can be claimed.
+    pub fn all() -> Self {
+        let claimed = CAPABILITIES.iter().map(|(claim, _)| *claim).collect();
+        Capabilities { claimed, repository: false }
+    }
+
+    /// Nothing but what every implementation does.
+    pub fn none() -> Self {
+        Capabilities { claimed: BTreeSet::new(), repository: false }
+    }
+
+    /// The same and this one.
+    ///
+    /// # Panics
+    /// Where there is no capability of that name, with the nearest one: a name in code that is
+    /// spelled wrong is a fault of the code.
+    pub fn with(mut self, name: &str) -> Self {
+        match find(name) {
+            Some(claim) => self.claimed.insert(claim),
+            None => panic!("{}", unknown(name)),
+        };
+        self
+    }
+
     /// Reads what a hello claims. Omitted and false are the same.
     ///
     /// # Errors
@@ -122,24 +155,20 @@ impl Capabilities {
         let repository = !needs.is_empty();
         let mut read = Capabilities { claimed: BTreeSet::new(), repository };
         for (name, value) in capabilities {
-            let known = CAPABILITIES.iter().map(|(claim, _)| *claim).find(|claim| claim == name);
-            match (known, value) {
+            match (find(name), value) {
                 (Some(claim), Value::Bool(true)) => {
                     read.claimed.insert(claim);
                 }
                 (Some(_), Value::Bool(false) | Value::Null) => {}
                 (None, Value::Bool(true)) if name == COMPLETE => {
-                    read.claimed = Capabilities::default().claimed;
+                    read.claimed = Capabilities::all().claimed;
                 }
                 (None, _) if name == COMPLETE => {}
                 (Some(claim), value) => {
                     return Err(format!("`{claim}` is true or false, not {value}"));
                 }
                 (None, _) => {
-                    return Err(format!(
-                        "there is no claim `{name}`; did you mean `{}`?",
-                        nearest(name)
-                    ));
+                    return Err(unknown(name));
                 }
             }
         }
@@ -148,7 +177,7 @@ impl Capabilities {
 
     /// Whether this is claimed.
     pub fn has(&self, claim: &str) -> bool {
-        debug_assert!(CAPABILITIES.iter().any(|(known, _)| *known == claim), "{claim}");
+        debug_assert!(find(claim).is_some(), "{claim}");
         self.claimed.contains(claim)
     }
 
@@ -214,6 +243,15 @@ impl Capabilities {
     }
 }
 
+/// The capability of that name as the list has it.
+fn find(name: &str) -> Option<&'static str> {
+    CAPABILITIES.iter().map(|(claim, _)| *claim).find(|claim| *claim == name)
+}
+
+fn unknown(name: &str) -> String {
+    format!("there is no claim `{name}`; did you mean `{}`?", nearest(name))
+}
+
 /// The claim that shares most with `name`: good enough for a typing error.
 fn nearest(name: &str) -> &'static str {
     let shared = |claim: &str| {
@@ -246,5 +284,17 @@ mod tests {
         for (name, meaning) in known() {
             assert!(meaning.ends_with('.') && !meaning.contains(". "), "{name}: {meaning}");
         }
+    }
+
+    #[test]
+    fn what_is_built_of_every_name_is_everything() {
+        let all = Capabilities::all();
+        assert_eq!(all.names().fold(Capabilities::none(), Capabilities::with), all);
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no claim `restore.exac`; did you mean `restore.exact`?")]
+    fn a_name_that_is_none_is_refused_with_the_nearest() {
+        let _ = Capabilities::none().with("restore.exac");
     }
 }

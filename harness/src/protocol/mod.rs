@@ -13,7 +13,7 @@ pub mod message;
 pub mod process;
 pub mod schema;
 pub mod serve;
-pub mod translate;
+pub(crate) mod translate;
 
 /// The version this runner speaks.
 pub const VERSION: u32 = 1;

@@ -124,6 +124,7 @@ fn code(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::results::junit::tests::results;
+    use pretty_assertions::assert_eq;
 
     #[test]
     fn an_annotation_is_one_line_whatever_was_found() {

@@ -11,11 +11,11 @@
 //! work/alias       a link to work/alpha; work/homeward a link to home
 //! ```
 
-pub mod edits;
+pub(crate) mod edits;
 pub mod hostility;
 pub mod manifest;
-pub mod store_edits;
-pub mod v1_repository;
+pub(crate) mod store_edits;
+pub(crate) mod v1_repository;
 
 use crate::history::History;
 use herma_model::ByteString;

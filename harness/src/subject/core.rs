@@ -1,7 +1,7 @@
 //! The core as a subject: requests and answers translated, nothing added and nothing repaired.
 
-use super::Subject;
 use super::hooked_disk::HookedDisk;
+use super::{Identity, Subject};
 use crate::sandbox::Sandbox;
 use herma_core::disk::Disk;
 use herma_core::{
@@ -158,6 +158,10 @@ impl CoreSubject {
 }
 
 impl Subject for CoreSubject {
+    fn identity(&self) -> Identity {
+        Identity::new("herma-core", env!("CARGO_PKG_VERSION"))
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         match catch_unwind(AssertUnwindSafe(|| self.answer(request))) {
             Ok(Ok(answer)) => answer,

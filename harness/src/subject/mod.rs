@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which implementation, in which version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// Its name.
     pub name: String,
@@ -27,27 +27,90 @@ pub struct Identity {
     pub commit: Option<String>,
 }
 
-impl Default for Identity {
-    fn default() -> Self {
-        let (name, version) = ("herma-core".into(), env!("CARGO_PKG_VERSION").into());
-        Identity { name, version, commit: None }
+impl Identity {
+    /// An implementation by its name, in this version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Identity { name: name.into(), version: version.into(), commit: None }
     }
 }
 
 /// An implementation under test, opened on one sandbox.
+///
+/// This one keeps a list and nothing else, and says so:
+///
+/// ```
+/// use herma_harness::protocol::capabilities::Capabilities;
+/// use herma_harness::sandbox::{Sandbox, Scratch};
+/// use herma_harness::subject::{Identity, Subject};
+/// use herma_harness::{check, history::file::from_yaml, run};
+/// use herma_model::answer::{CheckpointOutcome, Listed};
+/// use herma_model::{Answer, Code, Request, Settings};
+///
+/// #[derive(Default)]
+/// struct Memory(Vec<Listed>);
+///
+/// impl Memory {
+///     fn boxed(_: &Sandbox, _: &Settings, _: i64) -> Box<dyn Subject> {
+///         Box::new(Memory::default())
+///     }
+/// }
+///
+/// impl Subject for Memory {
+///     fn identity(&self) -> Identity {
+///         Identity::new("memory", "0.1.0")
+///     }
+///
+///     fn capabilities(&self) -> Capabilities {
+///         Capabilities::none().with("checkpoint")
+///     }
+///
+///     fn ask(&mut self, request: &Request) -> Answer {
+///         match request {
+///             Request::Checkpoint { reason, .. } => {
+///                 let id = format!("{:040x}", self.0.len() + 1);
+///                 let reason = reason.clone();
+///                 self.0.iter_mut().for_each(|one| one.number += 1);
+///                 self.0.insert(0, Listed { number: 1, id: id.clone(), time: 0, reason, stats: None });
+///                 Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped: Vec::new() }
+///             }
+///             Request::List { .. } => Answer::Listed(self.0.clone()),
+///             Request::NewTurn => Answer::Done,
+///             _ => Answer::Refused {
+///                 code: Code::Internal,
+///                 message: "not written yet".into(),
+///                 changed: Default::default(),
+///             },
+///         }
+///     }
+/// }
+///
+/// let text = "operations:
+/// - write: {path: work/alpha/a, content: one}
+/// - checkpoint: {dir: work/alpha, reason: first}
+/// - write: {path: work/alpha/a, content: two}
+/// - checkpoint: {dir: work/alpha, reason: second}
+/// - list: {dir: work/alpha}
+/// ";
+/// let history = from_yaml(text, "here".as_ref())?;
+/// // Made below this folder, and removed when it is done.
+/// let scratch = Scratch::at(std::env::temp_dir());
+/// let seen = run(&history, &Memory::boxed, &scratch)?;
+/// assert_eq!(seen.subject.name, "memory");
+/// assert!(seen.checks["list/newest-first"] > 0 && seen.divergences.is_empty());
+/// check(&history, &Memory::boxed, &scratch)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Subject {
     /// Answers a request. A subject that fails in a way it has no word for answers
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
 
-    /// Who the subject is.
-    fn identity(&self) -> Identity {
-        Identity::default()
-    }
+    /// Who the subject is: what its failures are reported of.
+    fn identity(&self) -> Identity;
 
-    /// What the subject claims to do; nothing else is asked of it.
+    /// What the subject claims to do, by default everything; nothing else is asked of it.
     fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+        Capabilities::all()
     }
 
     /// What is wrong with the adapter, once it broke the protocol; then no answer of it counts.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::edit::Edit;
+use pretty_assertions::assert_eq;
 
 /// The project of every test, and the base in it.
 const PROJECT: &str = "work/p";

@@ -2,7 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::bytes::{self, ByteString};
-use crate::place::{self, Place, Standing};
+use crate::place::{Place, Standing};
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{MARKERS, World};
@@ -53,7 +53,7 @@ impl World {
 
     /// Whether the directory has an entry of that name that leads somewhere.
     fn leads_somewhere(&self, directory: &[u8], name: &[u8]) -> bool {
-        match place::resolve(&self.files, &bytes::join(directory, name)) {
+        match self.follow(&bytes::join(directory, name)) {
             Place::Inside(_, standing) => standing != Standing::Nothing,
             Place::FileSystemRoot => true,
             Place::Elsewhere(_) => false,

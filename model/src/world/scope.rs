@@ -19,10 +19,10 @@ impl World {
     /// Implements [`rules::SCOPE_IDENTITY`].
     pub(crate) fn locate(&self, typed: &[u8]) -> Place {
         if typed == b"~" || typed.starts_with(b"~/") {
-            return place::resolve(&self.files, &[&self.layout.home[..], &typed[1..]].concat());
+            return self.follow(&[&self.layout.home[..], &typed[1..]].concat());
         }
         if !typed.starts_with(b"/") {
-            return place::resolve(&self.files, &bytes::join(&self.layout.current, typed));
+            return self.follow(&bytes::join(&self.layout.current, typed));
         }
         if typed.iter().all(|byte| *byte == b'/') {
             return Place::FileSystemRoot;
@@ -31,9 +31,14 @@ impl World {
             .strip_prefix(&self.layout.root[..])
             .filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
         match inside {
-            Some(path) => place::resolve(&self.files, path),
+            Some(path) => self.follow(path),
             None => Place::Elsewhere(ByteString::from(typed)),
         }
+    }
+
+    /// Where a path leads that is relative to the world's root.
+    pub(crate) fn follow(&self, path: &[u8]) -> Place {
+        place::resolve(&self.files, &self.layout.root, path)
     }
 
     /// Why no checkpoint may be taken of this place, whatever it holds.

@@ -1,7 +1,7 @@
 //! What the `adapter` commands do.
 
 use crate::Language;
-use crate::commands::{NO_VERDICT, USAGE, fail, say, scratch};
+use crate::ending::{NO_VERDICT, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
 use herma_harness::protocol::check::check as probe;

@@ -1,9 +1,10 @@
 //! What `bugs` does: the suite is run on every planted bug, and says how it found each.
 
 use crate::BugsArguments;
-use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, cores, ended, say, scratch};
+use crate::commands::cores;
+use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, ended, no_verdict, say, scratch};
 use crate::progress;
-use crate::running::{self, NoVerdict, no_verdict};
+use crate::running;
 use herma_harness::planted::hunt::{self, Score};
 use herma_harness::planted::{self, PlantedBug, page};
 use herma_harness::report;

@@ -1,9 +1,10 @@
 //! What the `case` commands do: written cases are listed, begun and checked.
 
 use crate::CaseCommand;
-use crate::commands::{SELF_CHECK, USAGE, cores, ended, load, say, scratch};
+use crate::commands::{cores, load};
+use crate::ending::{NoVerdict, SELF_CHECK, USAGE, ended, no_verdict, say, scratch};
 use crate::progress;
-use crate::running::{self, NoVerdict, no_verdict};
+use crate::running;
 use herma_harness::cases::{self, Case, check};
 use herma_harness::history::History;
 use herma_harness::planted;

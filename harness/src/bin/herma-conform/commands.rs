@@ -1,7 +1,10 @@
 //! What `run`, `replay`, `shrink` and `rules` do, from arguments to exit code.
 
 use crate::RunArguments;
-use crate::running::{self, NoVerdict, Place, kept_histories};
+use crate::ending::{
+    BROKEN, NoVerdict, TOO_LITTLE, USAGE, colour, ended, no_verdict, say, scratch,
+};
+use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, SubjectArguments, quoted};
 use herma_harness::divergence::Divergence;
 use herma_harness::generate::Options;
@@ -16,18 +19,9 @@ use herma_harness::trial::trial;
 use herma_harness::workspace;
 use herma_model::rules;
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-pub const BROKEN: u8 = 1;
-pub const USAGE: u8 = 2;
-/// The harness, an adapter or the machine failed.
-pub const NO_VERDICT: u8 = 4;
-pub const TOO_LITTLE: u8 = 5;
-/// The suite does not find what it must.
-pub const SELF_CHECK: u8 = 6;
 
 /// As many histories put every rule to the test in any run.
 const HISTORIES_OF_CORE: u64 = 600;
@@ -37,32 +31,6 @@ const BEHAVIOURS_FLOOR: usize = 370;
 
 /// Where failing histories and results are kept unless another folder is named.
 const KEEP_DEFAULT: &str = "herma-failures";
-
-/// Prints to standard output; a reader that went away is no error of ours.
-pub fn say(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-}
-
-/// Says what is wrong and answers the exit code.
-pub fn fail(message: &str, code: u8) -> ExitCode {
-    eprintln!("error: {message}");
-    ExitCode::from(code)
-}
-
-/// What a command came to: its exit code, or why there is none of its own.
-pub fn ended(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
-    outcome.unwrap_or_else(|(message, code)| fail(&message, code))
-}
-
-/// The named place for sandboxes, or the default one.
-pub fn scratch(place: Option<PathBuf>) -> Scratch {
-    place.map_or_else(Scratch::default_place, Scratch::at)
-}
-
-/// Whether standard output shows colours.
-pub fn colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
-}
 
 /// The folder that failures of a subject are kept in.
 pub fn keep_folder(named: Option<&Path>, chosen: &Chosen) -> PathBuf {
@@ -236,7 +204,7 @@ fn tried(
     scratch: &Scratch,
 ) -> Result<(usize, Vec<Divergence>), NoVerdict> {
     let open = chosen.opener();
-    let outcome = trial(history, &open, scratch).map_err(running::no_verdict)?;
+    let outcome = trial(history, &open, scratch).map_err(no_verdict)?;
     let divergences = outcome.run.divergences.into_iter().chain(outcome.plain).collect();
     Ok((outcome.run.operations, divergences))
 }

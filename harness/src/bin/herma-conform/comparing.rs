@@ -1,9 +1,9 @@
 //! `compare`: the same histories on two subjects.
 
 use crate::CompareArguments;
-use crate::commands::{BROKEN, NO_VERDICT, cores, ended, fresh_seed, say, scratch};
+use crate::commands::{cores, fresh_seed};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, ended, say, scratch};
 use crate::progress;
-use crate::running::NoVerdict;
 use crate::subjects::Chosen;
 use herma_harness::compare::{Comparison, Differing};
 use herma_harness::generate::Options;

@@ -1,8 +1,9 @@
 //! `gate` and `update`: a run against what is known of a subject, and the file that says so.
 
 use crate::GateArguments;
-use crate::commands::{BROKEN, NO_VERDICT, TOO_LITTLE, USAGE, cores, ended, keep_folder, say};
-use crate::running::{self, NoVerdict, Place};
+use crate::commands::{cores, keep_folder};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, ended, say};
+use crate::running::{self, Place};
 use crate::subjects::{Chosen, quoted};
 use herma_harness::divergence::Fingerprint;
 use herma_harness::expectations::{self, Expectations, Judgement, judge};

@@ -7,6 +7,7 @@ mod bugs;
 mod cases;
 mod commands;
 mod comparing;
+mod ending;
 mod gate;
 mod hermetic;
 mod progress;

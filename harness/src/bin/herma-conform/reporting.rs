@@ -1,8 +1,8 @@
 //! `report`, `export` and `schema`: what was found, in other forms.
 
 use crate::Form;
-use crate::commands::{NO_VERDICT, USAGE, colour, ended, fail, load, say, scratch};
-use crate::running::NoVerdict;
+use crate::commands::load;
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE, colour, ended, fail, say, scratch};
 use crate::subjects::{Chosen, SubjectArguments};
 use herma_harness::export;
 use herma_harness::protocol::schema as protocol_schema;

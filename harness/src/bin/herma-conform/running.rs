@@ -1,6 +1,6 @@
 //! Running a plan on a subject, with its results written as they come.
 
-use crate::commands::{NO_VERDICT, SELF_CHECK, USAGE, scratch};
+use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
 use crate::progress;
 use crate::subjects::Chosen;
 use herma_harness::canary::canary;
@@ -8,20 +8,11 @@ use herma_harness::cases::{self, Case};
 use herma_harness::divergence::Fingerprint;
 use herma_harness::history::{self, History};
 use herma_harness::results::{Line, Results, SCHEMA, Started};
-use herma_harness::runner::RunError;
 use herma_harness::suite::{Ended, Findings, Plan, introduce, run_suite};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-/// Why there is no verdict, and the exit code that says so.
-pub type NoVerdict = (String, u8);
-
-/// What is said where a run could not be made.
-pub fn no_verdict(error: RunError) -> NoVerdict {
-    (format!("{error}; no verdict is given"), NO_VERDICT)
-}
 
 /// Where a run is made and what it leaves.
 pub struct Place {

@@ -1,9 +1,8 @@
 //! Which implementation a command is about: the core, a bundled one by its name, or an adapter by
 //! its command.
 
-use crate::commands::{NO_VERDICT, USAGE};
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE};
 use crate::hermetic;
-use crate::running::NoVerdict;
 use herma_harness::bundled;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Sandbox;

@@ -1,6 +1,7 @@
 //! Which project a file belongs to, and what a request for a checkpoint comes to.
 
 use super::*;
+use pretty_assertions::assert_eq;
 
 /// What is answered for the file, and by which rule.
 fn project_of(scene: &mut Scene, file: &str) -> (Option<String>, &'static str) {

@@ -4,6 +4,7 @@ use super::*;
 use crate::answer::Change as Difference;
 use crate::expected::{ExpectedDiff, ExpectedList};
 use crate::lines::LineBounds;
+use pretty_assertions::assert_eq;
 
 fn list(scene: &mut Scene, dir: &str) -> ExpectedList {
     match scene.world.step(&Request::List { dir: dir.into() }) {

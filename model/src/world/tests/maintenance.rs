@@ -5,6 +5,7 @@ use super::*;
 use crate::answer::ProjectState;
 use crate::expected::{Cleared, Disposition, ExpectedStatus, ExpectedSweep};
 use crate::store_edit::{Damage, StoreEdit};
+use pretty_assertions::assert_eq;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::expected::ExpectedRestore;
+use pretty_assertions::assert_eq;
 
 /// Restores the checkpoint of that number in `alpha`.
 fn restore(scene: &mut Scene, target: &str, exact: bool) -> Box<ExpectedRestore> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::expected::ExpectedRestore;
+use pretty_assertions::assert_eq;
 
 fn asked(scene: &mut Scene, target: &str, path: &str) -> Expected {
     let (dir, target, path) = ("alpha".into(), target.into(), path.into());

@@ -1,6 +1,7 @@
 //! Which place a path means, which place may be a project, and what the world says of itself.
 
 use super::*;
+use pretty_assertions::assert_eq;
 
 #[test]
 fn a_typed_path_starts_at_the_root_the_home_or_the_current_directory() {

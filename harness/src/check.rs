@@ -1,0 +1,97 @@
+//! One history against one subject, for a test of somebody else: it holds, or the error says which
+//! rule is broken and shows the shortest history that breaks it.
+
+use crate::history::History;
+use crate::report;
+use crate::runner::RunError;
+use crate::sandbox::Scratch;
+use crate::shrink::{self, Shrunk};
+use crate::subject::NewSubject;
+use crate::trial::trial;
+use herma_model::rules::RuleRef;
+use std::fmt;
+
+/// Why a check did not hold.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The subject breaks a rule.
+    #[error(transparent)]
+    Broken(Box<BrokenRule>),
+    /// The run itself could not be made, which says nothing about the rules.
+    #[error(transparent)]
+    NotRun(#[from] RunError),
+}
+
+/// A rule that a subject breaks. As a text it is what a test's failure message should say.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub struct BrokenRule {
+    /// The rule.
+    pub rule: RuleRef,
+    /// What is wrong, in words that hold no path, id or number.
+    pub symptom: String,
+    /// What the model allows.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+    /// The shortest history found that shows it.
+    pub history: History,
+    /// All of this and more, for a person.
+    text: String,
+}
+
+impl fmt::Display for BrokenRule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl BrokenRule {
+    fn new(shrunk: Shrunk) -> Self {
+        let Shrunk { history, divergence, .. } = shrunk;
+        let text = report::counterexample(&history, &divergence);
+        let (rule, mismatch) = (divergence.rule, divergence.mismatch);
+        let (symptom, expected, found) = (mismatch.symptom, mismatch.expected, mismatch.found);
+        BrokenRule { rule, symptom, expected, found, history, text }
+    }
+}
+
+/// Runs `history` on a subject; where that breaks a rule, looks for the shortest history that
+/// breaks it in the same way. What a subject is shows the example at
+/// [`Subject`](crate::subject::Subject).
+///
+/// # Errors
+/// [`CheckError::Broken`] where the subject breaks a rule, [`CheckError::NotRun`] where the run
+/// could not be made.
+///
+/// ```
+/// use herma_harness::history::file::from_yaml;
+/// use herma_harness::sandbox::Scratch;
+/// use herma_harness::{CheckError, check, null};
+///
+/// // Two operations more than it takes to see that nothing is kept.
+/// let text = "operations:
+/// - new_turn
+/// - write: {path: work/alpha/a, content: one}
+/// - checkpoint: {dir: work/alpha, reason: r}
+/// - new_turn
+/// - list: {dir: work/alpha}
+/// ";
+/// let history = from_yaml(text, "here".as_ref())?;
+/// let forgets = null::find("null-forgets").unwrap();
+/// let error = check(&history, &forgets.open, &Scratch::default_place()).unwrap_err();
+/// let CheckError::Broken(broken) = &error else { panic!("{error}") };
+/// assert!(broken.history.operations.len() < history.operations.len());
+/// assert!(error.to_string().starts_with(broken.rule.id));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<(), CheckError> {
+    let outcome = trial(history, new_subject, scratch)?;
+    let Some(divergence) = outcome.run.divergences.first() else { return Ok(()) };
+    let shrunk = shrink::shrink(history, divergence, new_subject, scratch, shrink::BUDGET_DEFAULT);
+    Err(CheckError::Broken(Box::new(BrokenRule::new(shrunk))))
+}
