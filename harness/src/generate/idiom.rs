@@ -16,7 +16,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 16] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 18] = [
         an_ignore_file_takes_back_what_is_left_out,
         an_ignore_file_stands_below_the_root,
         a_repository_stands_in_the_project,
@@ -33,6 +33,8 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         a_file_becomes_a_link_to_another,
         a_file_becomes_a_link_out_of_the_project,
         an_ignore_file_goes,
+        a_file_is_ignored_and_asked_for_alone,
+        something_is_in_the_way_of_one_file,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
@@ -196,5 +198,29 @@ fn an_ignore_file_goes((project, _, content): Place) -> Vec<Operation> {
         write(&ignores, &"*.txt\n".into(), false),
         write(&ignored, &content, false),
         restore(&project, 1, true),
+    ]
+}
+
+fn a_file_is_ignored_and_asked_for_alone((project, _, content): Place) -> Vec<Operation> {
+    let path = |name: &str| names::join(&project, &name.into());
+    let (dir, target) = (project.clone(), Target::Number(1));
+    vec![
+        write(&path("a.txt"), &"as it was\n".into(), false),
+        checkpoint(&project),
+        write(&path(".gitignore"), &"*.txt\n".into(), false),
+        write(&path("a.txt"), &content, false),
+        Operation::RestoreFile { dir, target, path: "a.txt".into() },
+    ]
+}
+
+fn something_is_in_the_way_of_one_file((project, _, content): Place) -> Vec<Operation> {
+    let path = |name: &str| names::join(&project, &name.into());
+    let (dir, target) = (project.clone(), Target::Number(1));
+    vec![
+        write(&path("b/c"), &content, false),
+        checkpoint(&project),
+        Operation::Edit(Edit::Remove { path: path("b") }),
+        write(&path("b"), &content, false),
+        Operation::RestoreFile { dir, target, path: "b/c".into() },
     ]
 }

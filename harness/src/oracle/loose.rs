@@ -4,7 +4,7 @@
 //! Only what is plainly whole is read here: refs that are files, and commits and objects that have
 //! a file each. Of anything else nothing is said, and git is asked instead.
 
-use super::plain_git::Found;
+use super::plain_git::{Commit, Found};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
 use herma_model::observation::Sizes;
@@ -116,6 +116,19 @@ fn history(objects: &Path, boundary: &BTreeSet<String>, tip: String) -> Option<V
         let parent = std::str::from_utf8(parent).ok().filter(|id| are_digits(id, 40))?;
         ids.push(parent.to_owned());
     }
+}
+
+/// Every commit that is seen of a project; none where that does not follow from plain files.
+pub fn commits<'a>(
+    store: &Path,
+    visible: impl Iterator<Item = &'a String>,
+) -> Option<BTreeMap<String, Commit>> {
+    let objects = store.join("objects");
+    let parsed = visible.map(|id| {
+        let text = String::from_utf8_lossy(&commit(&objects, id)?).into_owned();
+        Some((id.clone(), Commit::parse(&text)))
+    });
+    parsed.collect()
 }
 
 /// What that commit says, where its file is whole.

@@ -212,14 +212,14 @@ impl Oracle {
     /// # Errors
     /// Git is not there.
     pub fn look_closer(
-        &self,
+        &mut self,
         (world, sandbox): (&World, &Sandbox),
         seen: &mut Observation,
     ) -> io::Result<()> {
         if self.layout && sandbox.has_store() {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let captured = project.map(|project| world.capture(&project).tree);
-            seen.histories = Some(store::histories(&self.git, world, captured, false)?);
+            seen.histories = Some(store::histories(&mut self.git, world, captured, false)?);
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Oracle {
     /// # Errors
     /// Git or the store is not there.
     pub fn look_at_end(
-        &self,
+        &mut self,
         world: &World,
         sandbox: &Sandbox,
         (hostile, thorough): (bool, bool),
@@ -237,7 +237,7 @@ impl Oracle {
         let mut end = End { hostile, ran: sandbox.mark().exists(), ..End::default() };
         let stands = sandbox.store().exists();
         if self.layout && (stands || world.histories().next().is_some()) {
-            let histories = store::histories(&self.git, world, None, thorough)?;
+            let histories = store::histories(&mut self.git, world, None, thorough)?;
             if stands {
                 end.layout = Some(store::layout(&self.git, world, sandbox)?);
             }

@@ -35,6 +35,26 @@ pub struct Commit {
     pub signed: bool,
 }
 
+impl Commit {
+    /// Reads what git prints of a commit.
+    pub fn parse(text: &str) -> Self {
+        let headers = text.split("\n\n").next().unwrap_or_default();
+        let header = |name: &str| {
+            headers.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default()
+        };
+        // "Name <address> seconds zone"
+        let committer = header("committer ");
+        Commit {
+            tree: header("tree ").to_owned(),
+            parent: header("parent ").to_owned(),
+            continues: !header("parent ").is_empty(),
+            author: header("author ").split(" <").next().unwrap_or_default().to_owned(),
+            seconds: committer.rsplit(' ').nth(1).unwrap_or_default().to_owned(),
+            signed: headers.lines().any(|line| line.starts_with("gpgsig")),
+        }
+    }
+}
+
 /// The checkpoints that are seen of each project, by its hash, newest first, and the bytes that each
 /// stored object takes on the disk.
 pub type Found = (BTreeMap<String, Vec<String>>, Sizes);
@@ -66,13 +86,31 @@ impl Git {
         if !stands {
             return Ok(Found::default());
         }
-        let deciding = loose::deciding(&self.store);
-        if deciding.is_none() || deciding != self.understood {
-            let understands = self.run(&["for-each-ref"])?.status.success();
-            self.understood = deciding.filter(|_| understands);
+        if !self.is_plain() {
+            let _ = self.refs()?;
         }
-        let plain = self.understood.as_ref().and_then(|_| loose::read(&self.store));
+        let plain = self.is_plain().then(|| loose::read(&self.store)).flatten();
         plain.map_or_else(|| Ok((self.visible()?, self.sizes()?)), Ok)
+    }
+
+    /// Where each ref points, by its name, as git itself lists them; or what git complains about.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn refs(&mut self) -> io::Result<Result<BTreeMap<String, String>, String>> {
+        let listed = self.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+        self.understood = loose::deciding(&self.store).filter(|_| listed.status.success());
+        if !listed.status.success() {
+            return Ok(Err(String::from_utf8_lossy(&listed.stderr).into_owned()));
+        }
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let refs = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(Ok(refs.map(|(name, id)| (name.to_owned(), id.to_owned())).collect()))
+    }
+
+    /// Whether git understood the store as it is now, but for what is in it.
+    fn is_plain(&self) -> bool {
+        self.understood.is_some() && self.understood == loose::deciding(&self.store)
     }
 
     /// The id of the tree that a commit holds, if there is such a commit.
@@ -190,32 +228,23 @@ impl Git {
         Ok(lines.lines().filter_map(size).collect())
     }
 
-    /// Every commit that a ref leads to, by its id.
+    /// Every commit that a ref leads to, by its id. Git itself is only asked where `visible` ones
+    /// have no plain file each.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn commits(&self) -> io::Result<BTreeMap<String, Commit>> {
-        let text = self.text(&["rev-list", "--all", "--header"])?;
-        let mut commits = BTreeMap::new();
-        for record in text.split('\0') {
-            let Some((id, rest)) = record.split_once('\n') else { continue };
-            let headers = rest.split("\n\n").next().unwrap_or_default();
-            let header = |name: &str| {
-                headers.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default()
-            };
-            // "Name <address> seconds zone"
-            let committer = header("committer ");
-            let commit = Commit {
-                tree: header("tree ").to_owned(),
-                parent: header("parent ").to_owned(),
-                continues: !header("parent ").is_empty(),
-                author: header("author ").split(" <").next().unwrap_or_default().to_owned(),
-                seconds: committer.rsplit(' ').nth(1).unwrap_or_default().to_owned(),
-                signed: headers.lines().any(|line| line.starts_with("gpgsig")),
-            };
-            commits.insert(id.to_owned(), commit);
+    pub fn commits(
+        &self,
+        visible: &BTreeMap<String, Vec<String>>,
+    ) -> io::Result<BTreeMap<String, Commit>> {
+        let plain =
+            self.is_plain().then(|| loose::commits(&self.store, visible.values().flatten()));
+        if let Some(commits) = plain.flatten() {
+            return Ok(commits);
         }
-        Ok(commits)
+        let text = self.text(&["rev-list", "--all", "--header"])?;
+        let records = text.split('\0').filter_map(|record| record.split_once('\n'));
+        Ok(records.map(|(id, text)| (id.to_owned(), Commit::parse(text))).collect())
     }
 
     /// What a tree holds.

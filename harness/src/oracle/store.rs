@@ -21,31 +21,21 @@ type Known = BTreeMap<String, Arc<Tree>>;
 /// # Errors
 /// Git is not there.
 pub fn histories(
-    git: &Git,
+    git: &mut Git,
     world: &World,
     captured: Option<Tree>,
     thorough: bool,
 ) -> io::Result<Histories> {
-    let listed = git.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let refs: BTreeMap<String, String> = text
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(name, id)| (name.to_owned(), id.to_owned()))
-        .collect();
-    let complaint = String::from_utf8_lossy(&listed.stderr).into_owned();
-    let mut found = Histories {
-        unreadable: (!listed.status.success()).then_some(complaint),
-        workdirs: workdirs(git, &refs),
-        refs,
-        ..Histories::default()
+    let mut found = match git.refs()? {
+        Err(complaint) => Histories { unreadable: Some(complaint), ..Histories::default() },
+        Ok(refs) => Histories { workdirs: workdirs(git, &refs), refs, ..Histories::default() },
     };
     if found.unreadable.is_some() || found.refs.is_empty() {
         return Ok(found);
     }
-    found.visible = git.visible()?;
+    found.visible = git.contents(true)?.0;
     let known = if thorough { Known::new() } else { known(world, captured) };
-    for (id, stored) in git.commits()? {
+    for (id, stored) in git.commits(&found.visible)? {
         if stored.continues {
             found.continued.insert(id.clone());
         }

@@ -147,11 +147,13 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Disk(Fails(|stat| stat.kind == Kind::Special)),
     },
     PlantedBug {
-        name: "the-cap-is-not-minded",
+        name: "the-cap-is-one-byte-too-high",
         rule: &rules::CAPTURE_SIZE_CAP,
-        about: "A file larger than the cap is captured.",
+        about: "A file one byte larger than the cap is captured.",
         operations_min: 2,
-        flaw: Configured(|settings| settings.max_file_bytes = 0),
+        flaw: Configured(|settings| {
+            settings.max_file_bytes += u64::from(settings.max_file_bytes > 0);
+        }),
     },
     PlantedBug {
         name: "a-cap-of-nothing-leaves-everything-out",

@@ -92,7 +92,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-path-may-leave-and-come-back",
         rule: &rules::RESTORE_BAD_PATH,
         about: "A path is resolved as text, so that it may be absolute or lead out of the project and back.",
-        operations_min: 3,
+        operations_min: 4,
         flaw: Intercept(|subject, request| {
             let (Some(project), Request::RestoreFile { path, .. }) =
                 (subject.project(request), request)

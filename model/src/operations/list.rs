@@ -69,15 +69,13 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
         checks.check(Judge::Answer, &rules::LIST_AT_MOST, held, || wrong("too many"));
     }
     let complete = due.entries.len() == found.len();
-    let rule: RuleRef = if due.deleted && !due.entries.is_empty() {
-        &rules::RESTORE_DELETED_PROJECT
-    } else {
-        &rules::LIST_COMPLETE
-    };
     let too_few = found.len() < due.entries.len();
-    checks.check(Judge::Answer, rule, complete, || {
-        wrong(if too_few { "too few" } else { "too many" })
-    });
+    let amount = || wrong(if too_few { "too few" } else { "too many" });
+    checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete, amount);
+    if due.deleted && !due.entries.is_empty() {
+        let rule = &rules::RESTORE_DELETED_PROJECT;
+        checks.check(Judge::Answer, rule, !found.is_empty(), amount);
+    }
     let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
     checks.check(Judge::Answer, &rules::LIST_STABLE, !complete || same_set, || wrong("other ids"));
     let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);

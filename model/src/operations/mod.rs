@@ -103,6 +103,9 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Cleared(cleared), Answer::Done) => clear::compare(world, *cleared, seen, checks),
         (Allowed::Refused(refusals), answer) => {
             refusal::compare(world, refusals, answer, checks);
+            for rule in stopped_by(world, allowed, seen) {
+                checks.check(Judge::Answer, rule, false, || another_kind(allowed, answer));
+            }
             // Whoever declines has not looked whether there is anything to refuse.
             if declines(answer) {
                 for rule in world.rules_against_declining(&seen.request) {
@@ -198,22 +201,29 @@ fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
         Allowed::Sweep(_) => &rules::MAINTENANCE_NEVER_RAISES,
         _ => seen.request.main_rule(),
     }];
-    let failed = [Code::NoSafetyCheckpoint, Code::Io, Code::Permission, Code::Internal];
-    if code.is_some_and(|code| failed.contains(&code)) {
-        match allowed {
-            // Where it cannot be taken in any case, that is said for a reason of its own.
-            Allowed::Restore(restore) if !restore.is_forced() => {
-                broken.extend(restore.before.stop_nothing());
-            }
-            Allowed::Diff(_) => {
-                let project = seen.request.dir().and_then(|dir| world.canonical(dir));
-                let captured = project.map(|project| world.capture(&project));
-                broken.extend(captured.iter().flat_map(|captured| captured.stop_nothing()));
-            }
-            _ => {}
-        }
-    }
+    broken.extend(stopped_by(world, allowed, seen));
     broken
+}
+
+/// The rules about files that should only have been left out, where something is refused as if one
+/// of them had stopped it.
+fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
+    let Answer::Refused { code, .. } = &seen.answer else { return Vec::new() };
+    if ![Code::NoSafetyCheckpoint, Code::Io, Code::Permission, Code::Internal].contains(code) {
+        return Vec::new();
+    }
+    match allowed {
+        // Where it cannot be taken in any case, that is said for a reason of its own.
+        Allowed::Restore(restore) if restore.is_forced() => Vec::new(),
+        Allowed::Restore(restore) => restore.before.stop_nothing(),
+        Allowed::Refused(due) if due.iter().any(|one| one.codes.contains(code)) => Vec::new(),
+        Allowed::Diff(_) | Allowed::Refused(_) => {
+            let project = seen.request.dir().and_then(|dir| world.canonical(dir));
+            let project = project.filter(|project| world.files.is_directory(project));
+            project.map(|project| world.capture(&project).stop_nothing()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The rule that is broken where nothing was restored, with this code where that was refused.
