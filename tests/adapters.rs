@@ -14,7 +14,7 @@ use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, run};
-use herma_model::{Dialect, Settings, World, rules};
+use herma_model::{Settings, World, rules};
 use pretty_assertions::assert_eq;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -242,7 +242,7 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     let sandbox = Sandbox::new(&scratch, &history).unwrap();
     let files = manifest::read(sandbox.root(), &sandbox.base(), false).unwrap().files;
     let settings = Settings::default();
-    let world = World::new(files, sandbox.layout(), settings, Dialect::default(), 0);
+    let world = World::new(files, sandbox.layout(), settings, nothing.names().collect(), 0);
     let asked: Vec<Operation> =
         history.operations.iter().flat_map(|one| asked_for(&nothing, one, &world)).collect();
     assert!(asked.len() < history.operations.len());

@@ -5,7 +5,7 @@ use super::PlantedBug;
 use super::intercepted::{Intercepted, takes};
 use super::stored::after_checkpoint;
 use super::sweep::{reconfigured, workdirs};
-use herma_model::{Answer, Request, rules};
+use herma_model::{Answer, Request, Settings, rules};
 use std::fs;
 use std::io;
 
@@ -29,6 +29,10 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 6,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep | Request::Prune { .. } | Request::Clear => subject.ask(request),
+            // Under a bound on the size, what stays is for that bound to say.
+            _ if subject.settings.max_total_bytes < Settings::default().max_total_bytes => {
+                subject.ask(request)
+            }
             _ => keeping_objects(subject, request, |_| true),
         }),
     },

@@ -6,7 +6,7 @@ use super::intercepted::{Intercepted, refused, restores, target, with_target};
 use super::stored::EMPTY_TREE;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
-use herma_model::{Answer, ByteString, Code, Node, Request, rules};
+use herma_model::{Answer, ByteString, Code, Node, Request, Settings, rules};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
@@ -184,7 +184,9 @@ fn restored_from_store(
     id: &str,
     kind: &str,
 ) -> Option<Answer> {
-    let history = subject.history(request)?;
+    // A small limit would drop a checkpoint for the one that this puts on top.
+    let roomy = subject.settings.max_snapshots >= Settings::default().max_snapshots;
+    let history = subject.history(request).filter(|_| roomy)?;
     let before = subject.git(&["rev-parse", "--verify", "--quiet", &history]).ok();
     if kind == "tree" {
         subject.commit(&history, id, Some(before.as_deref()?)).ok()?;

@@ -144,7 +144,9 @@ fn identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut C
     let canonical = |dir: &[u8]| world.canonical(dir).map(|path| world.absolute(&path));
     let is_alias =
         seen.request.dir().is_some_and(|dir| canonical(dir).is_some_and(|path| path != *dir));
-    if is_alias {
+    // Under which name a checkpoint was stored is for the store to say, where it was looked at.
+    let shown_by_store = seen.histories.is_some() && matches!(seen.answer, Answer::Taken { .. });
+    if is_alias && !shown_by_store {
         let holds = !is_taken_for_another(world, allowed, &seen.answer);
         checks.check(Judge::Answer, &rules::SCOPE_IDENTITY, holds, || {
             let found = format!("{:?}, as if the project had no other name", seen.answer);

@@ -95,7 +95,11 @@ impl World {
         if let Some(id) = &restored.safety {
             self.add(project, id, None, true);
             self.rolled_back.insert(project.clone());
-        } else if self.files.is_directory(project) && !self.history(project).is_empty() {
+            return;
+        }
+        // Who looks whether there is anything to take notes that the project was used.
+        let looked = self.has("restore.safety") && !restored.forced_past;
+        if looked && self.files.is_directory(project) && !self.history(project).is_empty() {
             self.maintenance.touch(project, self.seconds);
         }
     }
