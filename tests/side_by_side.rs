@@ -35,7 +35,7 @@ fn a_broken_subject_differs_and_the_shortest_history_shows_it() {
         "no-dedup-in-a-turn",
         "list-in-wrong-order",
         "restore-leaves-one-file",
-        "sweep-forgets-the-last",
+        "a-prune-waits-for-the-next-sweep",
         "unmounted-is-deleted",
         "status-counts-one-more",
     ] {

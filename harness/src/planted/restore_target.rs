@@ -6,7 +6,7 @@ use super::intercepted::{Intercepted, refused, restores, target, with_target};
 use super::stored::EMPTY_TREE;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
-use herma_model::{Answer, ByteString, Code, Node, Request, Settings, rules};
+use herma_model::{Answer, ByteString, Code, Node, Request, rules};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
@@ -184,9 +184,12 @@ fn restored_from_store(
     id: &str,
     kind: &str,
 ) -> Option<Answer> {
-    // A small limit would drop a checkpoint for the one that this puts on top.
-    let roomy = subject.settings.max_snapshots >= Settings::default().max_snapshots;
-    let history = subject.history(request).filter(|_| roomy)?;
+    let history = subject.history(request)?;
+    // A full history would lose checkpoints to those that this and the restore put on top.
+    let taken = subject.git(&["rev-list", "--count", &history]).unwrap_or_default();
+    if taken.trim().parse().unwrap_or(0) + 2 > subject.settings.max_snapshots {
+        return None;
+    }
     let before = subject.git(&["rev-parse", "--verify", "--quiet", &history]).ok();
     if kind == "tree" {
         subject.commit(&history, id, Some(before.as_deref()?)).ok()?;

@@ -23,6 +23,12 @@ impl World {
             self.learn_contents(contents);
         }
         if let Some(base) = &seen.base {
+            // Where nothing was cleared, what should be stored and is not is for the end to say.
+            if seen.request == Request::Clear && !base.store_stands {
+                for project in self.histories.keys().cloned().collect::<Vec<_>>() {
+                    self.forget(&project);
+                }
+            }
             self.learn_base(base);
         }
         self.files.clone_from(&seen.files);
@@ -161,11 +167,6 @@ impl World {
     }
 
     fn learn_base(&mut self, base: &Base) {
-        if !base.store_stands {
-            for project in self.histories.keys().cloned().collect::<Vec<_>>() {
-                self.forget(&project);
-            }
-        }
         let (now, maintenance) = (self.seconds, &mut self.maintenance);
         if !base.marker {
             maintenance.marker = Marker::Nothing;
