@@ -11,15 +11,15 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A live project, one that is gone with its ref packed, an old archive and an v1 repository.
+/// A live project, one that is gone with its ref packed, an old archive and a v1 repository.
 fn ready() -> World {
     let world = World::new();
     world.take("gone", "one");
     world.take("live", "one");
-    world.pack_refs();
+    world.git(&["pack-refs", "--all"]);
     world.take("live", "two");
     fs::remove_dir_all(world.project("gone")).unwrap();
-    world.v1_repository("0123456789abcdef", None, NOON - 1_000_000);
+    world.v1_repository("0123456789abcdef", NOON - 1_000_000);
     let archive = world.base().join("legacy-20260101-000000/x");
     fs::create_dir_all(&archive).unwrap();
     fs::write(archive.join("HEAD"), "").unwrap();
