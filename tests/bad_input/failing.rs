@@ -69,7 +69,7 @@ fn every_call_may_fail_and_what_was_stored_stays() {
                     assert_eq!(diff.entries.is_empty(), taken.skipped.is_empty(), "step {step}");
                 }
                 Err(error) => {
-                    // The take after the fault succeeds, unless the checkpoint is there already.
+                    // The checkpoint after the fault succeeds, unless the checkpoint is there already.
                     machine.manager().checkpoint(&machine.project(), "again").unwrap();
                     assert!(!error.code().is_empty());
                     assert_eq!(machine.manager().list(&machine.project()).unwrap().len(), 2);

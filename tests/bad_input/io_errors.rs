@@ -19,7 +19,7 @@ use std::path::Path;
 const TROUBLE: io::ErrorKind = io::ErrorKind::StorageFull;
 
 /// Some checkpoints of a project, with all that a store may have: packed refs, a history that
-/// was cut, an v1 archive.
+/// was cut, a v1 archive.
 fn lived_in() -> Machine {
     let machine = Machine::new();
     machine.take();

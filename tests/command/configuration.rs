@@ -3,18 +3,6 @@
 use crate::command::world::{World, agreed};
 
 #[test]
-fn the_file_limits_how_many_checkpoints_are_listed() {
-    let world = World::new();
-    world.configure("checkpoints:\n  max_snapshots: 2\n");
-    for number in 0..3 {
-        world.write("a.txt", format!("{number}\n"));
-        world.checkpoint(&format!("change {number}"));
-    }
-    assert_eq!(world.checkpoints(), 2);
-    assert_eq!(world.herma(&["rollback", "3"]).refusal(), "unknown_checkpoint");
-}
-
-#[test]
 fn the_file_limits_how_large_a_captured_file_is() {
     let world = World::new();
     world.configure("checkpoints: {max_file_size_mb: 0.5}\n");
@@ -23,17 +11,6 @@ fn the_file_limits_how_large_a_captured_file_is() {
     let taken = world.herma(&["checkpoint", "--json"]).done().json();
     assert_eq!(taken["skipped"].as_array().unwrap().len(), 1);
     assert_eq!(taken["skipped"][0]["path"], "large.bin");
-}
-
-#[test]
-fn a_checkpoint_manual_is_taken_whether_or_not_they_are_automatic() {
-    for truth in [true, false] {
-        let world = World::new();
-        world.configure(&format!("model: any\ncheckpoints: {truth}\n"));
-        world.write("a.txt", "one\n");
-        world.checkpoint("manual");
-        assert_eq!(world.checkpoints(), 1);
-    }
 }
 
 #[test]
