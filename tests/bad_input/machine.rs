@@ -2,7 +2,7 @@
 
 use crate::maintenance::world::{World, created, git};
 use herma_core::disk::Disk;
-use herma_core::{Config, Error, Manager};
+use herma_core::{Config, Error, Manager, RestoreOptions, Restored};
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::io;
@@ -56,6 +56,12 @@ impl Machine {
     #[track_caller]
     pub fn take(&self) -> String {
         created(&self.manager(), &self.project(), "taken")
+    }
+
+    /// Brings the newest checkpoint back on that disk.
+    #[track_caller]
+    pub fn restore_on(&self, disk: impl Disk + 'static) -> Restored {
+        self.on(disk).restore(&self.project(), b"1", RestoreOptions::default()).unwrap()
     }
 
     pub fn git_finds_nothing_broken(&self) -> bool {

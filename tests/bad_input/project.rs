@@ -2,6 +2,7 @@
 //! moment.
 
 use super::machine::{Machine, code};
+use crate::maintenance::world::failing;
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
@@ -41,10 +42,7 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() 
         machine.take();
         machine.write("a.txt", "two\n");
         set(mode);
-        machine
-            .on(SystemDisk)
-            .restore(&machine.project(), b"1", RestoreOptions::default())
-            .unwrap();
+        machine.restore_on(SystemDisk);
         let found = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
         assert_eq!(found, expected, "{mode:o} is {found:o}");
     }
@@ -64,19 +62,15 @@ fn what_replaces_a_secret_is_never_open_to_others() {
         }
         Ok(())
     });
-    machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    machine.restore_on(disk);
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
 }
 
 #[test]
 fn what_may_not_be_looked_at_is_left_out_and_named() {
     let machine = Machine::new();
-    let disk = HookedDisk::new(|call, path| {
-        if call == Call::Stat && path.ends_with("a.txt") {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        Ok(())
-    });
+    let disk =
+        failing(Call::Stat, io::ErrorKind::PermissionDenied, move |path| path.ends_with("a.txt"));
     let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
     assert!(matches!(taken.outcome, Outcome::Created { .. }));
     let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
@@ -127,8 +121,7 @@ fn what_may_not_be_read_any_more_is_kept() {
         }
         Ok(())
     });
-    let restored =
-        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    let restored = machine.restore_on(disk);
     assert_eq!(restored.kept[0].path, b"a.txt");
     assert_eq!(restored.failed, []);
     assert_eq!(fs::read_to_string(machine.project().join("a.txt")).unwrap(), "two\n");
@@ -141,12 +134,8 @@ fn a_directory_that_may_not_be_looked_into_is_kept_where_a_file_was() {
     let path = machine.project().join("a.txt");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    let disk = HookedDisk::new(move |call, listed| match call {
-        Call::List if listed == path => Err(io::ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
-    let restored =
-        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    let disk = failing(Call::List, io::ErrorKind::PermissionDenied, move |listed| listed == path);
+    let restored = machine.restore_on(disk);
     assert_eq!(restored.kept[0].path, b"a.txt");
     assert_eq!(restored.failed, []);
 }
@@ -217,8 +206,7 @@ fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
         }
         Ok(())
     });
-    let restored =
-        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    let restored = machine.restore_on(disk);
     assert_eq!(restored.restored, [b"src/b.txt"]);
     assert_eq!(restored.failed[0].path, b"a.txt");
     assert!(!restored.undoes_turn);

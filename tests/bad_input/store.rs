@@ -2,7 +2,7 @@
 //! git itself.
 
 use super::machine::{Machine, code};
-use herma_core::{ProjectState, RestoreOptions};
+use herma_core::ProjectState;
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -110,7 +110,7 @@ fn an_index_that_git_wrote_is_not_taken_for_the_bytes_of_files() {
     git(&machine, &["add", "--all"]);
     machine.take();
     machine.write("crlf.txt", "changed\n");
-    machine.manager().restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    machine.restore_on(HookedDisk::of_an_ordinary_user());
     assert_eq!(fs::read(machine.project().join("crlf.txt")).unwrap(), b"one\r\ntwo\r\n");
 }
 

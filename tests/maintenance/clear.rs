@@ -1,6 +1,6 @@
 //! Clearing removes everything of ours from the base and nothing else.
 
-use crate::maintenance::world::{NOON, World};
+use crate::maintenance::world::{NOON, World, failing};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Cleared, Config, Holdings};
 use herma_harness::subject::{Call, HookedDisk};
@@ -87,10 +87,7 @@ fn a_store_that_is_damaged_or_of_another_tool_can_be_cleared() {
 #[test]
 fn what_cannot_be_removed_is_said_and_goes_the_next_time() {
     let world = full();
-    let disk = HookedDisk::new(|call, path| match call {
-        Call::Rename if path.ends_with(V1) => Err(ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::Rename, ErrorKind::PermissionDenied, move |path| path.ends_with(V1));
     let error = world.on(disk, Config::default()).clear().unwrap_err();
     assert_eq!(error.code(), "partly_cleared");
     assert!(!error.to_string().contains("nothing was changed"), "{error}");

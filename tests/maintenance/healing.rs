@@ -1,9 +1,9 @@
 //! Damage to what belongs to one project is no trouble of another, and heals with its next
 //! checkpoint. What a file holds that is cut short, emptied or garbled, the written cases say.
 
-use crate::maintenance::world::{NOON, World};
+use crate::maintenance::world::{NOON, World, failing};
 use herma_core::{Config, Outcome, PruneOptions, PruneStep};
-use herma_harness::subject::{Call, HookedDisk};
+use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
@@ -102,10 +102,7 @@ fn a_lost_ref_is_made_again_by_a_list_and_by_a_prune() {
 fn a_lost_ref_can_be_listed_and_restored_where_nothing_can_be_written() {
     let world = two_projects();
     fs::remove_file(world.reference("broken")).unwrap();
-    let disk = HookedDisk::new(|call, _| match call {
-        Call::WriteNew => Err(ErrorKind::ReadOnlyFilesystem.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::WriteNew, ErrorKind::ReadOnlyFilesystem, |_| true);
     let manager = world.on(disk, Config::default());
     assert_eq!(manager.list(&world.project("broken")).unwrap().len(), 1);
     let mut reclaimed = false;

@@ -50,11 +50,19 @@ fn killed_with(world: &World, config: Config, step: usize, work: impl Fn(&Manage
     steps.load(Ordering::SeqCst) > step
 }
 
+/// Goes through steps, further apart the more there are, until a round does not get so far.
+fn at_steps(finer: usize, least: usize, mut round: impl FnMut(usize) -> bool) {
+    let mut step = 0;
+    while round(step) {
+        step += 1 + step / finer;
+    }
+    assert!(step > least, "{step}");
+}
+
 #[test]
 fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
     let options = PruneOptions::from(&Config::default());
-    let mut step = 0;
-    loop {
+    at_steps(12, 50, |step| {
         let world = ready();
         let got_so_far = killed_at(&world, step, |manager| {
             let _ = manager.prune(&options, &mut |_| {});
@@ -64,37 +72,27 @@ fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
         assert_eq!(world.manager().status().unwrap().projects.len(), 1, "step {step}");
         assert_eq!(world.in_base(), ["store"], "step {step}");
         world.restores("live");
-        if !got_so_far {
-            world.git_finds_nothing_broken();
-            break;
-        }
-        step += 1 + step / 12;
-    }
-    assert!(step > 50, "{step}");
+        world.git_finds_nothing_broken();
+        got_so_far
+    });
 }
 
 #[test]
 fn a_clear_that_is_killed_at_any_step_is_done_by_the_next() {
-    let mut step = 0;
-    loop {
+    at_steps(12, 50, |step| {
         let world = ready();
         let got_so_far = killed_at(&world, step, |manager| drop(manager.clear()));
         assert!(["", "two,one"].contains(&world.list("live").join(",").as_str()), "step {step}");
         world.manager().clear().unwrap();
         assert!(!world.base().exists(), "step {step}");
-        if !got_so_far {
-            break;
-        }
-        step += 1 + step / 12;
-    }
-    assert!(step > 50, "{step}");
+        got_so_far
+    });
 }
 
 #[test]
 fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays() {
     let config = Config { max_snapshots: 2, ..Config::default() };
-    let mut step = 0;
-    loop {
+    at_steps(20, 150, |step| {
         let world = World::new();
         let dir = world.project("project");
         fs::create_dir_all(&dir).unwrap();
@@ -126,10 +124,6 @@ fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays()
         assert_eq!(fs::read_to_string(dir.join("a.txt")).unwrap(), reasons[0], "step {step}");
         assert_eq!(world.prune().errors, 0, "step {step}");
         world.git_finds_nothing_broken();
-        if !got_so_far {
-            break;
-        }
-        step += 1 + step / 20;
-    }
-    assert!(step > 150, "{step}");
+        got_so_far
+    });
 }

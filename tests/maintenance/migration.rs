@@ -1,6 +1,6 @@
 //! What v1 left moves out of the way, whole, and nothing else does.
 
-use crate::maintenance::world::{NOON, World, git, succeeds};
+use crate::maintenance::world::{NOON, World, failing, git, succeeds};
 use herma_core::Config;
 use herma_core::disk::SystemDisk;
 use herma_harness::subject::{Call, HookedDisk};
@@ -92,10 +92,7 @@ fn what_a_killed_process_left_is_moved_by_the_next() {
 fn a_repository_that_cannot_be_moved_stays_and_refuses_no_checkpoint() {
     let world = World::new();
     world.v1_repository(ONE, NOON);
-    let disk = HookedDisk::new(|call, path| match call {
-        Call::Rename if path.ends_with(ONE) => Err(ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::Rename, ErrorKind::PermissionDenied, move |path| path.ends_with(ONE));
     world.write("project", "one");
     let manager = world.on(disk, Config::default());
     manager.checkpoint(&world.project("project"), "one").unwrap();

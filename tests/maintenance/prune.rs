@@ -1,6 +1,6 @@
 //! What a prune removes, on what evidence, and what it counts, where no written case can say so.
 
-use crate::maintenance::world::{DAY, NOON, World};
+use crate::maintenance::world::{DAY, NOON, World, failing};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, ProjectState, PruneOptions, PruneStep, Pruned};
 use herma_harness::subject::{Call, HookedDisk};
@@ -64,10 +64,7 @@ fn a_directory_that_cannot_be_looked_at_is_no_orphan() {
     world.take("project", "one");
     let project = world.project("project");
     fs::remove_dir_all(&project).unwrap();
-    let disk = HookedDisk::new(move |call, path| match call {
-        Call::Stat if path == project => Err(ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::Stat, ErrorKind::PermissionDenied, move |path| path == project);
     let manager = world.on(disk, Config::default());
     assert_eq!(counts(manager.prune(&ORPHANS_ONLY, &mut |_| {}).unwrap()), [1, 0, 0, 0, 0]);
 }
@@ -214,9 +211,7 @@ fn what_a_killed_prune_left_is_removed_and_looks_like_nothing_else() {
         Call::RemoveFile | Call::RemoveDirectory => Err(ErrorKind::Other.into()),
         _ => Ok(()),
     });
-    let options = PruneOptions::from(&Config::default());
-    let manager = world.on(died, Config::default());
-    assert_eq!(counts(manager.prune(&options, &mut |_| {}).unwrap()), [1, 0, 0, 0, 1]);
+    assert_eq!(counts(world.prune_on(died)), [1, 0, 0, 0, 1]);
     assert_eq!(world.in_base(), [format!(".removing-{V1}")]);
     world.take("project", "one");
     assert_eq!(world.in_base(), [&format!(".removing-{V1}"), "store"], "it was archived");
@@ -231,9 +226,7 @@ fn an_archive_that_nobody_may_read_goes_all_the_same() {
     let closed = world.base().join("legacy-20260101-000000/closed");
     fs::create_dir_all(closed.join("deeper")).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-    let manager = world.on(HookedDisk::of_an_ordinary_user(), Config::default());
-    let week = PruneOptions::from(&Config::default());
-    assert_eq!(counts(manager.prune(&week, &mut |_| {}).unwrap()), [1, 0, 0, 1, 0]);
+    assert_eq!(counts(world.prune_on(HookedDisk::of_an_ordinary_user())), [1, 0, 0, 1, 0]);
     assert_eq!(world.in_base(), ["store"]);
 }
 

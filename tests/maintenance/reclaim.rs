@@ -1,6 +1,6 @@
 //! What space is freed of, and what is never touched on the way.
 
-use crate::maintenance::world::{World, git, noise, succeeds};
+use crate::maintenance::world::{World, failing, git, noise, succeeds};
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -176,13 +176,8 @@ fn nothing_goes_where_other_refs_cannot_be_looked_at() {
     world.git(&["branch", "theirs", &kept]);
     ["kept", "gone"].iter().for_each(|name| fs::remove_dir_all(world.project(name)).unwrap());
     let branch = world.store().join("refs/heads/theirs");
-    let disk = HookedDisk::new(move |call, path| match call {
-        Call::Stat if path == branch => Err(ErrorKind::StorageFull.into()),
-        _ => Ok(()),
-    });
-    let manager = world.on(disk, Config::default());
-    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
-    assert!(pruned.errors > 0);
+    let disk = failing(Call::Stat, ErrorKind::StorageFull, move |path| path == branch);
+    assert!(world.prune_on(disk).errors > 0);
     assert!(is_stored(&world, &kept));
 }
 
@@ -213,10 +208,7 @@ fn an_object_that_cannot_be_removed_is_an_error_and_the_rest_goes() {
     fs::remove_dir_all(world.project("gone")).unwrap();
     let commit = world.store().join("objects").join(&gone[..2]).join(&gone[2..]);
     let tree = world.git(&["rev-parse", &format!("{gone}^{{tree}}")]);
-    let disk = HookedDisk::new(move |call, path| match call {
-        Call::RemoveFile if path == commit => Err(ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::RemoveFile, ErrorKind::PermissionDenied, move |path| path == commit);
     let manager = world.on(disk, Config { max_snapshots: 7, ..Config::default() });
     assert_eq!(manager.config().max_snapshots, 7);
     let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
@@ -248,9 +240,7 @@ fn no_object_goes_before_it_is_durable_that_nothing_points_at_it() {
         }
         Ok(())
     });
-    let manager = world.on(disk, Config::default());
-    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
-    assert_eq!(pruned.errors, 0);
+    assert_eq!(world.prune_on(disk).errors, 0);
     assert!(!is_stored(&world, &gone));
 }
 

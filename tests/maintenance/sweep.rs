@@ -1,9 +1,9 @@
 //! When a prune happens by itself, and that it is never in anyone's way.
 
-use crate::maintenance::world::{DAY, NOON, World};
+use crate::maintenance::world::{DAY, NOON, World, failing};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Pruned, Swept};
-use herma_harness::subject::{Call, HookedDisk};
+use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
@@ -54,17 +54,11 @@ fn a_sweep_is_off_where_it_is_turned_off_or_there_is_nothing() {
 #[test]
 fn a_sweep_that_fails_is_counted_and_not_tried_again_at_once() {
     let world = orphaned();
-    let disk = HookedDisk::new(|call, _| match call {
-        Call::TryLock => Err(ErrorKind::Other.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::TryLock, ErrorKind::Other, |_| true);
     let swept = world.on(disk, Config::default()).sweep();
     assert_eq!(swept, Swept::Done(Pruned { errors: 1, ..Pruned::default() }));
     assert_eq!(world.manager().sweep(), Swept::NotDue);
-    let disk = HookedDisk::new(|call, _| match call {
-        Call::WriteNew => Err(ErrorKind::StorageFull.into()),
-        _ => Ok(()),
-    });
+    let disk = failing(Call::WriteNew, ErrorKind::StorageFull, |_| true);
     world.set_clock(NOON + DAY);
     assert!(is_done(world.on(disk, Config::default()).sweep()));
     assert!(is_done(world.manager().sweep()), "the marker could not be written");

@@ -5,8 +5,10 @@ use herma_core::{
     Clock, Config, Environment, Manager, Outcome, PruneOptions, Pruned, RestoreOptions,
 };
 use herma_harness::sandbox::Scratch;
+use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -128,6 +130,13 @@ impl World {
         self.prune_with(&PruneOptions::from(&Config::default()))
     }
 
+    /// Prunes as that is by itself, on that disk.
+    #[track_caller]
+    pub fn prune_on(&self, disk: impl Disk + 'static) -> Pruned {
+        let options = PruneOptions::from(&Config::default());
+        self.on(disk, Config::default()).prune(&options, &mut |_| {}).unwrap()
+    }
+
     #[track_caller]
     pub fn prune_with(&self, options: &PruneOptions) -> Pruned {
         self.manager().prune(options, &mut |_| {}).unwrap()
@@ -200,6 +209,19 @@ pub fn created(manager: &Manager, project: &Path, reason: &str) -> String {
         Outcome::Created { id } => id,
         outcome => panic!("{outcome:?}"),
     }
+}
+
+/// A disk on which such a call fails so where the path is such a one.
+pub fn failing(
+    step: Call,
+    kind: ErrorKind,
+    is_one: impl Fn(&Path) -> bool + Send + Sync + 'static,
+) -> HookedDisk {
+    HookedDisk::new(
+        move |call, path| {
+            if call == step && is_one(path) { Err(kind.into()) } else { Ok(()) }
+        },
+    )
 }
 
 /// So many bytes that hardly compress, and are no others' of another `seed`.
