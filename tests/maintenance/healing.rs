@@ -24,7 +24,6 @@ fn works(world: &World, project: &str) {
     let next = format!("{}+", before[0]);
     world.take(project, &next);
     assert_eq!(world.list(project), [&[next], &before[..]].concat());
-    world.write(project, "changed since");
     world.restores(project);
     let status = world.manager().status().unwrap().projects;
     assert!(status.iter().any(|one| one.checkpoints.is_some_and(|count| count > 1)));

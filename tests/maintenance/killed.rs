@@ -27,18 +27,14 @@ fn ready() -> World {
 }
 
 /// Does `work` on a disk on which nothing is done from that step on; whether it got so far.
-fn killed_at(world: &World, step: usize, work: impl Fn(&Manager)) -> bool {
-    killed_with(world, Config::default(), step, work)
-}
-
-fn killed_with(world: &World, config: Config, step: usize, work: impl Fn(&Manager)) -> bool {
+fn killed_at(world: &World, step: usize, config: &Config, work: impl Fn(&Manager)) -> bool {
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = steps.clone();
     let disk = HookedDisk::new(move |_, _| {
         let is_alive = counted.fetch_add(1, Ordering::SeqCst) < step;
         if is_alive { Ok(()) } else { Err(ErrorKind::Other.into()) }
     });
-    work(&world.on(disk, config));
+    work(&world.on(disk, config.clone()));
     // Git's locks would be taken over after a while, which no test has.
     for folder in ["", "refs/hermes"] {
         let entries = fs::read_dir(world.store().join(folder)).into_iter().flatten();
@@ -61,11 +57,11 @@ fn at_steps(finer: usize, least: usize, mut round: impl FnMut(usize) -> bool) {
 
 #[test]
 fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
-    let options = PruneOptions::from(&Config::default());
+    let config = Config::default();
     at_steps(12, 50, |step| {
         let world = ready();
-        let got_so_far = killed_at(&world, step, |manager| {
-            let _ = manager.prune(&options, &mut |_| {});
+        let got_so_far = killed_at(&world, step, &config, |manager| {
+            let _ = manager.prune(&PruneOptions::from(&config), &mut |_| {});
         });
         assert_eq!(world.list("live"), ["two", "one"], "step {step}");
         assert_eq!(world.prune().errors, 0, "step {step}");
@@ -81,7 +77,8 @@ fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
 fn a_clear_that_is_killed_at_any_step_is_done_by_the_next() {
     at_steps(12, 50, |step| {
         let world = ready();
-        let got_so_far = killed_at(&world, step, |manager| drop(manager.clear()));
+        let got_so_far =
+            killed_at(&world, step, &Config::default(), |manager| drop(manager.clear()));
         assert!(["", "two,one"].contains(&world.list("live").join(",").as_str()), "step {step}");
         world.manager().clear().unwrap();
         assert!(!world.base().exists(), "step {step}");
@@ -107,7 +104,7 @@ fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays()
             world.take("project", content);
         }
         world.write("project", "four");
-        let got_so_far = killed_with(&world, config.clone(), step, |manager| {
+        let got_so_far = killed_at(&world, step, &config, |manager| {
             let _ = manager.checkpoint(&dir, "four");
             let _ = manager.prune(&PruneOptions::from(&config), &mut |_| {});
         });

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ONE: &str = "0123456789abcdef";
 const OTHER: &str = "fedcba9876543210";
@@ -64,15 +65,12 @@ fn what_a_killed_process_left_is_moved_by_the_next() {
         let world = World::new();
         world.v1_repository(ONE, NOON);
         world.v1_repository(OTHER, NOON);
-        let renames = std::sync::atomic::AtomicUsize::new(0);
-        let died = std::sync::atomic::AtomicBool::new(false);
+        let renames = AtomicUsize::new(0);
         let disk = HookedDisk::new(move |call, _| {
-            use std::sync::atomic::Ordering::SeqCst;
-            if call == Call::Rename && renames.fetch_add(1, SeqCst) + 1 == killed_at {
-                died.store(true, SeqCst);
-            }
+            let is_one = usize::from(call == Call::Rename);
             // Nothing is done any more once it died.
-            if died.load(SeqCst) { Err(ErrorKind::Other.into()) } else { Ok(()) }
+            let is_alive = renames.fetch_add(is_one, Ordering::SeqCst) + is_one < killed_at;
+            if is_alive { Ok(()) } else { Err(ErrorKind::Other.into()) }
         });
         world.write("project", "one");
         let refused = world.on(disk, Config::default()).checkpoint(&world.project("project"), "r");

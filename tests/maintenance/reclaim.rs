@@ -32,20 +32,6 @@ fn packs(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_large_file_is_gone_with_the_last_checkpoint_that_holds_it() {
-    let world = World::new();
-    let first = world.take_keeping(2, "project", &large(1));
-    let held = blob(&world, &first);
-    world.take_keeping(2, "project", "small");
-    assert!(is_stored(&world, &held));
-    world.take_keeping(2, "project", "smaller");
-    assert!(!is_stored(&world, &held));
-    assert!(!is_stored(&world, &first));
-    assert!(!fs::read_to_string(world.store().join("shallow")).unwrap().contains(&first));
-    world.git_finds_nothing_broken();
-}
-
-#[test]
 fn large_files_that_stay_do_not_make_a_small_change_due() {
     let world = World::new();
     let write = |path: &str, content: &str| {
@@ -67,7 +53,7 @@ fn large_files_that_stay_do_not_make_a_small_change_due() {
 }
 
 #[test]
-fn a_pack_with_garbage_is_written_anew() {
+fn a_pack_is_written_anew_once_no_checkpoint_holds_a_large_file_of_it() {
     let world = World::new();
     let dir = world.project("project");
     fs::create_dir_all(&dir).unwrap();
@@ -75,12 +61,15 @@ fn a_pack_with_garbage_is_written_anew() {
     for number in 0..200 {
         fs::write(dir.join(format!("{number}.txt")), format!("{number}")).unwrap();
     }
-    let first = world.take_keeping(1, "project", &large(3));
+    let first = world.take_keeping(2, "project", &large(3));
     let held = blob(&world, &first);
     let before = packs(&world);
     assert_eq!(before.len(), 1);
-    world.take_keeping(1, "project", "small");
-    assert!(!is_stored(&world, &held));
+    world.take_keeping(2, "project", "small");
+    assert!(is_stored(&world, &held));
+    world.take_keeping(2, "project", "smaller");
+    assert!(!is_stored(&world, &held) && !is_stored(&world, &first));
+    assert!(!fs::read_to_string(world.store().join("shallow")).unwrap().contains(&first));
     assert_ne!(packs(&world), before);
     assert_eq!(packs(&world).len(), 1, "what stayed is a pack again");
     world.git_finds_nothing_broken();
@@ -115,7 +104,7 @@ fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
     assert_eq!(world.prune().errors, 0);
     assert!(!is_stored(&world, &kept));
     world.git_finds_nothing_broken();
-    world.restores_first("live", "live");
+    world.restores("live");
 }
 
 #[test]
@@ -141,7 +130,7 @@ fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
     assert!(!left.contains(&format!("pack-{}", "0".repeat(40))), "{left:?}");
     assert!(left.contains(&format!("pack-{}", "1".repeat(40))), "{left:?}");
     world.git_finds_nothing_broken();
-    world.restores_first("one", "one");
+    world.restores("one");
 }
 
 #[test]
@@ -165,7 +154,7 @@ fn a_pack_without_an_index_stays_while_anything_is_missing() {
     assert!(half.exists());
     fs::rename(aside, index).unwrap();
     world.git_finds_nothing_broken();
-    world.restores_first("one", "one");
+    world.restores("one");
 }
 
 #[test]

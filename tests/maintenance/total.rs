@@ -83,6 +83,8 @@ fn whoever_has_the_oldest_checkpoint_is_the_first_to_lose_one() {
         let mut expected = [2; 4];
         expected[first] = 1;
         assert_eq!(counts(&world, names), expected);
+        let boundaries = std::fs::read_to_string(world.store().join("shallow")).unwrap();
+        assert_eq!(boundaries.lines().count(), 1, "only a history that was cut gets one");
     }
 }
 
@@ -99,17 +101,6 @@ fn among_those_of_one_age_the_directory_decides() {
         let expected: [usize; 6] = std::array::from_fn(|place| 1 + usize::from(place >= dropped));
         assert_eq!(counts(&world, names), expected);
     }
-}
-
-#[test]
-fn only_a_history_that_was_cut_gets_a_boundary() {
-    let world = World::new();
-    for step in 0..2 {
-        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
-    }
-    drop_one(&world, &mut 400);
-    let boundaries = std::fs::read_to_string(world.store().join("shallow")).unwrap();
-    assert_eq!(boundaries.lines().count(), 1, "{boundaries}");
 }
 
 #[test]

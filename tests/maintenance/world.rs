@@ -109,20 +109,11 @@ impl World {
     #[track_caller]
     pub fn restores(&self, project: &str) {
         let content = self.list(project).remove(0);
+        self.write(project, "");
         let options = RestoreOptions::default();
         self.manager().restore(&self.project(project), b"1", options).unwrap();
         let found = fs::read_to_string(self.project(project).join("a.txt")).unwrap();
         assert_eq!(found, content);
-    }
-
-    /// Brings the newest checkpoint back, which must hold that.
-    #[track_caller]
-    pub fn restores_first(&self, project: &str, content: &str) {
-        fs::write(self.project(project).join("a.txt"), "").unwrap();
-        let one_file = self.manager().restore_file(&self.project(project), b"1", b"a.txt");
-        assert_eq!(one_file.unwrap().failed, []);
-        let found = fs::read_to_string(self.project(project).join("a.txt")).unwrap();
-        assert!(found == content, "{project}");
     }
 
     #[track_caller]
