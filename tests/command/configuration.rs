@@ -3,6 +3,18 @@
 use crate::command::world::{World, agreed};
 
 #[test]
+fn the_file_limits_how_many_checkpoints_are_listed() {
+    let world = World::new();
+    world.configure("checkpoints:\n  max_snapshots: 2\n");
+    for number in 0..3 {
+        world.write("a.txt", format!("{number}\n"));
+        world.checkpoint(&format!("change {number}"));
+    }
+    assert_eq!(world.checkpoints(), 2);
+    assert_eq!(world.herma(&["rollback", "3"]).refusal(), "unknown_checkpoint");
+}
+
+#[test]
 fn the_file_limits_how_large_a_captured_file_is() {
     let world = World::new();
     world.configure("checkpoints: {max_file_size_mb: 0.5}\n");

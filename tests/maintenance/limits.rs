@@ -1,5 +1,5 @@
-//! What the limit on checkpoints of a project drops and leaves where it changes, or where another tool
-//! writes histories too.
+//! What the limit on checkpoints of a project drops and leaves where it changes, or where another
+//! tool works on the store too.
 
 use crate::maintenance::world::World;
 use herma_core::Config;
@@ -15,6 +15,11 @@ fn a_lower_limit_holds_from_the_next_checkpoint_on() {
     assert_eq!(world.list("project"), ["6"]);
     world.take_keeping(2, "project", "7");
     assert_eq!(world.list("project"), ["7", "6"]);
+    // Git, too, takes what was dropped for gone and nothing else.
+    world.git(&["gc", "--quiet", "--prune=now"]);
+    world.git_finds_nothing_broken();
+    assert_eq!(world.git(&["rev-list", "--all"]).lines().count(), 2);
+    world.restores("project");
 }
 
 #[test]

@@ -32,6 +32,15 @@ fn packs(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
+fn what_two_projects_have_in_common_is_stored_once() {
+    let world = World::new();
+    ["one", "other"].iter().for_each(|project| drop(world.take(project, "the same")));
+    let all = world.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]);
+    let count = |kind| all.lines().filter(|one| *one == kind).count();
+    assert_eq!(["commit", "tree", "blob"].map(count), [2, 1, 1]);
+}
+
+#[test]
 fn large_files_that_stay_do_not_make_a_small_change_due() {
     let world = World::new();
     let write = |path: &str, content: &str| {
