@@ -8,5 +8,4 @@ mod configuration;
 mod maintenance;
 mod refusals;
 mod safety;
-mod validated;
 mod world;

@@ -10,4 +10,4 @@ mod prune;
 mod reclaim;
 mod sweep;
 mod total;
-mod world;
+pub mod world;

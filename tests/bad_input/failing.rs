@@ -2,6 +2,7 @@
 //! not hold, and what could not be done is said.
 
 use super::machine::{Machine, at_each_call, code};
+use crate::maintenance::world::failing;
 use herma_core::{Config, Manager, Outcome, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
@@ -69,7 +70,7 @@ fn every_call_may_fail_and_what_was_stored_stays() {
                     assert_eq!(diff.entries.is_empty(), taken.skipped.is_empty(), "step {step}");
                 }
                 Err(error) => {
-                    // The take after the fault succeeds, unless the checkpoint is there already.
+                    // The checkpoint after the fault succeeds, unless the checkpoint is there already.
                     machine.manager().checkpoint(&machine.project(), "again").unwrap();
                     assert!(!error.code().is_empty());
                     assert_eq!(machine.manager().list(&machine.project()).unwrap().len(), 2);
@@ -125,7 +126,7 @@ fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {
         }
         Ok(())
     });
-    let restored = machine.on(disk).restore(&project, b"1", RestoreOptions::default()).unwrap();
+    let restored = machine.restore_on(disk);
     assert_eq!(restored.restored, [b"a.txt".to_vec()]);
     assert_eq!(restored.failed[0].path, b"src/b.txt");
     assert!(!restored.undoes_turn);
@@ -143,10 +144,8 @@ fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
     machine.take();
     machine.write("src/b.txt", "four\n");
     let project = machine.project();
-    let disk = HookedDisk::new(move |call, path| match call {
-        Call::WriteNew if path.starts_with(&project) => Err(io::ErrorKind::StorageFull.into()),
-        _ => Ok(()),
-    });
+    let disk =
+        failing(Call::WriteNew, io::ErrorKind::StorageFull, move |path| path.starts_with(&project));
     let two = Config { max_snapshots: 2, ..Config::default() };
     let restored =
         machine.with(disk, two).restore(&machine.project(), b"2", RestoreOptions::default());
@@ -159,11 +158,8 @@ fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
 #[test]
 fn a_lock_that_cannot_be_written_is_not_waited_for() {
     let machine = Machine::new();
-    let disk = HookedDisk::new(|call, path| match call {
-        Call::WriteNew if path.extension().is_some_and(|end| end == "lock") => {
-            Err(io::ErrorKind::StorageFull.into())
-        }
-        _ => Ok(()),
+    let disk = failing(Call::WriteNew, io::ErrorKind::StorageFull, move |path| {
+        path.extension().is_some_and(|end| end == "lock")
     });
     assert_eq!(code(machine.on(disk).checkpoint(&machine.project(), "r")), "no_space");
 }
@@ -177,14 +173,8 @@ fn a_link_that_cannot_be_removed_is_not_written_through() {
     fs::write(outside.join("b.txt"), "not ours\n").unwrap();
     fs::remove_dir_all(&link).unwrap();
     symlink(&outside, &link).unwrap();
-    let disk = HookedDisk::new(move |call, path| {
-        if call == Call::RemoveFile && path == link {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        Ok(())
-    });
-    let restored =
-        machine.on(disk).restore(&machine.project(), b"1", RestoreOptions::default()).unwrap();
+    let disk = failing(Call::RemoveFile, io::ErrorKind::PermissionDenied, move |path| path == link);
+    let restored = machine.restore_on(disk);
     assert_eq!(fs::read_to_string(outside.join("b.txt")).unwrap(), "not ours\n");
     assert!(restored.restored.is_empty());
     assert!(restored.failed.iter().any(|failed| failed.path == b"src/b.txt"));

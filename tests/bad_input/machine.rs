@@ -1,8 +1,8 @@
 //! A machine for one test: a home, a base and one project, on a disk that may do something wrong.
 
+use crate::maintenance::world::{World, created, git};
 use herma_core::disk::Disk;
-use herma_core::{Clock, Config, Environment, Error, Manager, Outcome};
-use herma_harness::sandbox::Scratch;
+use herma_core::{Config, Error, Manager, RestoreOptions, Restored};
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::io;
@@ -10,25 +10,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tempfile::TempDir;
-
-struct Noon;
-
-impl Clock for Noon {
-    fn seconds(&self) -> i64 {
-        1_773_662_400
-    }
-}
 
 /// A home, a base and one project, and managers over them.
 pub struct Machine {
-    folder: TempDir,
+    world: World,
 }
 
 impl Machine {
     pub fn new() -> Self {
-        // In memory where there is one: much is written here, and waited for until it is durable.
-        let machine = Machine { folder: Scratch::default_place().temporary().unwrap() };
+        let machine = Machine { world: World::new() };
         fs::create_dir_all(machine.project().join("src")).unwrap();
         machine.write("a.txt", "one\n");
         machine.write("src/b.txt", "two\n");
@@ -36,15 +26,15 @@ impl Machine {
     }
 
     pub fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        self.world.root.clone()
     }
 
     pub fn project(&self) -> PathBuf {
-        self.root().join("project")
+        self.world.project("project")
     }
 
     pub fn base(&self) -> PathBuf {
-        self.root().join("home/.hermes/checkpoints")
+        self.world.base()
     }
 
     pub fn write(&self, path: &str, content: &str) {
@@ -56,24 +46,22 @@ impl Machine {
     }
 
     pub fn with(&self, disk: impl Disk + 'static, config: Config) -> Manager {
-        let environment = Environment {
-            home: self.root().join("home"),
-            current_directory: self.root(),
-            base: self.base(),
-        };
-        let config = Config { enabled: true, ..config };
-        Manager::new(Arc::new(disk), Arc::new(Noon), environment, config)
+        self.world.on(disk, config)
     }
 
     pub fn manager(&self) -> Manager {
         self.on(HookedDisk::of_an_ordinary_user())
     }
 
+    #[track_caller]
     pub fn take(&self) -> String {
-        match self.manager().checkpoint(&self.project(), "taken").unwrap().outcome {
-            Outcome::Created { id } => id,
-            outcome => panic!("{outcome:?}"),
-        }
+        created(&self.manager(), &self.project(), "taken")
+    }
+
+    /// Brings the newest checkpoint back on that disk.
+    #[track_caller]
+    pub fn restore_on(&self, disk: impl Disk + 'static) -> Restored {
+        self.on(disk).restore(&self.project(), b"1", RestoreOptions::default()).unwrap()
     }
 
     pub fn git_finds_nothing_broken(&self) -> bool {
@@ -82,10 +70,7 @@ impl Machine {
 
     /// Git on the store, far from any settings of the machine.
     pub fn git(&self) -> Command {
-        let mut git = Command::new("git");
-        git.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        git.env("HOME", self.root()).arg("--git-dir").arg(self.base().join("store"));
-        git
+        git(&self.world.store())
     }
 }
 

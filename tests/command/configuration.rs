@@ -26,17 +26,6 @@ fn the_file_limits_how_large_a_captured_file_is() {
 }
 
 #[test]
-fn a_checkpoint_manual_is_taken_whether_or_not_they_are_automatic() {
-    for truth in [true, false] {
-        let world = World::new();
-        world.configure(&format!("model: any\ncheckpoints: {truth}\n"));
-        world.write("a.txt", "one\n");
-        world.checkpoint("manual");
-        assert_eq!(world.checkpoints(), 1);
-    }
-}
-
-#[test]
 fn the_file_is_below_the_home_where_no_other_place_is_named() {
     let world = World::new();
     world.write("../.hermes/config.yaml", "checkpoints: nonsense\n");

@@ -1,4 +1,4 @@
-//! Making the store smaller by hand, and the sweep that follows a take.
+//! Making the store smaller by hand, and the sweep that follows a checkpoint.
 
 use crate::command::world::{Said, World, agreed};
 use std::fs;
@@ -141,7 +141,7 @@ fn clearing_by_force_does_not_ask() {
 }
 
 #[test]
-fn a_take_sweeps_when_that_is_due_and_says_nothing_of_it() {
+fn a_checkpoint_sweeps_when_that_is_due_and_says_nothing_of_it() {
     let world = used();
     let marker = world.base().join(".last_prune");
     assert!(marker.is_file());
@@ -157,7 +157,7 @@ fn a_take_sweeps_when_that_is_due_and_says_nothing_of_it() {
     fs::write(&marker, "5.0").unwrap();
     world.herma(&["checkpoints"]).done();
     world.herma(&["rollback", "1"]).done();
-    assert_eq!(listed(), 1, "only a take sweeps");
+    assert_eq!(listed(), 1, "only a checkpoint sweeps");
     world.write("a.txt", "three\n");
     let said = world.herma(&["checkpoint"]).done().text();
     assert_eq!(said.lines().count(), 1, "{said}");

@@ -2,10 +2,10 @@
 //! from the user's git into the store, nor the other way round.
 
 use crate::command::world::{Said, World, agreed};
+use herma_harness::sandbox::hostility;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// Clears the screen, rings, turns the direction, starts another line, and more of that kind.
@@ -78,34 +78,6 @@ fn a_reason_is_shown_on_one_line_and_kept_whole() {
     agreed("reason", &world.transcript(&[list]));
 }
 
-/// Puts a git configuration into the home that would be noticed if anything of it were used.
-fn set_traps(world: &World) {
-    let gpg = world.root.join("gpg");
-    let mark = world.root.join("mark");
-    fs::write(&gpg, format!("#!/bin/sh\ntouch '{}'\nexit 1\n", mark.display())).unwrap();
-    fs::set_permissions(&gpg, fs::Permissions::from_mode(0o755)).unwrap();
-    let hooks = world.root.join("templates/hooks");
-    fs::create_dir_all(&hooks).unwrap();
-    for hook in ["pre-commit", "post-commit", "reference-transaction", "post-index-change"] {
-        fs::copy(&gpg, hooks.join(hook)).unwrap();
-    }
-    let config = "[user]\n\tname = Leaked\n\temail = leaked@example.com\n\
-                  [commit]\n\tgpgsign = true\n[gpg]\n\tprogram = ROOT/gpg\n\
-                  [core]\n\tautocrlf = true\n\texcludesFile = ROOT/excludes\n\
-                  \thooksPath = ROOT/templates/hooks\n\tfsmonitor = ROOT/gpg\n\
-                  \tattributesFile = ROOT/attributes\n[init]\n\ttemplateDir = ROOT/templates\n\
-                  [diff]\n\texternal = ROOT/gpg\n\
-                  [filter \"evil\"]\n\tclean = ROOT/gpg\n\tsmudge = ROOT/gpg\n\trequired = true\n";
-    let config = config.replace("ROOT", world.root.to_str().unwrap());
-    fs::write(world.root.join("excludes"), "*.txt\n").unwrap();
-    fs::write(world.root.join("attributes"), "* text=auto eol=crlf ident filter=evil\n").unwrap();
-    fs::create_dir_all(world.home().join(".config/git")).unwrap();
-    for file in [".gitconfig", ".config/git/config"] {
-        fs::write(world.home().join(file), &config).unwrap();
-    }
-    git2::Repository::init_bare(world.root.join("decoy")).unwrap();
-}
-
 /// The command with an environment that leads git astray.
 fn misled(world: &World) -> Command {
     let decoy = world.root.join("decoy");
@@ -121,11 +93,11 @@ fn misled(world: &World) -> Command {
         .env("GIT_CONFIG_KEY_0", "commit.gpgsign")
         .env("GIT_CONFIG_VALUE_0", "true")
         .env("GIT_NAMESPACE", "decoy")
-        .env("GIT_AUTHOR_NAME", "Leaked")
+        .env("GIT_AUTHOR_NAME", "Hostile")
         .env("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
         .env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z")
-        .env("GIT_EXTERNAL_DIFF", world.root.join("gpg"))
-        .env("GIT_TEMPLATE_DIR", world.root.join("templates"));
+        .env("GIT_EXTERNAL_DIFF", world.root.join("traps/mark"))
+        .env("GIT_TEMPLATE_DIR", world.root.join("traps/template.d"));
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"] {
         command.env(variable, &decoy);
     }
@@ -138,8 +110,11 @@ fn misled(world: &World) -> Command {
 #[test]
 fn the_users_git_neither_reaches_the_store_nor_is_reached() {
     let world = World::new();
-    set_traps(&world);
-    world.write("a.txt", "one\r\n$Id$\n");
+    let traps = world.root.join("traps");
+    hostility::plant(&world.home(), &traps).unwrap();
+    git2::Repository::init_bare(world.root.join("decoy")).unwrap();
+    // The name is one that the user's git ignores.
+    world.write("lib.rs", "one\r\n$Id$\n");
     git2::Repository::init(world.project()).unwrap().blob(b"theirs").unwrap();
     let outside_the_store = || {
         let mut all = world.everything();
@@ -163,9 +138,9 @@ fn the_users_git_neither_reaches_the_store_nor_is_reached() {
     let id = git2::Oid::from_str(taken["id"].as_str().unwrap()).unwrap();
     let commit = store.find_commit(id).unwrap();
     assert!(commit.header_field_bytes("gpgsig").is_err());
-    assert!(!commit.raw_header_bytes().windows(6).any(|part| part == b"Leaked"));
-    world.write("a.txt", "two\n");
+    assert!(!commit.raw_header_bytes().windows(7).any(|part| part == b"Hostile"));
+    world.write("lib.rs", "two\n");
     run(&["rollback", "1", "--json"]);
-    assert_eq!(world.read("a.txt"), "one\r\n$Id$\n");
-    assert!(!world.root.join("mark").exists(), "a program of the user's git was run");
+    assert_eq!(world.read("lib.rs"), "one\r\n$Id$\n");
+    assert!(!hostility::mark(&traps).exists(), "a program of the user's git was run");
 }

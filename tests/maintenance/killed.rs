@@ -11,15 +11,15 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A live project, one that is gone with its ref packed, an old archive and an v1 repository.
+/// A live project, one that is gone with its ref packed, an old archive and a v1 repository.
 fn ready() -> World {
     let world = World::new();
     world.take("gone", "one");
     world.take("live", "one");
-    world.pack_refs();
+    world.git(&["pack-refs", "--all"]);
     world.take("live", "two");
     fs::remove_dir_all(world.project("gone")).unwrap();
-    world.v1_repository("0123456789abcdef", None, NOON - 1_000_000);
+    world.v1_repository("0123456789abcdef", NOON - 1_000_000);
     let archive = world.base().join("legacy-20260101-000000/x");
     fs::create_dir_all(&archive).unwrap();
     fs::write(archive.join("HEAD"), "").unwrap();
@@ -27,18 +27,14 @@ fn ready() -> World {
 }
 
 /// Does `work` on a disk on which nothing is done from that step on; whether it got so far.
-fn killed_at(world: &World, step: usize, work: impl Fn(&Manager)) -> bool {
-    killed_with(world, Config::default(), step, work)
-}
-
-fn killed_with(world: &World, config: Config, step: usize, work: impl Fn(&Manager)) -> bool {
+fn killed_at(world: &World, step: usize, config: &Config, work: impl Fn(&Manager)) -> bool {
     let steps = Arc::new(AtomicUsize::new(0));
     let counted = steps.clone();
     let disk = HookedDisk::new(move |_, _| {
         let is_alive = counted.fetch_add(1, Ordering::SeqCst) < step;
         if is_alive { Ok(()) } else { Err(ErrorKind::Other.into()) }
     });
-    work(&world.on(disk, config));
+    work(&world.on(disk, config.clone()));
     // Git's locks would be taken over after a while, which no test has.
     for folder in ["", "refs/hermes"] {
         let entries = fs::read_dir(world.store().join(folder)).into_iter().flatten();
@@ -50,51 +46,50 @@ fn killed_with(world: &World, config: Config, step: usize, work: impl Fn(&Manage
     steps.load(Ordering::SeqCst) > step
 }
 
+/// Goes through steps, further apart the more there are, until a round does not get so far.
+fn at_steps(finer: usize, least: usize, mut round: impl FnMut(usize) -> bool) {
+    let mut step = 0;
+    while round(step) {
+        step += 1 + step / finer;
+    }
+    assert!(step > least, "{step}");
+}
+
 #[test]
 fn a_prune_that_is_killed_at_any_step_is_done_by_the_next() {
-    let options = PruneOptions::from(&Config::default());
-    let mut step = 0;
-    loop {
+    let config = Config::default();
+    at_steps(12, 50, |step| {
         let world = ready();
-        let got_so_far = killed_at(&world, step, |manager| {
-            let _ = manager.prune(&options, &mut |_| {});
+        let got_so_far = killed_at(&world, step, &config, |manager| {
+            let _ = manager.prune(&PruneOptions::from(&config), &mut |_| {});
         });
         assert_eq!(world.list("live"), ["two", "one"], "step {step}");
         assert_eq!(world.prune().errors, 0, "step {step}");
         assert_eq!(world.manager().status().unwrap().projects.len(), 1, "step {step}");
         assert_eq!(world.in_base(), ["store"], "step {step}");
         world.restores("live");
-        if !got_so_far {
-            world.git_finds_nothing_broken();
-            break;
-        }
-        step += 1 + step / 12;
-    }
-    assert!(step > 50, "{step}");
+        world.git_finds_nothing_broken();
+        got_so_far
+    });
 }
 
 #[test]
 fn a_clear_that_is_killed_at_any_step_is_done_by_the_next() {
-    let mut step = 0;
-    loop {
+    at_steps(12, 50, |step| {
         let world = ready();
-        let got_so_far = killed_at(&world, step, |manager| drop(manager.clear()));
+        let got_so_far =
+            killed_at(&world, step, &Config::default(), |manager| drop(manager.clear()));
         assert!(["", "two,one"].contains(&world.list("live").join(",").as_str()), "step {step}");
         world.manager().clear().unwrap();
         assert!(!world.base().exists(), "step {step}");
-        if !got_so_far {
-            break;
-        }
-        step += 1 + step / 12;
-    }
-    assert!(step > 50, "{step}");
+        got_so_far
+    });
 }
 
 #[test]
 fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays() {
     let config = Config { max_snapshots: 2, ..Config::default() };
-    let mut step = 0;
-    loop {
+    at_steps(20, 150, |step| {
         let world = World::new();
         let dir = world.project("project");
         fs::create_dir_all(&dir).unwrap();
@@ -109,7 +104,7 @@ fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays()
             world.take("project", content);
         }
         world.write("project", "four");
-        let got_so_far = killed_with(&world, config.clone(), step, |manager| {
+        let got_so_far = killed_at(&world, step, &config, |manager| {
             let _ = manager.checkpoint(&dir, "four");
             let _ = manager.prune(&PruneOptions::from(&config), &mut |_| {});
         });
@@ -126,10 +121,6 @@ fn dropping_and_reclaiming_that_are_killed_at_any_step_lose_nothing_that_stays()
         assert_eq!(fs::read_to_string(dir.join("a.txt")).unwrap(), reasons[0], "step {step}");
         assert_eq!(world.prune().errors, 0, "step {step}");
         world.git_finds_nothing_broken();
-        if !got_so_far {
-            break;
-        }
-        step += 1 + step / 20;
-    }
-    assert!(step > 150, "{step}");
+        got_so_far
+    });
 }

@@ -1,6 +1,6 @@
 //! What v1 left moves out of the way, whole, and nothing else does.
 
-use crate::maintenance::world::{NOON, World, git, succeeds};
+use crate::maintenance::world::{NOON, World, failing, git, succeeds};
 use herma_core::Config;
 use herma_core::disk::SystemDisk;
 use herma_harness::subject::{Call, HookedDisk};
@@ -9,6 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ONE: &str = "0123456789abcdef";
 const OTHER: &str = "fedcba9876543210";
@@ -23,31 +24,16 @@ fn is_whole(archived: &Path) {
 }
 
 #[test]
-fn repositories_of_the_v1_repository_move_to_one_archive_before_the_store_is_made() {
-    let world = World::new();
-    world.v1_repository(ONE, Some(Path::new("/a")), NOON);
-    world.v1_repository(OTHER, None, NOON);
-    world.take("project", "one");
-    assert_eq!(world.in_base(), ["legacy-20260316-120000", "store"]);
-    for name in [ONE, OTHER] {
-        is_whole(&world.base().join("legacy-20260316-120000").join(name));
-    }
-    let marker = world.base().join("legacy-20260316-120000").join(ONE).join("HERMES_WORKDIR");
-    assert_eq!(fs::read_to_string(marker).unwrap(), "/a\n");
-    assert_eq!(world.list("project"), ["one"]);
-}
-
-#[test]
 fn what_is_no_repository_stays_where_it_is() {
     let world = World::new();
     let base = world.base();
-    world.v1_repository(ONE, None, NOON);
-    world.v1_repository("legacy-20260101-000000", None, NOON);
+    world.v1_repository(ONE, NOON);
+    world.v1_repository("legacy-20260101-000000", NOON);
     fs::create_dir_all(base.join("notes/objects")).unwrap();
     fs::create_dir_all(base.join("HEAD/objects")).unwrap();
     fs::write(base.join("todo.txt"), "mine").unwrap();
     let elsewhere = world.root.join("elsewhere");
-    fs::rename(world.v1_repository(OTHER, None, NOON), &elsewhere).unwrap();
+    fs::rename(world.v1_repository(OTHER, NOON), &elsewhere).unwrap();
     symlink(&elsewhere, base.join(OTHER)).unwrap();
     world.take("project", "one");
     let left = world.in_base();
@@ -58,46 +44,33 @@ fn what_is_no_repository_stays_where_it_is() {
 }
 
 #[test]
-fn doing_it_again_changes_nothing() {
-    let world = World::new();
-    world.v1_repository(ONE, None, NOON);
-    world.take("project", "one");
-    let before = world.in_base();
-    world.set_clock(NOON + 5);
-    world.take("project", "two");
-    // From here on it is a leftover, for the sweep to judge.
-    world.v1_repository(OTHER, None, NOON);
-    world.take("project", "three");
-    assert_eq!(world.in_base(), [&[OTHER.to_owned()], &before[..]].concat());
-}
-
-#[test]
 fn an_archive_of_the_same_second_is_not_added_to() {
     let world = World::new();
-    world.v1_repository(ONE, None, NOON);
+    world.v1_repository(ONE, NOON);
     let taken = world.base().join("legacy-20260316-120000");
     fs::create_dir(&taken).unwrap();
     fs::write(world.base().join("legacy-20260316-120000-1"), "a file").unwrap();
     world.take("project", "one");
     assert_eq!(fs::read_dir(taken).unwrap().count(), 0);
     is_whole(&world.base().join("legacy-20260316-120000-2").join(ONE));
+    // What comes once there is a store is a leftover, for the sweep to judge.
+    world.v1_repository(OTHER, NOON);
+    world.take("project", "two");
+    is_whole(&world.base().join(OTHER));
 }
 
 #[test]
 fn what_a_killed_process_left_is_moved_by_the_next() {
     for killed_at in 1..3 {
         let world = World::new();
-        world.v1_repository(ONE, None, NOON);
-        world.v1_repository(OTHER, None, NOON);
-        let renames = std::sync::atomic::AtomicUsize::new(0);
-        let died = std::sync::atomic::AtomicBool::new(false);
+        world.v1_repository(ONE, NOON);
+        world.v1_repository(OTHER, NOON);
+        let renames = AtomicUsize::new(0);
         let disk = HookedDisk::new(move |call, _| {
-            use std::sync::atomic::Ordering::SeqCst;
-            if call == Call::Rename && renames.fetch_add(1, SeqCst) + 1 == killed_at {
-                died.store(true, SeqCst);
-            }
+            let is_one = usize::from(call == Call::Rename);
             // Nothing is done any more once it died.
-            if died.load(SeqCst) { Err(ErrorKind::Other.into()) } else { Ok(()) }
+            let is_alive = renames.fetch_add(is_one, Ordering::SeqCst) + is_one < killed_at;
+            if is_alive { Ok(()) } else { Err(ErrorKind::Other.into()) }
         });
         world.write("project", "one");
         let refused = world.on(disk, Config::default()).checkpoint(&world.project("project"), "r");
@@ -116,11 +89,8 @@ fn what_a_killed_process_left_is_moved_by_the_next() {
 #[test]
 fn a_repository_that_cannot_be_moved_stays_and_refuses_no_checkpoint() {
     let world = World::new();
-    world.v1_repository(ONE, None, NOON);
-    let disk = HookedDisk::new(|call, path| match call {
-        Call::Rename if path.ends_with(ONE) => Err(ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
+    world.v1_repository(ONE, NOON);
+    let disk = failing(Call::Rename, ErrorKind::PermissionDenied, move |path| path.ends_with(ONE));
     world.write("project", "one");
     let manager = world.on(disk, Config::default());
     manager.checkpoint(&world.project("project"), "one").unwrap();
@@ -133,7 +103,7 @@ fn a_repository_that_cannot_be_moved_stays_and_refuses_no_checkpoint() {
 fn two_processes_at_once_lose_nothing() {
     let world = World::new();
     for number in 0..8 {
-        world.v1_repository(&format!("{number:016x}"), None, NOON);
+        world.v1_repository(&format!("{number:016x}"), NOON);
     }
     std::thread::scope(|scope| {
         for name in ["one", "other"] {

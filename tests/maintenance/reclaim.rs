@@ -1,7 +1,6 @@
 //! What space is freed of, and what is never touched on the way.
 
-use crate::maintenance::world::{World, git, succeeds};
-use herma_core::disk::SystemDisk;
+use crate::maintenance::world::{World, failing, git, noise, succeeds};
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -11,16 +10,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const LARGE_BYTES: usize = 2 * 1024 * 1024;
-
-/// What git says to this about the store.
-#[track_caller]
-fn asked(world: &World, words: &[&str]) -> String {
-    let mut git = git(&world.store());
-    git.args(words);
-    String::from_utf8(succeeds(git).stdout).unwrap().trim_end().to_owned()
-}
-
 fn is_stored(world: &World, id: &str) -> bool {
     let mut git = git(&world.store());
     git.args(["cat-file", "-e", id]).output().unwrap().status.success()
@@ -28,27 +17,12 @@ fn is_stored(world: &World, id: &str) -> bool {
 
 #[track_caller]
 fn blob(world: &World, commit: &str) -> String {
-    asked(world, &["rev-parse", &format!("{commit}:a.txt")])
+    world.git(&["rev-parse", &format!("{commit}:a.txt")])
 }
 
-/// Bytes that do not compress, and are no others' of another `seed`.
+/// Bytes that are reason enough to reclaim, and are no others' of another `seed`.
 fn large(seed: u64) -> String {
-    let mut state = seed;
-    let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        char::from(b'!' + (state >> 58) as u8)
-    };
-    (0..LARGE_BYTES).map(|_| next()).collect()
-}
-
-/// Changes a project and takes a checkpoint of it that leaves so many.
-#[track_caller]
-fn take(world: &World, most: usize, project: &str, content: &str) -> String {
-    world.write(project, content);
-    let manager = world.on(SystemDisk, Config { max_snapshots: most, ..Config::default() });
-    manager.checkpoint(&world.project(project), "taken").unwrap();
-    manager.list(&world.project(project)).unwrap().remove(0).id
+    noise(seed, 2 * 1024 * 1024)
 }
 
 fn packs(world: &World) -> Vec<PathBuf> {
@@ -58,28 +32,12 @@ fn packs(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_large_file_is_gone_with_the_last_checkpoint_that_holds_it() {
+fn what_two_projects_have_in_common_is_stored_once() {
     let world = World::new();
-    let first = take(&world, 2, "project", &large(1));
-    let held = blob(&world, &first);
-    take(&world, 2, "project", "small");
-    assert!(is_stored(&world, &held));
-    take(&world, 2, "project", "smaller");
-    assert!(!is_stored(&world, &held));
-    assert!(!is_stored(&world, &first));
-    assert!(!fs::read_to_string(world.store().join("shallow")).unwrap().contains(&first));
-    world.git_finds_nothing_broken();
-}
-
-#[test]
-fn small_ones_are_gone_once_there_are_as_many_as_may_be_kept() {
-    let world = World::new();
-    let ids: Vec<String> =
-        (0..8).map(|step| take(&world, 3, "project", &format!("{step}"))).collect();
-    let stored: Vec<bool> = ids.iter().map(|id| is_stored(&world, id)).collect();
-    assert!(stored[5..].iter().all(|stored| *stored));
-    assert_eq!(stored[..3], [false; 3]);
-    world.git_finds_nothing_broken();
+    ["one", "other"].iter().for_each(|project| drop(world.take(project, "the same")));
+    let all = world.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]);
+    let count = |kind| all.lines().filter(|one| *one == kind).count();
+    assert_eq!(["commit", "tree", "blob"].map(count), [2, 1, 1]);
 }
 
 #[test]
@@ -94,7 +52,7 @@ fn large_files_that_stay_do_not_make_a_small_change_due() {
     ["d/large", "e/large"].iter().zip(1..).for_each(|(path, seed)| write(path, &large(seed)));
     let taken = |step: usize| {
         ["d/small", "e/small"].iter().for_each(|path| write(path, &format!("{path} {step}")));
-        take(&world, 4, "project", &format!("{step}"))
+        world.take_keeping(4, "project", &format!("{step}"))
     };
     let ids: Vec<String> = (0..6).map(taken).collect();
     assert!(is_stored(&world, &ids[0]), "what little it takes can wait");
@@ -104,25 +62,7 @@ fn large_files_that_stay_do_not_make_a_small_change_due() {
 }
 
 #[test]
-fn what_another_checkpoint_holds_stays() {
-    let world = World::new();
-    let content = large(2);
-    let held = blob(&world, &take(&world, 20, "other", &content));
-    take(&world, 1, "one", &content);
-    take(&world, 1, "one", "small");
-    assert!(is_stored(&world, &held));
-    world.restores_first("other", &content);
-    // The same within one project: what comes back is stored again or still.
-    for text in [&content, "between", &content, "end"] {
-        take(&world, 1, "one", text);
-        assert_eq!(world.list("one").len(), 1);
-        world.restores_first("one", text);
-        world.git_finds_nothing_broken();
-    }
-}
-
-#[test]
-fn a_pack_with_garbage_is_written_anew() {
+fn a_pack_is_written_anew_once_no_checkpoint_holds_a_large_file_of_it() {
     let world = World::new();
     let dir = world.project("project");
     fs::create_dir_all(&dir).unwrap();
@@ -130,12 +70,15 @@ fn a_pack_with_garbage_is_written_anew() {
     for number in 0..200 {
         fs::write(dir.join(format!("{number}.txt")), format!("{number}")).unwrap();
     }
-    let first = take(&world, 1, "project", &large(3));
+    let first = world.take_keeping(2, "project", &large(3));
     let held = blob(&world, &first);
     let before = packs(&world);
     assert_eq!(before.len(), 1);
-    take(&world, 1, "project", "small");
-    assert!(!is_stored(&world, &held));
+    world.take_keeping(2, "project", "small");
+    assert!(is_stored(&world, &held));
+    world.take_keeping(2, "project", "smaller");
+    assert!(!is_stored(&world, &held) && !is_stored(&world, &first));
+    assert!(!fs::read_to_string(world.store().join("shallow")).unwrap().contains(&first));
     assert_ne!(packs(&world), before);
     assert_eq!(packs(&world).len(), 1, "what stayed is a pack again");
     world.git_finds_nothing_broken();
@@ -152,16 +95,16 @@ fn a_pack_with_garbage_is_written_anew() {
 #[test]
 fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
     let world = World::new();
-    let kept = take(&world, 20, "kept", "kept");
-    asked(&world, &["gc", "--quiet", "--prune=now"]);
+    let kept = world.take_keeping(20, "kept", "kept");
+    world.git(&["gc", "--quiet", "--prune=now"]);
     let keep = packs(&world)[0].with_extension("keep");
     fs::write(&keep, "").unwrap();
     fs::remove_dir_all(world.project("kept")).unwrap();
-    let gone = take(&world, 20, "gone", "gone");
-    take(&world, 20, "live", "live");
-    asked(&world, &["repack", "--quiet", "-d"]);
-    asked(&world, &["commit-graph", "write", "--reachable"]);
-    asked(&world, &["multi-pack-index", "write"]);
+    let gone = world.take_keeping(20, "gone", "gone");
+    world.take_keeping(20, "live", "live");
+    world.git(&["repack", "--quiet", "-d"]);
+    world.git(&["commit-graph", "write", "--reachable"]);
+    world.git(&["multi-pack-index", "write"]);
     fs::remove_dir_all(world.project("gone")).unwrap();
     assert_eq!(world.prune().errors, 0);
     assert!(is_stored(&world, &kept));
@@ -170,15 +113,15 @@ fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
     assert_eq!(world.prune().errors, 0);
     assert!(!is_stored(&world, &kept));
     world.git_finds_nothing_broken();
-    world.restores_first("live", "live");
+    world.restores("live");
 }
 
 #[test]
 fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
     let world = World::new();
     for project in ["one", "other"] {
-        take(&world, 20, project, project);
-        asked(&world, &["repack", "--quiet", "-d"]);
+        world.take_keeping(20, project, project);
+        world.git(&["repack", "--quiet", "-d"]);
     }
     let whole = packs(&world);
     for pack in &whole {
@@ -196,13 +139,13 @@ fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
     assert!(!left.contains(&format!("pack-{}", "0".repeat(40))), "{left:?}");
     assert!(left.contains(&format!("pack-{}", "1".repeat(40))), "{left:?}");
     world.git_finds_nothing_broken();
-    world.restores_first("one", "one");
+    world.restores("one");
 }
 
 #[test]
 fn a_pack_without_an_index_stays_while_anything_is_missing() {
     let world = World::new();
-    let taken = take(&world, 20, "one", "one");
+    let taken = world.take_keeping(20, "one", "one");
     let blob = blob(&world, &taken);
     let wanted = world.root.join("wanted");
     fs::write(&wanted, format!("{blob}\n")).unwrap();
@@ -220,32 +163,27 @@ fn a_pack_without_an_index_stays_while_anything_is_missing() {
     assert!(half.exists());
     fs::rename(aside, index).unwrap();
     world.git_finds_nothing_broken();
-    world.restores_first("one", "one");
+    world.restores("one");
 }
 
 #[test]
 fn nothing_goes_where_other_refs_cannot_be_looked_at() {
     let world = World::new();
-    let kept = take(&world, 20, "kept", "kept");
-    take(&world, 20, "gone", "gone");
-    asked(&world, &["branch", "theirs", &kept]);
+    let kept = world.take_keeping(20, "kept", "kept");
+    world.take_keeping(20, "gone", "gone");
+    world.git(&["branch", "theirs", &kept]);
     ["kept", "gone"].iter().for_each(|name| fs::remove_dir_all(world.project(name)).unwrap());
     let branch = world.store().join("refs/heads/theirs");
-    let disk = HookedDisk::new(move |call, path| match call {
-        Call::Stat if path == branch => Err(ErrorKind::StorageFull.into()),
-        _ => Ok(()),
-    });
-    let manager = world.on(disk, Config::default());
-    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
-    assert!(pruned.errors > 0);
+    let disk = failing(Call::Stat, ErrorKind::StorageFull, move |path| path == branch);
+    assert!(world.prune_on(disk).errors > 0);
     assert!(is_stored(&world, &kept));
 }
 
 #[test]
 fn what_is_only_called_like_an_object_stays() {
     let world = World::new();
-    let gone = take(&world, 20, "gone", "gone");
-    take(&world, 20, "live", "live");
+    let gone = world.take_keeping(20, "gone", "gone");
+    world.take_keeping(20, "live", "live");
     fs::remove_dir_all(world.project("gone")).unwrap();
     let digits = "0123456789abcdef".repeat(3);
     let strays = ["ab/cd".to_owned(), format!("a/{}", &digits[..38]), "notes/ab".to_owned()];
@@ -264,14 +202,11 @@ fn what_is_only_called_like_an_object_stays() {
 #[test]
 fn an_object_that_cannot_be_removed_is_an_error_and_the_rest_goes() {
     let world = World::new();
-    let gone = take(&world, 20, "gone", "gone");
+    let gone = world.take_keeping(20, "gone", "gone");
     fs::remove_dir_all(world.project("gone")).unwrap();
     let commit = world.store().join("objects").join(&gone[..2]).join(&gone[2..]);
-    let tree = asked(&world, &["rev-parse", &format!("{gone}^{{tree}}")]);
-    let disk = HookedDisk::new(move |call, path| match call {
-        Call::RemoveFile if path == commit => Err(ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    });
+    let tree = world.git(&["rev-parse", &format!("{gone}^{{tree}}")]);
+    let disk = failing(Call::RemoveFile, ErrorKind::PermissionDenied, move |path| path == commit);
     let manager = world.on(disk, Config { max_snapshots: 7, ..Config::default() });
     assert_eq!(manager.config().max_snapshots, 7);
     let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
@@ -284,8 +219,8 @@ fn an_object_that_cannot_be_removed_is_an_error_and_the_rest_goes() {
 #[test]
 fn no_object_goes_before_it_is_durable_that_nothing_points_at_it() {
     let world = World::new();
-    let gone = take(&world, 20, "gone", "gone");
-    take(&world, 20, "live", "live");
+    let gone = world.take_keeping(20, "gone", "gone");
+    world.take_keeping(20, "live", "live");
     // Another tool has removed the ref, and its machine may stop before the disk knows of it.
     let (reference, metadata) = (world.reference("gone"), world.metadata("gone"));
     fs::remove_file(reference).unwrap();
@@ -303,9 +238,7 @@ fn no_object_goes_before_it_is_durable_that_nothing_points_at_it() {
         }
         Ok(())
     });
-    let manager = world.on(disk, Config::default());
-    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
-    assert_eq!(pruned.errors, 0);
+    assert_eq!(world.prune_on(disk).errors, 0);
     assert!(!is_stored(&world, &gone));
 }
 
@@ -313,16 +246,16 @@ fn no_object_goes_before_it_is_durable_that_nothing_points_at_it() {
 fn what_other_refs_point_at_stays() {
     let world = World::new();
     let ids = ["branch", "tagged", "packed", "detached", "gone"].map(|name| {
-        let id = take(&world, 20, name, name);
+        let id = world.take_keeping(20, name, name);
         fs::remove_dir_all(world.project(name)).unwrap();
         id
     });
-    asked(&world, &["tag", "--annotate", "--message", "m", "tagged", &ids[1]]);
-    asked(&world, &["branch", "packed", &ids[2]]);
-    asked(&world, &["pack-refs", "--all"]);
-    asked(&world, &["branch", "theirs/branch", &ids[0]]);
-    asked(&world, &["update-ref", "--no-deref", "HEAD", &ids[3]]);
-    take(&world, 20, "live", "live");
+    world.git(&["tag", "--annotate", "--message", "m", "tagged", &ids[1]]);
+    world.git(&["branch", "packed", &ids[2]]);
+    world.git(&["pack-refs", "--all"]);
+    world.git(&["branch", "theirs/branch", &ids[0]]);
+    world.git(&["update-ref", "--no-deref", "HEAD", &ids[3]]);
+    world.take_keeping(20, "live", "live");
     assert_eq!(world.prune().errors, 0);
     let stored = ids.map(|id| is_stored(&world, &id));
     assert_eq!(stored, [true, true, true, true, false]);
@@ -332,9 +265,9 @@ fn what_other_refs_point_at_stays() {
 #[test]
 fn leftovers_go_and_nothing_goes_where_a_history_is_damaged() {
     let world = World::new();
-    let damaged = take(&world, 20, "damaged", "one");
-    take(&world, 20, "damaged", "two");
-    let gone = take(&world, 20, "gone", "gone");
+    let damaged = world.take_keeping(20, "damaged", "one");
+    world.take_keeping(20, "damaged", "two");
+    let gone = world.take_keeping(20, "gone", "gone");
     fs::remove_dir_all(world.project("gone")).unwrap();
     let loose = world.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
     let away = world.root.join("away");

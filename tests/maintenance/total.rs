@@ -1,28 +1,17 @@
 //! How the total size is kept: who loses a checkpoint, in which order, and when no more.
 
-use crate::maintenance::world::{NOON, World, git, succeeds};
+use crate::maintenance::world::{NOON, World, noise};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions};
 use pretty_assertions::assert_eq;
 
 const KIBIBYTE: usize = 1024;
 
-/// So many KiB that do not compress, and are no others' of another `seed`.
-fn content(seed: u64, kibibytes: usize) -> String {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        char::from(b'!' + (state >> 58) as u8)
-    };
-    (0..kibibytes * KIBIBYTE).map(|_| next()).collect()
-}
-
 /// Takes a checkpoint of about so many KiB on a store that may take so many.
 #[track_caller]
 fn take(world: &World, project: &str, step: u64, kibibytes: usize, cap: usize) {
     let seed = step * 1_000 + u64::from(project.as_bytes()[0]);
-    world.write(project, &content(seed, kibibytes));
+    world.write(project, &noise(seed, kibibytes * KIBIBYTE));
     let max_total_bytes = (cap * KIBIBYTE) as u64;
     let manager = world.on(SystemDisk, Config { max_total_bytes, ..Config::default() });
     manager.checkpoint(&world.project(project), &format!("{step}")).unwrap();
@@ -47,9 +36,8 @@ fn pruned_to(world: &World, max_total_bytes: u64) -> usize {
 /// Bytes that all that git reaches in that way takes on the disk.
 #[track_caller]
 fn bytes_of(world: &World, way: &[&str]) -> u64 {
-    let mut git = git(&world.store());
-    git.args(["rev-list", "--objects", "--disk-usage"]).args(way);
-    String::from_utf8(succeeds(git).stdout).unwrap().trim_end().parse().unwrap()
+    let words = [&["rev-list", "--objects", "--disk-usage"], way].concat();
+    world.git(&words).parse().unwrap()
 }
 
 /// Lowers what the store may take, in KiB, until one is dropped for it.
@@ -62,26 +50,6 @@ fn drop_one(world: &World, cap: &mut usize) {
 
 fn counts<const N: usize>(world: &World, projects: [&str; N]) -> [usize; N] {
     projects.map(|project| world.list(project).len())
-}
-
-#[test]
-fn the_oldest_go_in_turns_and_no_more_than_needed() {
-    let world = World::new();
-    for step in 0..4 {
-        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
-    }
-    // Each takes about 80 KiB, since so many characters are 6 bits each.
-    assert_eq!(pruned(&world, 1_000), 0);
-    assert_eq!(pruned(&world, 495), 2);
-    assert_eq!(counts(&world, ["a", "b"]), [3, 3]);
-    assert_eq!(pruned(&world, 415), 1);
-    let [one, other] = counts(&world, ["a", "b"]);
-    assert_eq!(one + other, 5);
-    assert_eq!(pruned(&world, 170), 3);
-    assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
-    assert_eq!(world.list("a"), ["3"]);
-    assert_eq!(pruned(&world, 1), 0, "the newest of each stays");
-    assert_eq!(counts(&world, ["a", "b"]), [1, 1]);
 }
 
 #[test]
@@ -115,6 +83,8 @@ fn whoever_has_the_oldest_checkpoint_is_the_first_to_lose_one() {
         let mut expected = [2; 4];
         expected[first] = 1;
         assert_eq!(counts(&world, names), expected);
+        let boundaries = std::fs::read_to_string(world.store().join("shallow")).unwrap();
+        assert_eq!(boundaries.lines().count(), 1, "only a history that was cut gets one");
     }
 }
 
@@ -134,24 +104,13 @@ fn among_those_of_one_age_the_directory_decides() {
 }
 
 #[test]
-fn only_a_history_that_was_cut_gets_a_boundary() {
-    let world = World::new();
-    for step in 0..2 {
-        ["a", "b"].iter().for_each(|project| take(&world, project, step, 100, 0));
-    }
-    drop_one(&world, &mut 400);
-    let boundaries = std::fs::read_to_string(world.store().join("shallow")).unwrap();
-    assert_eq!(boundaries.lines().count(), 1, "{boundaries}");
-}
-
-#[test]
 fn what_checkpoints_share_counts_once_and_makes_no_room() {
     let world = World::new();
     take(&world, "a", 0, 100, 0);
     for name in ["b", "c", "d"] {
         world.write(name, "small");
         world.manager().checkpoint(&world.project(name), "small").unwrap();
-        world.write(name, &content(97, 100));
+        world.write(name, &noise(97, 100 * KIBIBYTE));
         world.manager().checkpoint(&world.project(name), "shared").unwrap();
     }
     assert_eq!(pruned(&world, 100), 0);
@@ -170,20 +129,6 @@ fn one_large_newest_checkpoint_costs_no_other_project_its_history() {
     assert_eq!(counts(&world, ["a", "b", "l"]), [3, 3, 1]);
     assert_eq!(pruned(&world, 100), 0);
     assert_eq!(world.list("l"), ["1"]);
-}
-
-#[test]
-fn a_take_keeps_the_total_by_itself() {
-    let world = World::new();
-    for step in 0..10 {
-        take(&world, "a", step, 100, 300);
-        take(&world, "b", step, 1, 300);
-    }
-    let listed = world.list("a");
-    assert_eq!(listed.len(), 3);
-    assert_eq!(listed[0], "9");
-    assert!(!world.list("b").is_empty());
-    world.git_finds_nothing_broken();
 }
 
 #[test]

@@ -5,9 +5,10 @@ use herma_core::{
     Clock, Config, Environment, Manager, Outcome, PruneOptions, Pruned, RestoreOptions,
 };
 use herma_harness::sandbox::Scratch;
+use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
-use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -85,10 +86,16 @@ impl World {
     #[track_caller]
     pub fn take(&self, project: &str, content: &str) -> String {
         self.write(project, content);
-        match self.manager().checkpoint(&self.project(project), content).unwrap().outcome {
-            Outcome::Created { id } => id,
-            outcome => panic!("{outcome:?}"),
-        }
+        created(&self.manager(), &self.project(project), content)
+    }
+
+    /// The same where only so many are kept.
+    #[track_caller]
+    pub fn take_keeping(&self, max_snapshots: usize, project: &str, content: &str) -> String {
+        self.write(project, content);
+        let manager = self.on(SystemDisk, Config { max_snapshots, ..Config::default() });
+        // The file may be large, and only it is to be.
+        created(&manager, &self.project(project), content.get(..20).unwrap_or(content))
     }
 
     /// The reasons of the checkpoints of a project, newest first.
@@ -102,25 +109,23 @@ impl World {
     #[track_caller]
     pub fn restores(&self, project: &str) {
         let content = self.list(project).remove(0);
+        self.write(project, "");
         let options = RestoreOptions::default();
         self.manager().restore(&self.project(project), b"1", options).unwrap();
         let found = fs::read_to_string(self.project(project).join("a.txt")).unwrap();
         assert_eq!(found, content);
     }
 
-    /// Brings the newest checkpoint back, which must hold that.
-    #[track_caller]
-    pub fn restores_first(&self, project: &str, content: &str) {
-        fs::write(self.project(project).join("a.txt"), "").unwrap();
-        let one_file = self.manager().restore_file(&self.project(project), b"1", b"a.txt");
-        assert_eq!(one_file.unwrap().failed, []);
-        let found = fs::read_to_string(self.project(project).join("a.txt")).unwrap();
-        assert!(found == content, "{project}");
-    }
-
     #[track_caller]
     pub fn prune(&self) -> Pruned {
         self.prune_with(&PruneOptions::from(&Config::default()))
+    }
+
+    /// Prunes as that is by itself, on that disk.
+    #[track_caller]
+    pub fn prune_on(&self, disk: impl Disk + 'static) -> Pruned {
+        let options = PruneOptions::from(&Config::default());
+        self.on(disk, Config::default()).prune(&options, &mut |_| {}).unwrap()
     }
 
     #[track_caller]
@@ -154,25 +159,15 @@ impl World {
         names
     }
 
-    /// A v1 repository with one commit, whose files last changed at `changed`.
-    pub fn v1_repository(&self, name: &str, workdir: Option<&Path>, changed: i64) -> PathBuf {
+    /// A v1 repository with one commit that says no directory, whose files last changed at `changed`.
+    pub fn v1_repository(&self, name: &str, changed: i64) -> PathBuf {
         let path = self.base().join(name);
-        let tree = self.root.join("tree-of-v1");
         fs::create_dir_all(&path).unwrap();
-        fs::create_dir_all(&tree).unwrap();
-        fs::write(tree.join("old.txt"), "kept\n").unwrap();
-        for words in [
-            vec!["init", "--quiet"],
-            vec!["add", "old.txt"],
-            vec!["commit", "--quiet", "--message", "v1", "--no-gpg-sign"],
-        ] {
+        let commit = ["commit", "--quiet", "--message", "v1", "--allow-empty"];
+        for words in [&["init", "--quiet"], &commit[..]] {
             let mut git = git(&path);
-            git.env("GIT_DIR", &path).env("GIT_WORK_TREE", &tree).args(words);
+            git.env("GIT_WORK_TREE", &self.root).args(words);
             succeeds(git);
-        }
-        if let Some(workdir) = workdir {
-            let text = [workdir.as_os_str(), OsStr::new("\n")].join(OsStr::new(""));
-            fs::write(path.join("HERMES_WORKDIR"), text.as_encoded_bytes()).unwrap();
         }
         let mut touch = Command::new("find");
         touch
@@ -184,18 +179,51 @@ impl World {
         path
     }
 
-    /// Has plain git move every ref into its one file of them.
-    pub fn pack_refs(&self) {
+    /// What plain git says to this about the store.
+    #[track_caller]
+    pub fn git(&self, words: &[&str]) -> String {
         let mut git = git(&self.store());
-        git.args(["pack-refs", "--all"]);
-        succeeds(git);
+        git.args(words);
+        String::from_utf8(succeeds(git).stdout).unwrap().trim_end().to_owned()
     }
 
+    #[track_caller]
     pub fn git_finds_nothing_broken(&self) {
-        let mut git = git(&self.store());
-        git.args(["fsck", "--full", "--strict"]);
-        succeeds(git);
+        self.git(&["fsck", "--full", "--strict"]);
     }
+}
+
+/// Takes a checkpoint, which must be taken, and answers its id.
+#[track_caller]
+pub fn created(manager: &Manager, project: &Path, reason: &str) -> String {
+    match manager.checkpoint(project, reason).unwrap().outcome {
+        Outcome::Created { id } => id,
+        outcome => panic!("{outcome:?}"),
+    }
+}
+
+/// A disk on which such a call fails so where the path is such a one.
+pub fn failing(
+    step: Call,
+    kind: ErrorKind,
+    is_one: impl Fn(&Path) -> bool + Send + Sync + 'static,
+) -> HookedDisk {
+    HookedDisk::new(
+        move |call, path| {
+            if call == step && is_one(path) { Err(kind.into()) } else { Ok(()) }
+        },
+    )
+}
+
+/// So many bytes that hardly compress, and are no others' of another `seed`.
+pub fn noise(seed: u64, bytes: usize) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'!' + (state >> 58) as u8)
+    };
+    (0..bytes).map(|_| next()).collect()
 }
 
 /// Git on that repository, with nothing of this machine's configuration.
