@@ -204,7 +204,9 @@ fn comparable(said: &impl Serialize, place: &str, ids: &mut Vec<String>) -> Stri
 fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|name, _| !["message", "why", "time", "bytes_freed"].contains(&name.as_str()));
+            fields.retain(|name, _| {
+                !["message", "why", "time", "bytes_freed"].contains(&name.as_str())
+            });
             for (name, field) in fields {
                 match field {
                     Value::String(id) if name == "id" || name == "safety" => {

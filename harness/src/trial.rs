@@ -1,5 +1,8 @@
 //! A verdict on one history: a run, and where that fails another one that tells why.
 //!
+//! A fifo or an unreadable file may have stopped what was refused; it is blamed where the same
+//! history without any such file holds.
+//!
 //! What fails where the bookkeeping of a store is damaged and holds where it is not is the doing of
 //! that damage, which must stop nothing.
 //!
@@ -12,6 +15,7 @@ use crate::history::{History, Operation, StoreEvent};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
+use herma_model::Edit;
 use herma_model::rules::{self, RuleRef};
 
 /// What a history showed.
@@ -34,8 +38,40 @@ pub fn trial(
     scratch: &Scratch,
 ) -> Result<Trial, RunError> {
     let mut trial = trial_of_configuration(history, new_subject, scratch)?;
+    blame_on_files(history, &mut trial.run, new_subject, scratch)?;
     blame_on_damage(history, &mut trial.run, new_subject, scratch)?;
     Ok(trial)
+}
+
+/// Looks whether what was refused is refused without the files that may have stopped it, too.
+fn blame_on_files(
+    history: &History,
+    run: &mut Run,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<(), RunError> {
+    let unreadable = |one: &Edit| matches!(one, Edit::SetReadable { readable: false, .. });
+    let special = |one: &Edit| matches!(one, Edit::MakeSpecial { .. });
+    let suspects: [(RuleRef, &dyn Fn(&Edit) -> bool); 2] =
+        [(&rules::CAPTURE_UNREADABLE, &unreadable), (&rules::CAPTURE_SPECIAL, &special)];
+    for (rule, makes_one) in suspects {
+        let suspected = |one: &Divergence| {
+            let configured = *one.rule == rules::ISOLATION_USER_CONFIG;
+            !configured && one.symptoms.iter().any(|other| other.rule == rule)
+        };
+        if !run.divergences.iter().any(suspected) {
+            continue;
+        }
+        let makes_one = |one: &Operation| matches!(one, Operation::Edit(edit) if makes_one(edit));
+        let without = self::run(&without(history, &makes_one), new_subject, scratch)?.divergences;
+        for divergence in run.divergences.iter_mut().filter(|one| suspected(one)) {
+            let fingerprint = divergence.fingerprint();
+            if without.iter().all(|one| one.fingerprint() != fingerprint) {
+                divergence.rule = rule;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Runs `history`, and once more in a plain home where it fails in a hostile one.
@@ -76,7 +112,10 @@ fn blame_on_damage(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<(), RunError> {
-    let whole = without_damage(history);
+    let damages = |event: &StoreEvent| {
+        matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
+    };
+    let whole = without(history, &|one| matches!(one, Operation::Store(event) if damages(event)));
     let needs_cause = |one: &Divergence| {
         let area = one.rule.id.split('/').next().unwrap_or_default();
         !matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration")
@@ -94,18 +133,13 @@ fn blame_on_damage(
     Ok(())
 }
 
-/// The history with nothing in the place of each damage.
-fn without_damage(history: &History) -> History {
-    let mut whole = history.clone();
-    for operation in &mut whole.operations {
-        let damages = |event: &StoreEvent| {
-            matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
-        };
-        if matches!(operation, Operation::Store(event) if damages(event)) {
-            *operation = Operation::Advance { seconds: 0 };
-        }
+/// The history with nothing in the place of each such operation.
+fn without(history: &History, leaves_out: &dyn Fn(&Operation) -> bool) -> History {
+    let mut history = history.clone();
+    for operation in history.operations.iter_mut().filter(|one| leaves_out(one)) {
+        *operation = Operation::Advance { seconds: 0 };
     }
-    whole
+    history
 }
 
 /// Blames a difference on what decides about it.

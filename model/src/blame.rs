@@ -28,8 +28,8 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::TURN_DISABLED, None),
     (&rules::CAPTURE_HONEST, None),
     (&rules::RESTORE_UNDO, None),
-    (&rules::CAPTURE_UNREADABLE, None),
-    (&rules::CAPTURE_SPECIAL, None),
+    (&rules::CAPTURE_UNREADABLE, Some(Judge::Git)),
+    (&rules::CAPTURE_SPECIAL, Some(Judge::Git)),
     (&rules::CAPTURE_SIZE_CAP, None),
     (&rules::CAPTURE_NESTED_REPOSITORY, None),
     (&rules::CAPTURE_SECRETS, None),
@@ -96,6 +96,9 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::CAPTURE_READ_ONLY, None),
     (&rules::SCOPE_NO_DIRECTORY, None),
     (&rules::LAYOUT_FSCK, None),
+    // That such a file is there when something is refused is no evidence by itself.
+    (&rules::CAPTURE_UNREADABLE, None),
+    (&rules::CAPTURE_SPECIAL, None),
 ];
 
 /// Rules about what is only said: they may follow from a wrong checkpoint, but nothing follows from

@@ -144,7 +144,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "one-file-replaces-what-no-checkpoint-holds",
         rule: &rules::RESTORE_PROTECTS,
         about: "A single file is written over one that no checkpoint holds.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Intercept(|subject, request| clearing(subject, request, is_itself)),
     },
     PlantedBug {

@@ -91,6 +91,9 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
             refusal::compare(world, &diff.may_refuse, answer, checks);
         }
+        (Allowed::Restore(restore), Answer::Refused { .. }) if !restore.may_refuse.is_empty() => {
+            refusal::compare(world, &restore.may_refuse, answer, checks);
+        }
         (Allowed::Restore(restore), Answer::Restored(found)) => {
             restore_answer::compare(world, restore, found, seen, checks);
         }

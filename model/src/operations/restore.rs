@@ -73,6 +73,12 @@ impl<'a> Outcome<'a> {
         before.is_some() && (self.due.is_forced() || self.held.get(&path) == before)
     }
 
+    /// Whether the store holds what stood at a path before, whether or not it should.
+    fn is_stored(&self, path: &[u8]) -> bool {
+        let entry = self.held.get(&ByteString::from(path));
+        entry.is_some_and(|entry| Some(&entry.node()) == self.was(path))
+    }
+
     /// Whether a path that the checkpoint does not have may be removed: it can be brought back, and
     /// the checkpoint's own ignore files do not cover it.
     fn is_expendable(&self, path: &[u8]) -> bool {
@@ -105,7 +111,7 @@ impl<'a> Outcome<'a> {
     pub(super) fn would_lose(&self, path: &[u8]) -> bool {
         let at_the_path = match self.was(path) {
             None | Some(Node::Directory) => false,
-            Some(_) => !self.was_captured(path),
+            Some(_) => !self.was_captured(path) && !self.is_stored(path),
         };
         at_the_path || self.obstacles(path).iter().any(|obstacle| !self.is_expendable(obstacle))
     }
@@ -236,6 +242,7 @@ impl Outcome<'_> {
         }
         let created_since = self.was_captured(path) && !recorded;
         match () {
+            () if recorded && self.is_as_recorded(path) && self.is_stored(path) => None,
             () if recorded && (self.was_captured(path) || self.was(path).is_none()) => None,
             () if recorded
                 && self.is_as_recorded(path)

@@ -58,8 +58,9 @@ impl World {
             Standing::Directory => Arc::new(self.capture(&project)),
             _ => Arc::default(),
         };
+        let mut may_refuse = Vec::new();
         if let Some(path) = &path {
-            self.judge_file(&project, &target.tree, &before, path).map_err(|no| vec![no])?;
+            may_refuse.extend(self.judge_file(&project, &target.tree, &before, path)?);
         }
         let safety = self.due_safety(&project, &before, standing, force)?;
         let room = self.history(&project).len() < self.settings.max_snapshots;
@@ -70,6 +71,7 @@ impl World {
             target,
             before,
             safety,
+            may_refuse,
             undo: checkpoint.safety,
             deleted: standing == Standing::Nothing,
             evicting: safety.0 && !room && index == 0,
@@ -132,7 +134,8 @@ impl World {
         Ok(ByteString(components.join(&b'/')))
     }
 
-    /// Whether a single file can be restored without touching any other path.
+    /// Whether a single file can be restored without touching any other path. Where one would be
+    /// lost that is not captured, that is as good a reason to refuse.
     ///
     /// Implements [`rules::RESTORE_BAD_PATH`] where links are concerned.
     fn judge_file(
@@ -141,38 +144,38 @@ impl World {
         target: &Tree,
         before: &Captured,
         path: &ByteString,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Refusal>, Vec<Refusal>> {
+        let refused = |codes, rule| Err(vec![Refusal { codes, rule }]);
         let node = |path: &[u8]| self.files.get(&bytes::join(project, path));
         for ancestor in bytes::ancestors(path) {
             match node(ancestor) {
                 None => break,
                 Some(Node::Directory) => {}
                 Some(Node::Link { .. }) => {
-                    return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
+                    return Err(vec![bad_path(&[Code::BadPath, Code::NotInCheckpoint])]);
                 }
                 Some(_) => {
                     let codes = &[Code::WouldOverwrite, Code::NotInCheckpoint, Code::BadPath];
-                    return Err(Refusal { codes, rule: &rules::RESTORE_FILE_ONLY });
+                    return refused(codes, &rules::RESTORE_FILE_ONLY);
                 }
             }
         }
         if !target.contains_key(path) {
-            let codes = &[Code::NotInCheckpoint];
-            return Err(Refusal { codes, rule: &rules::RESTORE_FILE_LITERAL });
+            return refused(&[Code::NotInCheckpoint], &rules::RESTORE_FILE_LITERAL);
         }
         let codes = &[Code::WouldOverwrite];
         match node(path) {
             Some(Node::Directory) => {
                 let mut below = self.files.below(&bytes::join(project, path));
                 match below.any(|(_, node)| *node != Node::Directory) {
-                    true => Err(Refusal { codes, rule: &rules::RESTORE_FILE_ONLY }),
-                    false => Ok(()),
+                    true => refused(codes, &rules::RESTORE_FILE_ONLY),
+                    false => Ok(None),
                 }
             }
             Some(_) if !before.tree.contains_key(path) => {
-                Err(Refusal { codes, rule: &rules::RESTORE_PROTECTS })
+                Ok(Some(Refusal { codes, rule: &rules::RESTORE_PROTECTS }))
             }
-            _ => Ok(()),
+            _ => Ok(None),
         }
     }
 }
