@@ -26,6 +26,8 @@ pub mod rules;
 pub mod store;
 pub mod store_edit;
 pub mod target;
+#[cfg(test)]
+mod tests;
 pub mod tree;
 pub mod verdict;
 pub mod world;

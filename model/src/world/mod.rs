@@ -6,8 +6,6 @@
 mod learn;
 mod maintenance;
 mod scope;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
