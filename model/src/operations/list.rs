@@ -9,6 +9,7 @@ use crate::rules::{self, RuleRef};
 use crate::tree;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Checkpoint, World};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 impl World {
@@ -74,9 +75,11 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
     } else {
         &rules::LIST_COMPLETE
     };
-    let too_few = found.len() < due.entries.len();
     checks.check(Judge::Answer, rule, complete, || {
-        wrong(if too_few { "too few" } else { "too many" })
+        wrong(match found.len().cmp(&due.entries.len()) {
+            Ordering::Less => "too few",
+            _ => "too many",
+        })
     });
     let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
     checks.check(Judge::Answer, &rules::LIST_STABLE, !complete || same_set, || wrong("other ids"));
