@@ -4,6 +4,7 @@
 mod checkpoint;
 mod listing;
 mod restore;
+mod restored;
 mod scope;
 
 use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
@@ -208,9 +209,11 @@ impl Scene {
                 for (path, entry) in &due.target.tree {
                     let asked = due.only.as_ref().is_none_or(|only| only == path);
                     if asked && files.get(&full(path)) != Some(&entry.node()) {
-                        files.remove(&full(path));
-                        files.make_parents(&full(path));
-                        files.insert(&full(path), entry.node());
+                        let place = full(path);
+                        let obstacle = files.obstacle(&place).map(|(path, _)| path.to_vec());
+                        files.remove(&obstacle.unwrap_or_else(|| place.to_vec()));
+                        files.make_parents(&place);
+                        files.insert(&place, entry.node());
                         said.restored.push(path.clone());
                     }
                 }
