@@ -1,11 +1,13 @@
 //! The model as its caller uses it: what it allows, how it judges what was seen, and what the world
 //! learns of that. One file for each subject.
 
+mod base;
 mod checkpoint;
 mod listing;
 mod restore;
 mod restored;
 mod scope;
+mod sweep;
 
 use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
 use crate::answer::{
@@ -17,13 +19,16 @@ use crate::bytes::{self, ByteString};
 use crate::edit::Edit;
 use crate::files::{Files, Node};
 use crate::lines::LineBounds;
-use crate::observation::Observation;
+use crate::observation::{Base, Contents, Observation, Place};
 use crate::request::Request;
+use crate::store_edit::{Damage, StoreEdit};
 use crate::verdict::Checks;
 use crate::world::{Layout, Settings, World};
+use std::collections::BTreeSet;
 
 /// When every scene begins.
 const START: i64 = 1_000_000;
+const DAY: i64 = 86_400;
 
 /// Everything that the model asks whether an implementation can do it.
 const CAPABILITIES: [&str; 14] = [
@@ -163,6 +168,50 @@ impl Scene {
         let mut files = self.world.files.clone();
         let answer = self.right_answer(&self.allows(asked), &mut files);
         Observation { files, ..self.seen(asked, answer) }
+    }
+
+    /// What a store holds that has lost nothing.
+    fn contents(&self) -> Contents {
+        let histories = self.world.histories();
+        let visible = histories.map(|(project, _)| {
+            let listed = self.world.listed(project).iter().rev();
+            (self.world.hash(project), listed.map(|one| one.id.clone()).collect())
+        });
+        Contents { visible: visible.collect(), ..Contents::default() }
+    }
+
+    /// What stands in a base that has lost nothing.
+    fn base(&self) -> Base {
+        let places = self.world.repositories().iter().map(|(name, one)| {
+            let place = Place { archive: one.archive.clone(), whole: true };
+            (name.clone(), vec![place])
+        });
+        Base {
+            in_use: true,
+            store_stands: true,
+            repositories: places.collect(),
+            archives: self.world.archives().keys().cloned().collect(),
+            spoiled_archives: BTreeSet::new(),
+            marker: true,
+            strays: self.world.strays().clone(),
+        }
+    }
+
+    /// A v1 repository stands in the base, put there before or after the store was made.
+    fn repository(&mut self, name: &str, project: &str, there_is_a_store: bool) {
+        let (name, project) = (name.to_owned(), project.into());
+        let edit = StoreEdit::Repository { name, project, changed: START };
+        self.world.edit_store(&edit, there_is_a_store);
+    }
+
+    fn archive(&mut self, name: &str) {
+        self.world.edit_store(&StoreEdit::Archive { name: name.to_owned(), made: START }, true);
+    }
+
+    /// What is noted of the project is damaged.
+    fn damage(&mut self, project: &str) {
+        let edit = StoreEdit::Metadata { project: project.into(), damage: Damage::Garbled };
+        self.world.edit_store(&edit, true);
     }
 
     fn right_answer(&self, allowed: &Allowed, files: &mut Files) -> Answer {
