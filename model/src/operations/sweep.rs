@@ -38,7 +38,7 @@ impl World {
         let interval = i64::try_from(self.settings.min_interval_hours).unwrap_or(i64::MAX);
         let interval = interval.saturating_mul(HOUR);
         let nothing = self.histories().next().is_none() && self.maintenance.archives.is_empty();
-        let recent = |at: i64| (0..interval).contains(&(self.seconds() - at));
+        let recent = |at: i64| (0..interval).contains(&self.seconds().saturating_sub(at));
         let manual = self.maintenance.pruned.is_some_and(recent);
         match self.maintenance.marker {
             Marker::At(at) if recent(at) => (false, true),
