@@ -2,12 +2,17 @@
 //! learns of that. One file for each subject.
 
 mod base;
+mod blame;
 mod checkpoint;
+mod learn;
 mod listing;
 mod restore;
 mod restored;
 mod scope;
+mod size;
+mod store;
 mod sweep;
+mod untouched;
 
 use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
 use crate::answer::{
@@ -19,7 +24,7 @@ use crate::bytes::{self, ByteString};
 use crate::edit::Edit;
 use crate::files::{Files, Node};
 use crate::lines::LineBounds;
-use crate::observation::{Base, Contents, Observation, Place};
+use crate::observation::{Base, Contents, Histories, Observation, Place};
 use crate::request::Request;
 use crate::store_edit::{Damage, StoreEdit};
 use crate::verdict::Checks;
@@ -308,8 +313,8 @@ fn edits(word: &str) -> Vec<Edit> {
     if let Some((name, content)) = word.split_once('=') {
         let path = place(name.trim_end_matches(['*', '?']));
         let content = ByteString::from(&*content.replace(';', "\n"));
-        let write = Edit::Write { path: path.clone(), content, executable: name.ends_with('*') };
-        return vec![write, Edit::SetReadable { path, readable: !name.ends_with('?') }];
+        let write = Edit::Write { path: path.clone(), content, executable: name.contains('*') };
+        return vec![write, Edit::SetReadable { path, readable: !name.contains('?') }];
     }
     if let Some((name, target)) = word.split_once('>') {
         return vec![Edit::Link { path: place(name), target: target.into() }];

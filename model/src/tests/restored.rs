@@ -131,6 +131,7 @@ fn an_exact_restore_removes_what_is_new_and_can_be_brought_back() {
             ("a=1", "a=2 b=1", "a=1 b=2", "leaves-new"),
             ("a=1", "a=2 .env=1", "a=1 .env=1", ""),
             ("a=1", "a=2 .env=1", "a=1", "protects"),
+            ("a=1", "a=2 .git/HEAD=1", "a=1", "isolation/user-repository"),
             (".gitignore=x", ".gitignore= x=1", ".gitignore=x x=1", ""),
             (".gitignore=x", ".gitignore= x=1", ".gitignore=x", "protects"),
         ],
@@ -267,12 +268,16 @@ fn nothing_outside_of_the_project_changes() {
         "+ work/beta/x: a file of 1 bytes \"2\"",
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
-    let scene = silent("a=1", "a=2 b=1");
-    let told = |after| {
-        let checks = scene.checks(&left(&scene, "restore alpha 1 exact", after));
+    let scene = silent("a=1", "a=2 b=1 .env=");
+    let told = |asked, after| {
+        let checks = scene.checks(&left(&scene, asked, after));
         checks.violations[0].mismatch.expected.clone()
     };
-    assert_eq!(told("a=1 b=1"), "work/alpha/b: nothing");
+    assert_eq!(told("restore alpha 1 exact", "a=1 b=1 .env="), "work/alpha/b: nothing");
+    let one_byte = "work/alpha/b: a file of 1 bytes \"1\"";
+    assert_eq!(told("restore alpha 1", "a=1 .env="), one_byte);
+    let empty = "work/alpha/.env: a file of 0 bytes \"\"";
+    assert_eq!(told("restore alpha 1 exact", "a=1"), empty);
 }
 
 #[test]
@@ -380,6 +385,11 @@ fn what_is_said_of_a_restore_is_what_is_there() {
         silent.world.settings.max_files = scene.world.settings.max_files;
         assert_eq!(silent.broken(&seen), "", "{asked} {now} {after}: {said}");
     }
+    // What was missed was not kept.
+    let mut missed = left(&Scene::changed("a=1", "a=2"), whole, "a=2");
+    let Answer::Restored(restored) = &mut missed.answer else { panic!("no restore") };
+    say("", restored);
+    assert_eq!(Scene::changed("a=1", "a=2").broken(&missed), "restore/bytes");
 }
 
 #[test]

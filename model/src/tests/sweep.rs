@@ -27,7 +27,10 @@ fn scene(projects: &str) -> Scene {
 /// Whether a sweep may be made now, and whether it may be left.
 fn sweeps(scene: &Scene) -> (bool, bool) {
     let due = due(scene, "sweep");
-    let answer = |outcome| scene.answered("sweep", swept(outcome, Counts::default()));
+    // What is counted is only asked of a sweep that was made and may be.
+    let errors = |outcome| usize::from(outcome != SweepOutcome::Done || !due.may_run);
+    let counts = |outcome| Counts { errors: errors(outcome), ..Counts::default() };
+    let answer = |outcome| scene.answered("sweep", swept(outcome, counts(outcome)));
     let rule = |allowed| if allowed { "" } else { "sweep/interval" };
     assert_eq!(answer(SweepOutcome::Done), rule(due.may_run));
     assert_eq!(answer(SweepOutcome::NotDue), rule(due.may_decline));
