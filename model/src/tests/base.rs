@@ -51,11 +51,11 @@ fn a_repository_stands_whole_where_it_was_or_in_an_archive() {
 
 #[test]
 fn archives_and_strays_stay_as_they_were() {
-    let spoilt: &[(fn(&mut Base), &str)] = &[
-        (|_| {}, ""),
-        (|base| base.spoiled_archives.extend(["legacy-1".to_owned()]), LOST),
-        (|base| base.spoiled_archives.extend(["legacy-9".to_owned()]), ""),
-        (|base| base.strays.clear(), LOST),
+    let spoilt: &[(Spoil<Base>, &str)] = &[
+        (&|_| {}, ""),
+        (&|base| base.spoiled_archives.extend(["legacy-1".to_owned()]), LOST),
+        (&|base| base.spoiled_archives.extend(["legacy-9".to_owned()]), ""),
+        (&|base| base.strays.clear(), LOST),
     ];
     for (at, (spoil, rules)) in spoilt.iter().enumerate() {
         let mut scene = Scene::with("");

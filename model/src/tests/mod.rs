@@ -358,6 +358,9 @@ fn request(text: &str) -> Request {
     }
 }
 
+/// How something is made wrong that was right.
+type Spoil<'a, T> = &'a dyn Fn(&mut T);
+
 /// The id of the checkpoint of that number in a scene.
 fn id(number: usize) -> String {
     format!("{number}f").repeat(20)

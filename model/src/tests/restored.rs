@@ -394,12 +394,13 @@ fn what_is_said_of_a_restore_is_what_is_there() {
 
 #[test]
 fn what_is_said_of_the_checkpoint_before_and_the_turn_is_right() {
-    let spoilt: &[(&str, &str, fn(&mut Restored), &str)] = &[
-        ("restore alpha 1", "a=2", |said| said.safety = None, "restore/safety-checkpoint"),
-        ("restore alpha 1", "a=1", |said| said.safety = Some(id(9)), "restore/safety-skipped"),
-        ("restore alpha 1", "a=2", |said| said.forced_past = true, "restore/safety-required"),
-        ("restore alpha 1", "a=2", |said| said.undoes_turn = false, "restore/undoes-turn"),
-        ("file alpha 1 a", "a=2", |said| said.undoes_turn = true, "restore/undoes-turn"),
+    let (whole, undoes) = ("restore alpha 1", "restore/undoes-turn");
+    let spoilt: [(_, _, Spoil<Restored>, _); 5] = [
+        (whole, "a=2", &|said| said.safety = None, "restore/safety-checkpoint"),
+        (whole, "a=1", &|said| said.safety = Some(id(9)), "restore/safety-skipped"),
+        (whole, "a=2", &|said| said.forced_past = true, "restore/safety-required"),
+        (whole, "a=2", &|said| said.undoes_turn = false, undoes),
+        ("file alpha 1 a", "a=2", &|said| said.undoes_turn = true, undoes),
     ];
     for (asked, now, spoil, rules) in spoilt {
         for lacks in ["", "restore.undoes_turn"] {
@@ -409,8 +410,8 @@ fn what_is_said_of_the_checkpoint_before_and_the_turn_is_right() {
             let mut seen = scene.right(asked);
             let Answer::Restored(said) = &mut seen.answer else { panic!("{asked}") };
             spoil(said);
-            let says = lacks.is_empty() || *rules != "restore/undoes-turn";
-            assert_eq!(scene.broken(&seen), if says { *rules } else { "" }, "{asked} {lacks}");
+            let says = lacks.is_empty() || rules != undoes;
+            assert_eq!(scene.broken(&seen), if says { rules } else { "" }, "{asked} {lacks}");
         }
     }
 }

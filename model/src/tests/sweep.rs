@@ -349,7 +349,7 @@ fn archives_and_repositories_are_swept_and_counted_as_well() {
         let place = Place { archive: Some("legacy-2".into()), whole: true };
         base.repositories.insert("old".into(), vec![place]);
     };
-    let spoilt: &[(i64, [usize; 5], &dyn Fn(&mut Base), &str)] = &[
+    let spoilt: &[(_, _, Spoil<Base>, _)] = &[
         (0, [1, 0, 0, 0, 0], &|_| {}, ""),
         (0, [0, 0, 0, 0, 0], &|_| {}, "sweep/counts"),
         (8, [1, 0, 2, 0, 9], &|base| (base.archives.clear(), base.repositories.clear()).0, ""),
@@ -410,42 +410,47 @@ fn a_status_is_wrong_by_each_project_and_each_archive() {
         state: ProjectState::Unknown,
     };
     let commands = "maintenance/commands";
-    let spoilt: &[(&dyn Fn(&mut Vec<ProjectStatus>, &mut Vec<String>), &str)] = &[
-        (&|_, _| {}, ""),
-        (&|projects, _| projects[0].checkpoints = Some(2), commands),
-        (&|projects, _| projects[0].checkpoints = None, commands),
-        (&|projects, _| projects[0].state = ProjectState::Orphan, commands),
-        (&|projects, _| projects[0].workdir = None, commands),
-        (&|projects, _| projects.push(projects[0].clone()), commands),
-        (&|projects, _| drop(projects.remove(0)), commands),
-        (&|projects, _| projects.push(one(Some("/x"), Some(1))), commands),
-        (&|projects, _| projects.push(one(Some("/x"), Some(0))), ""),
-        (&|projects, _| projects.push(one(Some("/x"), None)), ""),
-        (&|projects, _| projects.push(one(None, Some(1))), ""),
-        (&|_, archives| archives.clear(), commands),
-        (&|_, archives| archives.push("legacy-2".into()), commands),
+    let mut scene = scene("alpha damaged healed");
+    scene.archive("legacy-1");
+    scene.damage("work/damaged");
+    scene.damage("work/healed");
+    scene.ask("take healed");
+    let told = |archives: &[&str], spoil: Spoil<Vec<ProjectStatus>>| {
+        let mut seen = scene.right("status");
+        let Answer::Status { projects, archives: said } = &mut seen.answer else { panic!("none") };
+        spoil(projects);
+        *said = archives.iter().map(|one| (*one).to_owned()).collect();
+        scene.broken(&seen)
+    };
+    let spoilt: &[(Spoil<Vec<ProjectStatus>>, &str)] = &[
+        (&|_| {}, ""),
+        (&|all| all[0].checkpoints = Some(2), commands),
+        (&|all| all[0].checkpoints = None, commands),
+        (&|all| all[0].state = ProjectState::Orphan, commands),
+        (&|all| all[0].workdir = None, commands),
+        (&|all| all.push(all[0].clone()), commands),
+        (&|all| drop(all.remove(0)), commands),
+        (&|all| all.push(one(Some("/x"), Some(1))), commands),
+        (&|all| all.push(one(Some("/x"), Some(0))), ""),
+        (&|all| all.push(one(Some("/x"), None)), ""),
+        (&|all| all.push(one(None, Some(1))), ""),
         // Of what is damaged nothing need be known, and of what is healed everything.
-        (&|projects, _| drop(projects.remove(1)), ""),
-        (&|projects, _| drop(projects.remove(2)), "maintenance/heals"),
-        (&|projects, _| projects[2].checkpoints = None, commands),
+        (&|all| drop(all.remove(1)), ""),
+        (&|all| drop(all.remove(2)), "maintenance/heals"),
+        (&|all| all[2].checkpoints = None, commands),
     ];
     for (at, (spoil, rules)) in spoilt.iter().enumerate() {
-        let mut scene = scene("alpha damaged healed");
-        scene.archive("legacy-1");
-        scene.damage("work/damaged");
-        scene.damage("work/healed");
-        scene.ask("take healed");
-        let mut seen = scene.right("status");
-        let Answer::Status { projects, archives } = &mut seen.answer else { panic!("no status") };
-        spoil(projects, archives);
-        assert_eq!(scene.broken(&seen), *rules, "{at}");
+        assert_eq!(told(&["legacy-1"], spoil), *rules, "{at}");
+    }
+    for archives in [&[][..], &["legacy-1", "legacy-2"], &["legacy-2"]] {
+        assert_eq!(told(archives, &|_| {}), commands);
     }
 }
 
 #[test]
 fn clearing_leaves_nothing_of_what_was_to_be_cleared_and_all_else() {
     let in_archive = Place { archive: Some("legacy-1".into()), whole: true };
-    let spoilt: &[(&str, &dyn Fn(&mut Base), &str)] = &[
+    let spoilt: &[(_, Spoil<Base>, _)] = &[
         ("clear", &|_| {}, ""),
         ("clear", &|base| base.store_stands = true, "maintenance/commands"),
         ("clear", &|base| base.archives.extend(["legacy-1".to_owned()]), "maintenance/commands"),
