@@ -100,3 +100,38 @@ fn what_is_swept_or_cleared_may_go() {
         assert_eq!(inside, in_archive, "{asked} {wait}");
     }
 }
+
+#[test]
+fn clearing_leaves_nothing_of_what_was_to_be_cleared_and_all_else() {
+    // What stands afterwards: the store, an archive, a repository and one in the archive.
+    for (asked, left, rules) in [
+        ("clear", "", ""),
+        ("clear", "store", "maintenance/commands"),
+        ("clear", "legacy-1", "maintenance/commands"),
+        ("clear", "old", "maintenance/commands"),
+        ("clear", "inside", ""),
+        ("legacy", "store old", ""),
+        ("legacy", "store old legacy-1", "maintenance/commands"),
+        ("legacy", "old", "maintenance/commands"),
+    ] {
+        let mut scene = Scene::with("a=");
+        scene.ask("take alpha");
+        scene.repository("old", "work/alpha", true);
+        scene.archive("legacy-1");
+        let mut base = scene.base();
+        base.store_stands = left.contains("store");
+        base.archives.retain(|name| left.contains(name));
+        base.repositories.retain(|name, _| left.contains(name));
+        if left.contains("inside") {
+            base.repositories.insert("inside".into(), vec![place(Some("legacy-1"), true)]);
+        }
+        let seen = Observation { base: Some(base), ..scene.seen(asked, Answer::Done) };
+        assert_eq!(scene.broken(&seen), rules, "{asked}: {left}");
+    }
+    // Where there is nothing to keep, there need be no store.
+    let mut empty = Scene::with("");
+    empty.archive("legacy-1");
+    let seen = Observation { base: Some(Base::default()), ..empty.seen("legacy", Answer::Done) };
+    assert_eq!(empty.broken(&seen), "");
+    assert_eq!(empty.answered("clear", refused(Code::Io)), "maintenance/commands");
+}

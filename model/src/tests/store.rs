@@ -161,6 +161,10 @@ fn each_project_has_one_ref_of_its_own_name_at_its_newest_checkpoint() {
         let tip = stored.refs.remove(&reference("alpha")).unwrap();
         stored.refs.insert(to, tip);
     };
+    let unreadable = |stored: &mut Histories| {
+        stored.unreadable = Some("x".into());
+        stored.commits.clear();
+    };
     let alias = |stored: &mut Histories, name: &str, workdir: &str| {
         stored.refs.insert(reference(name), id(9));
         stored.workdirs.insert(hash(name), workdir.into());
@@ -185,13 +189,9 @@ fn each_project_has_one_ref_of_its_own_name_at_its_newest_checkpoint() {
             (&|stored, _| alias(stored, "gamma", "/world/work/gamma"), "scope/no-directory"),
             (&|stored, _| alias(stored, "gamma", "/world/work/./gamma"), "scope/no-directory"),
             (&|stored, _| alias(stored, "x", "/world/work/gamma"), "scope/no-directory"),
-            (&|stored, _| stored.unreadable = Some("x".into()), "layout/store"),
             // Where there is nothing at all, only that is said.
-            (&|stored, _| (stored.refs.clear(), stored.commits.clear()).0, "layout/store"),
-            (
-                &|stored, _| (stored.unreadable = Some("x".into()), stored.commits.clear()).0,
-                "layout/store",
-            ),
+            (&|stored, _| *stored = Histories::default(), "layout/store"),
+            (&|stored, _| unreadable(stored), "layout/store"),
         ],
     );
     assert_eq!(count(&scene.world.compare_end(&end(&scene.world)), "scope/hash"), 2);
