@@ -25,8 +25,8 @@ fn silent(taken: &str, now: &str) -> Scene {
     scene
 }
 
-/// A row for each restore: the files that the checkpoint holds, those before, those after, and the
-/// rules that are broken, without what they open with.
+/// A restore: the files that the checkpoint holds, those before, those after, and the rules that are
+/// broken, less the `restore/` that their ids open with.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 fn compare(asked: &str, rows: &[Row]) {

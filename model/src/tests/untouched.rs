@@ -4,7 +4,7 @@ use super::*;
 use crate::verdict::Kind;
 use pretty_assertions::assert_eq;
 
-/// The rules that are broken where a request that is answered right changes these files.
+/// What is seen where a request that is answered right changes these files.
 fn changing(scene: &Scene, asked: &str, files: &str) -> Observation {
     let mut then = scene.clone();
     then.put(files);
