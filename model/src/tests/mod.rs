@@ -396,8 +396,7 @@ fn swept(outcome: SweepOutcome, counts: Counts) -> Answer {
 fn broken(checks: Checks) -> String {
     let failures = failures(checks.violations).into_iter();
     let all = failures.flat_map(|one| std::iter::once(one.cause).chain(one.symptoms));
-    let mut ids: Vec<&str> = all.map(|one| one.rule.id).collect();
-    ids.dedup();
+    let ids: Vec<&str> = all.map(|one| one.rule.id).collect();
     ids.join(" ")
 }
 

@@ -133,14 +133,16 @@ fn what_the_limit_drops_is_out_of_sight_and_most_of_it_out_of_the_store() {
         ids.extend((0..count).map(|number| format!("{number}")));
     };
     let mut scene = scene();
+    scene.put("/work/other/");
+    scene.ask("list other");
     scene.world.settings.max_snapshots = 2;
     let remain = "limit/newest-remain";
-    // Three are seen, and for each of two projects as many as the limit may wait.
+    // Three are seen, and for each of three directories as many as the limit may wait.
     compare(
         &scene,
         &[
-            (&|_, layout| layout.commits = 7, ""),
-            (&|_, layout| layout.commits = 8, remain),
+            (&|_, layout| layout.commits = 9, ""),
+            (&|_, layout| layout.commits = 10, remain),
             (&|_, layout| layout.commits = 0, ""),
             (&|stored, _| more(stored, 1), remain),
         ],
@@ -182,7 +184,10 @@ fn each_project_has_one_ref_of_its_own_name_at_its_newest_checkpoint() {
                 &|stored, _| rename(stored, format!("{HISTORIES}x")),
                 "scope/hash layout/store scope/no-directory",
             ),
-            (&|stored, _| rename(stored, "refs/heads/x".into()), "layout/store scope/no-directory"),
+            (
+                &|stored, _| rename(stored, "refs/heads/x".into()),
+                "layout/store layout/store scope/no-directory",
+            ),
             (&|stored, _| drop(stored.refs.remove(&reference("alpha"))), "layout/store"),
             (&|stored, _| drop(stored.refs.insert(reference("alpha"), id(2))), "layout/store"),
             (&|stored, _| drop(stored.refs.insert("x".into(), id(2))), "scope/no-directory"),
@@ -194,7 +199,7 @@ fn each_project_has_one_ref_of_its_own_name_at_its_newest_checkpoint() {
             (&|stored, _| alias(stored, "gamma", "/world/work/./gamma"), "scope/no-directory"),
             (&|stored, _| alias(stored, "x", "/world/work/gamma"), "scope/no-directory"),
             // Where there is nothing at all, only that is said.
-            (&|stored, _| empty(stored), "layout/store"),
+            (&|stored, _| empty(stored), "layout/store layout/store"),
             (&|stored, _| unreadable(stored), "layout/store"),
         ],
     );
@@ -288,7 +293,7 @@ fn a_checkpoint_keeps_its_id_and_what_is_noted_with_it() {
     compare(
         &scene(),
         &[
-            (&|stored, _| rename(stored, 2, |_| {}), stable),
+            (&|stored, _| rename(stored, 2, |_| {}), "list/stable list/stable"),
             (&|stored, _| rename(stored, 2, |one| one.seconds.push('0')), store),
             (&|stored, _| rename(stored, 2, |one| one.tree = Arc::default()), store),
             (&|stored, _| drop(stored.commits.remove(&id(2))), store),
