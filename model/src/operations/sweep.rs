@@ -282,7 +282,7 @@ fn compare_v1(due: &AllowedSweep, base: &Base, removed: &mut Removed, checks: &m
 /// Implements [`rules::SWEEP_COUNTS`].
 fn compare_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mut Checks) {
     let orphans = (removed.orphans_min..=removed.orphans_max).contains(&counts.orphans);
-    let both = counts.orphans + counts.stale;
+    let both = counts.orphans.saturating_add(counts.stale);
     // Archives may count among what is stale, or by themselves.
     let together = (removed.all..=removed.all + removed.archives).contains(&both);
     let freed = removed.all == 0 || counts.bytes_freed > 0;

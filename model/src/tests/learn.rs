@@ -292,7 +292,7 @@ fn whatever_was_seen_the_world_can_be_asked_on() {
 }
 
 #[test]
-fn no_clock_is_too_far_off() {
+fn no_clock_is_too_far_off_and_no_number_too_large() {
     let mut scene = scene();
     for seconds in [i64::MAX, i64::MIN, i64::MAX] {
         for asked in [&format!("clock {seconds}"), "take alpha", "sweep", "prune 1 0 orphans"] {
@@ -301,4 +301,16 @@ fn no_clock_is_too_far_off() {
         scene.put(&format!("a={seconds}"));
     }
     assert_eq!(scene.world.seconds(), i64::MAX);
+    for number in [usize::MAX, usize::MAX / 2 + 1] {
+        let stats = Stats { files: 1, added: number, removed: 1 };
+        let entries = vec![DiffEntry { path: "a".into(), change: crate::answer::Change::Modified }];
+        let diffed = scene.answered("diff alpha 1", Answer::Diffed { entries, stats });
+        assert_eq!(diffed, "diff/stats");
+        let bytes_freed = number as u64;
+        let (scanned, orphans, stale) = (number, number, number);
+        let counts = Counts { scanned, orphans, stale, errors: 0, bytes_freed };
+        let seen = scene.seen("prune 0 0", swept(SweepOutcome::Done, counts));
+        let (contents, base) = (Some(scene.contents()), Some(scene.base()));
+        assert_eq!(scene.broken(&Observation { contents, base, ..seen }), "sweep/counts");
+    }
 }
