@@ -177,7 +177,8 @@ fn no_other_path_is_touched_for_the_one() {
 fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
     let (keeps, required) = ("restore/safety-keeps-target", "restore/safety-required");
     for (now, limit, asked, code, rules) in [
-        ("a=2", 9, "restore alpha 1", Code::BadTarget, "restore/target"),
+        ("a=2", 1, "restore alpha 1", Code::BadTarget, "restore/target"),
+        ("a=2", 9, "file alpha 1 a", Code::AmbiguousCheckpoint, "restore/target"),
         ("a=2", 9, "restore alpha 1", Code::NoSafetyCheckpoint, required),
         ("a=2", 9, "restore alpha 1", Code::TooManyFiles, required),
         ("a=2", 1, "restore alpha 1", Code::Io, keeps),

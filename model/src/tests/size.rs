@@ -3,13 +3,15 @@
 use super::*;
 use pretty_assertions::assert_eq;
 
-/// A scene with three checkpoints of `alpha` and two of `beta`. Each needs an object of its own and
+/// A scene with four checkpoints of `alpha` and two of `beta`. Each needs an object of its own and
 /// one that all share.
 fn scene() -> Scene {
     let mut scene = Scene::with("");
-    for (project, content) in [("alpha", 1), ("alpha", 2), ("alpha", 3), ("beta", 1), ("beta", 2)] {
-        scene.put(&format!("/work/{project}/a={content}"));
-        scene.ask(&format!("take {project}"));
+    for (project, content) in [("alpha", 4), ("beta", 2)] {
+        for content in 0..content {
+            scene.put(&format!("/work/{project}/a={content}"));
+            scene.ask(&format!("take {project}"));
+        }
     }
     scene
 }
@@ -27,11 +29,11 @@ fn left(scene: &Scene, alpha: usize, beta: usize, (now, most): (u64, u64)) -> Co
     }
     contents.visible.retain(|_, ids| !ids.is_empty());
     let sizes =
-        |each: u64| (1..=5).map(move |number| (own(number), each)).chain([("all".into(), 5)]);
+        |each: u64| (1..=6).map(move |number| (own(number), each)).chain([("all".into(), 5)]);
     contents.sizes = sizes(now).collect();
     contents.sizes_max = sizes(most).collect();
     let needs = |number| (id(number), BTreeSet::from([own(number), "all".to_owned()]));
-    contents.needs = (1..=5).map(needs).collect();
+    contents.needs = (1..=6).map(needs).collect();
     contents
 }
 
@@ -49,23 +51,23 @@ const TOO_MANY: &str = "limit/no-more-than-needed";
 #[test]
 fn the_oldest_go_in_turn_until_the_rest_fits_and_no_more() {
     for (bytes, alpha, beta, rules) in [
-        (55, 3, 2, ""),
-        (54, 3, 2, TOTAL),
-        (54, 2, 2, ""),
+        (65, 4, 2, ""),
+        (64, 4, 2, TOTAL),
+        (64, 3, 2, ""),
+        (64, 4, 1, ""),
+        (65, 3, 2, TOO_MANY),
+        (64, 3, 1, TOO_MANY),
         (54, 3, 1, ""),
-        (55, 2, 2, TOO_MANY),
-        (54, 2, 1, TOO_MANY),
-        (44, 2, 1, ""),
-        (45, 2, 1, TOO_MANY),
-        (44, 1, 2, TOTAL),
-        (44, 3, 1, TOTAL),
+        (55, 3, 1, TOO_MANY),
+        (54, 2, 2, TOTAL),
+        (54, 4, 1, TOTAL),
         (34, 1, 1, ""),
         (34, 2, 1, TOTAL),
         (25, 1, 1, ""),
         // Where the newest alone take more, nothing that could be dropped would help.
-        (24, 3, 2, ""),
-        (24, 3, 0, "limit/newest-stays"),
-        (0, 3, 0, ""),
+        (24, 4, 2, ""),
+        (24, 4, 0, "limit/newest-stays"),
+        (0, 4, 0, ""),
     ] {
         assert_eq!(
             bounded(bytes, left(&scene(), alpha, beta, (10, 10))),
@@ -78,12 +80,12 @@ fn the_oldest_go_in_turn_until_the_rest_fits_and_no_more() {
 #[test]
 fn what_was_stored_in_another_form_is_judged_by_either() {
     for (bytes, alpha, beta, sizes, rules) in [
-        (45, 3, 2, (8, 10), ""),
-        (44, 3, 2, (8, 10), TOTAL),
-        (50, 2, 2, (8, 10), ""),
-        (50, 2, 2, (8, 8), TOO_MANY),
-        (24, 3, 2, (8, 10), ""),
-        (25, 3, 2, (8, 10), TOTAL),
+        (53, 4, 2, (8, 10), ""),
+        (52, 4, 2, (8, 10), TOTAL),
+        (60, 3, 2, (8, 10), ""),
+        (60, 3, 2, (8, 8), TOO_MANY),
+        (24, 4, 2, (8, 10), ""),
+        (25, 4, 2, (8, 10), TOTAL),
     ] {
         assert_eq!(bounded(bytes, left(&scene(), alpha, beta, sizes)), rules, "{bytes} {sizes:?}");
     }
@@ -91,10 +93,10 @@ fn what_was_stored_in_another_form_is_judged_by_either() {
 
 #[test]
 fn what_is_wrong_with_the_list_is_not_for_the_size_to_say() {
-    let mut reversed = left(&scene(), 3, 2, (10, 10));
+    let mut reversed = left(&scene(), 4, 2, (10, 10));
     reversed.visible.get_mut(&scene().world.hash(b"work/alpha")).unwrap().reverse();
     assert_eq!(bounded(30, reversed), "");
-    let mut longer = left(&scene(), 3, 2, (10, 10));
+    let mut longer = left(&scene(), 4, 2, (10, 10));
     longer.visible.get_mut(&scene().world.hash(b"work/beta")).unwrap().push("ab".into());
     assert_eq!(bounded(30, longer), "");
 }
@@ -113,7 +115,7 @@ fn only_what_keeps_or_sweeps_is_judged() {
     ] {
         let mut scene = scene();
         scene.world.settings.max_total_bytes = 30;
-        let contents = Some(left(&scene, 3, 2, (10, 10)));
+        let contents = Some(left(&scene, 4, 2, (10, 10)));
         let base = Some(scene.base());
         let seen = Observation { contents, base, ..scene.seen(asked, answer) };
         assert_eq!(scene.broken(&seen).contains(TOTAL), judged, "{asked} {:?}", seen.answer);
