@@ -102,22 +102,25 @@ fn opening_leaves_no_file() {
 
 #[test]
 fn an_answer_of_another_kind_breaks_what_the_request_is_about() {
-    for (asked, rule) in [
-        ("turn", "turn/reset"),
-        ("reopen", "turn/reset"),
-        ("clock 5", "list/time"),
-        ("list alpha", "list/complete"),
-        ("diff alpha 1", "diff/preview"),
-        ("status", "maintenance/commands"),
-        ("sweep", "maintenance/never-raises"),
-        ("prune 0 0", "maintenance/commands"),
-        ("clear", "maintenance/commands"),
-        ("restore alpha 1", "restore/target"),
-        ("file alpha 1 a", "restore/file-literal"),
+    for (asked, rule, kind) in [
+        ("turn", "turn/reset", "done"),
+        ("reopen", "turn/reset", "done"),
+        ("clock 5", "list/time", "done"),
+        ("list alpha", "list/complete", "a list"),
+        ("diff alpha 1", "diff/preview", "a diff"),
+        ("status", "maintenance/commands", "the status"),
+        ("sweep", "maintenance/never-raises", "a sweep"),
+        ("prune 0 0", "maintenance/commands", "a sweep"),
+        ("clear", "maintenance/commands", "something cleared"),
+        ("restore alpha 1", "restore/target", "a restore"),
+        ("file alpha 1 a", "restore/file-literal", "a restore"),
+        ("diff alpha 9f9f", "restore/own-checkpoint", "a refusal with one of [UnknownCheckpoint]"),
     ] {
         let mut scene = Scene::with("a=1");
         scene.ask("take alpha");
-        assert_eq!(scene.answered(asked, Answer::Project(None)), rule, "{asked}");
+        let checks = scene.checks(&scene.seen(asked, Answer::Project(None)));
+        assert_eq!(checks.violations[0].mismatch.expected, kind, "{asked}");
+        assert_eq!(broken(checks), rule, "{asked}");
     }
     let mut scene = Scene::with("a=1");
     scene.ask("take alpha");
