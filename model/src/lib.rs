@@ -2,9 +2,10 @@
 //!
 //! A [`World`] holds everything a checkpoint system can see: files, settings, a clock, the turn
 //! and the checkpoints of every project. It is *total*: every [`Request`] is legal in every state,
-//! and [`World::step`] answers what a correct system may do, refusals included. Where a system is
-//! free to choose, such as the id of a checkpoint, the world learns the choice and holds the
-//! system to it from then on. Every expectation cites the [`rules`] it follows from.
+//! and [`World::allows`] says what a correct system may do, refusals included. What was seen of one
+//! is held against that by [`World::compare`], and taken in by [`World::learn`]: where a system is
+//! free to choose, such as the id of a checkpoint, the world holds it to its choice from then on.
+//! Every expectation cites the [`rules`] it follows from.
 //!
 //! Nothing here touches a disk, a clock, git, a thread or a random number.
 #![forbid(unsafe_code)]
@@ -26,6 +27,8 @@ pub mod rules;
 pub mod store;
 pub mod store_edit;
 pub mod target;
+#[cfg(test)]
+mod tests;
 pub mod tree;
 pub mod verdict;
 pub mod world;

@@ -59,7 +59,7 @@ impl LineBounds {
 
     /// Whether these counts are within the bounds.
     pub fn allow(&self, added: usize, removed: usize) -> bool {
-        added as i64 - removed as i64 == self.balance
+        added as i128 - removed as i128 == i128::from(self.balance)
             && (self.added_min..=self.added_max).contains(&added)
     }
 }

@@ -22,13 +22,18 @@ fn files(paths: &[&str]) -> Files {
     files
 }
 
-fn captured(files: &Files, dialect: &Dialect, file_bytes_max: u64) -> Captured {
+fn capturer(lacks: &[&str]) -> Capturer {
+    Capturer::new(&|capability| !lacks.contains(&capability))
+}
+
+/// What a subject captures that has every capability but these.
+fn captured(files: &Files, lacks: &[&str], file_bytes_max: u64) -> Captured {
     let bounds = Bounds { file_bytes_max, base: BASE.as_bytes() };
-    Capturer::new(dialect).capture(files, PROJECT.as_bytes(), &bounds)
+    capturer(lacks).capture(files, PROJECT.as_bytes(), &bounds)
 }
 
 fn by_default(files: &Files) -> Captured {
-    captured(files, &Dialect::default(), 0)
+    captured(files, &[], 0)
 }
 
 fn held(captured: &Captured) -> Vec<String> {
@@ -85,14 +90,14 @@ fn a_file_over_the_cap_is_left_out_and_one_at_the_cap_is_a_test_of_it() {
     for size in [2usize, 3, 4, 5] {
         write(&mut files, &size.to_string(), &vec![b'x'; size]);
     }
-    let capped = captured(&files, &Dialect::default(), 4);
+    let capped = captured(&files, &[], 4);
     assert_eq!(held(&capped), ["2", "3", "4"]);
     assert_eq!(left_out(&capped), [("5".to_owned(), "capture/size-cap")]);
     assert_eq!(tests_of(&capped, &rules::CAPTURE_SIZE_CAP), 2);
-    let one = captured(&files, &Dialect::default(), 1);
+    let one = captured(&files, &[], 1);
     assert_eq!((held(&one).len(), tests_of(&one, &rules::CAPTURE_SIZE_CAP)), (0, 4));
     write(&mut files, "empty", b"");
-    let uncapped = captured(&files, &Dialect::default(), 0);
+    let uncapped = captured(&files, &[], 0);
     assert_eq!(held(&uncapped), ["2", "3", "4", "5", "empty"]);
     // That no cap is none is seen of every file that one of nothing would leave out.
     assert_eq!(tests_of(&uncapped, &rules::CAPTURE_SIZE_CAP), 4);
@@ -155,7 +160,7 @@ fn the_ignore_files_of_deeper_directories_speak_first_and_only_for_them() {
     write(&mut files, "d/e/.gitignore", b"/x");
     let captured = by_default(&files);
     assert_eq!(held(&captured), [".gitignore", "d/.gitignore", "d/e/.gitignore", "d/x"]);
-    let capturer = Capturer::new(&Dialect::default());
+    let all = capturer(&[]);
     for (path, ignored) in [
         ("d/x", false),
         ("d/y", true),
@@ -167,11 +172,11 @@ fn the_ignore_files_of_deeper_directories_speak_first_and_only_for_them() {
         (".env", true),
         ("d/e", false),
     ] {
-        assert_eq!(capturer.ignored_by(&captured.tree, path.as_bytes()), ignored, "{path}");
+        assert_eq!(all.ignored_by(&captured.tree, path.as_bytes()), ignored, "{path}");
     }
-    let heedless = Dialect { ignore_files: false, ..Dialect::default() };
+    let heedless = ["capture.gitignore"];
     assert_eq!(self::captured(&files, &heedless, 0).tree.len(), 8);
-    assert!(!Capturer::new(&heedless).ignored_by(&captured.tree, b"x"));
+    assert!(!capturer(&heedless).ignored_by(&captured.tree, b"x"));
 }
 
 #[test]
@@ -185,27 +190,19 @@ fn an_ignore_file_that_is_none_or_cannot_be_read_excludes_nothing() {
     Edit::Link { path: "work/p/.gitignore".into(), target: "lines".into() }.apply(&mut linked);
     let captured = by_default(&linked);
     assert_eq!(held(&captured), [".gitignore", "lines", "x"]);
-    assert!(!Capturer::new(&Dialect::default()).ignored_by(&captured.tree, b"x"));
+    assert!(!capturer(&[]).ignored_by(&captured.tree, b"x"));
 }
 
 #[test]
-fn a_dialect_may_capture_what_the_rules_leave_out() {
+fn an_implementation_may_capture_what_the_rules_leave_out() {
     let mut files = files(&[".env", "target/x", "d/.git/HEAD"]);
     write(&mut files, ".gitignore", b"d");
-    let heedless = Dialect {
-        default_excludes: false,
-        ignore_files: false,
-        leaves_out_repositories: false,
-        ..Dialect::default()
-    };
+    let (repositories, excludes) = ("capture.no_repositories", "capture.default_excludes");
+    let heedless = ["capture.gitignore", excludes, repositories];
     let all = [".env", ".gitignore", "d/.git/HEAD", "target/x"];
     assert_eq!(held(&captured(&files, &heedless, 0)), all);
-    let only_repositories = Dialect { leaves_out_repositories: true, ..heedless.clone() };
-    let all = [".env", ".gitignore", "target/x"];
-    assert_eq!(held(&captured(&files, &only_repositories, 0)), all);
-    let only_excludes = Dialect { default_excludes: true, ..heedless };
-    let all = [".gitignore"];
-    assert_eq!(held(&captured(&files, &only_excludes, 0)), all);
+    assert_eq!(held(&captured(&files, &heedless[..2], 0)), [".env", ".gitignore", "target/x"]);
+    assert_eq!(held(&captured(&files, &["capture.gitignore", repositories], 0)), [".gitignore"]);
 }
 
 /// The rules besides the one that every file tests.
@@ -236,7 +233,7 @@ fn what_another_reading_would_leave_out_is_noted_and_nothing_else() {
     write(&mut files, ".gitignore", b"!*.pyc\nnamed\n!named\n");
     write(&mut files, "named", b"");
     write(&mut files, "exact", b"1234");
-    let captured = captured(&files, &Dialect::default(), 4);
+    let captured = captured(&files, &[], 4);
     let noted = captured.despite.iter().map(|(path, rules)| {
         (path.to_string(), rules.iter().map(|rule| rule.id).collect::<Vec<_>>())
     });

@@ -9,6 +9,7 @@ use crate::rules::{self, RuleRef};
 use crate::tree;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Checkpoint, World};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 impl World {
@@ -69,8 +70,12 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
         checks.check(Judge::Answer, &rules::LIST_AT_MOST, held, || wrong("too many"));
     }
     let complete = due.entries.len() == found.len();
-    let too_few = found.len() < due.entries.len();
-    let amount = || wrong(if too_few { "too few" } else { "too many" });
+    let amount = || {
+        wrong(match found.len().cmp(&due.entries.len()) {
+            Ordering::Less => "too few",
+            _ => "too many",
+        })
+    };
     checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete, amount);
     if due.deleted && !due.entries.is_empty() {
         let rule = &rules::RESTORE_DELETED_PROJECT;

@@ -241,15 +241,10 @@ impl Outcome<'_> {
             return stays.then_some(&rules::RESTORE_EXACT);
         }
         let created_since = self.was_captured(path) && !recorded;
+        let held_nothing = matches!(self.was(path), None | Some(Node::Directory));
         match () {
             () if recorded && self.is_as_recorded(path) && self.is_stored(path) => None,
-            () if recorded && (self.was_captured(path) || self.was(path).is_none()) => None,
-            () if recorded
-                && self.is_as_recorded(path)
-                && self.was(path) == Some(&Node::Directory) =>
-            {
-                None
-            }
+            () if recorded && (self.was_captured(path) || held_nothing) => None,
             () if created_since && gone && (makes_room || self.removes()) => {
                 (!self.is_expendable(path)).then_some(&rules::RESTORE_PROTECTS)
             }

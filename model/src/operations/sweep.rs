@@ -38,7 +38,7 @@ impl World {
         let interval = i64::try_from(self.settings.min_interval_hours).unwrap_or(i64::MAX);
         let interval = interval.saturating_mul(HOUR);
         let nothing = self.histories().next().is_none() && self.maintenance.archives.is_empty();
-        let recent = |at: i64| (0..interval).contains(&(self.seconds() - at));
+        let recent = |at: i64| (0..interval).contains(&self.seconds().saturating_sub(at));
         let manual = self.maintenance.pruned.is_some_and(recent);
         match self.maintenance.marker {
             Marker::At(at) if recent(at) => (false, true),
@@ -282,7 +282,7 @@ fn compare_v1(due: &AllowedSweep, base: &Base, removed: &mut Removed, checks: &m
 /// Implements [`rules::SWEEP_COUNTS`].
 fn compare_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mut Checks) {
     let orphans = (removed.orphans_min..=removed.orphans_max).contains(&counts.orphans);
-    let both = counts.orphans + counts.stale;
+    let both = counts.orphans.saturating_add(counts.stale);
     // Archives may count among what is stale, or by themselves.
     let together = (removed.all..=removed.all + removed.archives).contains(&both);
     let freed = removed.all == 0 || counts.bytes_freed > 0;

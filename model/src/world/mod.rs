@@ -1,13 +1,11 @@
 //! The state of the world: everything a checkpoint system can see, and all it should have stored.
 //!
 //! Here it is held and asked. What a request may come to is decided in [`crate::operations`]; the
-//! world changes in [`learn`] alone, by what was really seen, and by the edits of a history.
+//! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
 mod learn;
 mod maintenance;
 mod scope;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;

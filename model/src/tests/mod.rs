@@ -1,0 +1,424 @@
+//! The model as its caller uses it: what it allows, how it judges what was seen, and what the world
+//! learns of that. One file for each subject.
+
+mod base;
+mod blame;
+mod checkpoint;
+mod learn;
+mod listing;
+mod restore;
+mod restored;
+mod scope;
+mod size;
+mod store;
+mod sweep;
+mod untouched;
+
+use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
+use crate::answer::{
+    Answer, Changed, CheckpointOutcome, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark,
+    Restored, Stats, SweepOutcome,
+};
+use crate::blame::failures;
+use crate::bytes::{self, ByteString};
+use crate::edit::Edit;
+use crate::files::{Files, Node};
+use crate::lines::LineBounds;
+use crate::observation::{Base, Contents, Histories, Observation, Place};
+use crate::request::Request;
+use crate::store_edit::{Damage, StoreEdit};
+use crate::verdict::Checks;
+use crate::world::{Layout, Settings, World};
+use std::collections::BTreeSet;
+
+/// When every scene begins.
+const START: i64 = 1_000_000;
+const DAY: i64 = 86_400;
+
+/// Everything that the model asks whether an implementation can do it.
+const CAPABILITIES: [&str; 14] = [
+    "capture.default_excludes",
+    "capture.gitignore",
+    "capture.no_repositories",
+    "diff.stats",
+    "list.reason",
+    "list.stats",
+    "refusal.reasons",
+    "restore.report",
+    "restore.safety",
+    "restore.undoes_turn",
+    "settings.max_snapshots",
+    "take.skipped",
+    "take.unchanged",
+    "test.clock",
+];
+
+/// A world and a correct subject in it. Its root is `/world`, relative paths start at `work`, where
+/// the projects `alpha` and `beta` are, and the base is below the home directory.
+#[derive(Clone)]
+struct Scene {
+    world: World,
+    /// How many ids were given out.
+    ids: usize,
+}
+
+impl Scene {
+    /// A scene with these files; see [`edits`].
+    fn with(files: &str) -> Scene {
+        Scene::without("", files)
+    }
+
+    /// The same of an implementation that cannot do this; names are parted by spaces.
+    fn without(capabilities: &str, files: &str) -> Scene {
+        let layout = Layout {
+            root: "/world".into(),
+            home: "home".into(),
+            current: "work".into(),
+            base: "home/.hermes/checkpoints".into(),
+        };
+        let lacks: Vec<&str> = capabilities.split(' ').collect();
+        let has = CAPABILITIES.into_iter().filter(|one| !lacks.contains(one)).collect();
+        let world = World::new(Files::default(), layout, Settings::default(), has, START);
+        let mut scene = Scene { world, ids: 0 };
+        scene.put("/home/ /work/alpha/ /work/beta/");
+        scene.put(files);
+        scene
+    }
+
+    /// The same with a checkpoint of `alpha` as these files, which holds other ones by now.
+    fn changed(taken: &str, now: &str) -> Scene {
+        let mut scene = Scene::with(taken);
+        scene.ask("take alpha");
+        scene.set(now);
+        scene
+    }
+
+    fn put(&mut self, files: &str) {
+        for edit in files.split_whitespace().flat_map(edits) {
+            self.world.edit(&edit);
+        }
+    }
+
+    /// Leaves nothing but these files in `alpha`.
+    fn set(&mut self, files: &str) {
+        self.put("-/work/alpha /work/alpha/");
+        self.put(files);
+    }
+
+    /// Lets time pass.
+    fn wait(&mut self, seconds: i64) {
+        self.ask(&format!("clock {}", self.world.seconds() + seconds));
+    }
+
+    fn allows(&self, asked: &str) -> Allowed {
+        self.world.allows(&request(asked))
+    }
+
+    /// Has the request done right, and learns it; answers what was allowed. A new checkpoint gets
+    /// the next [`id`].
+    fn ask(&mut self, asked: &str) -> Allowed {
+        let seen = self.right(asked);
+        assert_eq!(self.broken(&seen), "", "{asked}: {:?}", seen.answer);
+        let allowed = self.world.allows(&seen.request);
+        self.learn(&seen);
+        allowed
+    }
+
+    fn learn(&mut self, seen: &Observation) {
+        self.world.learn(seen);
+        self.ids += usize::from(match &seen.answer {
+            Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => true,
+            Answer::Restored(restored) => restored.safety.is_some(),
+            _ => false,
+        });
+    }
+
+    /// The same, and what is learned is that this was answered.
+    fn told(&mut self, asked: &str, answer: Answer) {
+        let seen = self.seen(asked, answer);
+        self.learn(&seen);
+    }
+
+    /// The rules that are broken by this answer where nothing else happened.
+    fn answered(&self, asked: &str, answer: Answer) -> String {
+        self.broken(&self.seen(asked, answer))
+    }
+
+    /// The rules that are broken by what was seen, causes first.
+    fn broken(&self, seen: &Observation) -> String {
+        broken(self.checks(seen))
+    }
+
+    fn checks(&self, seen: &Observation) -> Checks {
+        self.world.compare(&self.world.allows(&seen.request), seen)
+    }
+
+    /// What is seen where this is answered, and nothing else happened.
+    fn seen(&self, asked: &str, answer: Answer) -> Observation {
+        Observation {
+            request: request(asked),
+            answer,
+            files: self.world.files.clone(),
+            touched: Vec::new(),
+            base_changes: None,
+            held: None,
+            base: None,
+            contents: None,
+            histories: None,
+        }
+    }
+
+    /// What is seen of a correct subject.
+    fn right(&self, asked: &str) -> Observation {
+        let mut files = self.world.files.clone();
+        let answer = self.right_answer(&self.allows(asked), &mut files);
+        Observation { files, ..self.seen(asked, answer) }
+    }
+
+    /// What a store holds that has lost nothing.
+    fn contents(&self) -> Contents {
+        let histories = self.world.histories();
+        let visible = histories.map(|(project, _)| {
+            let listed = self.world.listed(project).iter().rev();
+            (self.world.hash(project), listed.map(|one| one.id.clone()).collect())
+        });
+        Contents { visible: visible.collect(), ..Contents::default() }
+    }
+
+    /// What stands in a base that has lost nothing.
+    fn base(&self) -> Base {
+        let places = self.world.repositories().iter().map(|(name, one)| {
+            let place = Place { archive: one.archive.clone(), whole: true };
+            (name.clone(), vec![place])
+        });
+        Base {
+            in_use: true,
+            store_stands: true,
+            repositories: places.collect(),
+            archives: self.world.archives().keys().cloned().collect(),
+            spoiled_archives: BTreeSet::new(),
+            marker: true,
+            strays: self.world.strays().clone(),
+        }
+    }
+
+    /// A v1 repository stands in the base, put there before or after the store was made.
+    fn repository(&mut self, name: &str, project: &str, there_is_a_store: bool) {
+        let (name, project) = (name.to_owned(), project.into());
+        let edit = StoreEdit::Repository { name, project, changed: START };
+        self.world.edit_store(&edit, there_is_a_store);
+    }
+
+    fn archive(&mut self, name: &str) {
+        self.world.edit_store(&StoreEdit::Archive { name: name.to_owned(), made: START }, true);
+    }
+
+    /// What is noted of the project is damaged.
+    fn damage(&mut self, project: &str) {
+        let edit = StoreEdit::Metadata { project: project.into(), damage: Damage::Garbled };
+        self.world.edit_store(&edit, true);
+    }
+
+    fn right_answer(&self, allowed: &Allowed, files: &mut Files) -> Answer {
+        match allowed {
+            Allowed::Done | Allowed::Cleared(_) | Allowed::Unknown => Answer::Done,
+            Allowed::Project { path, .. } => Answer::Project(path.clone()),
+            Allowed::Checkpoint(due) => {
+                let left_out = due.captured.iter().flat_map(|one| one.unreadable());
+                let outcome = match due.kind {
+                    CheckpointKind::Created => CheckpointOutcome::Created { id: id(self.ids + 1) },
+                    CheckpointKind::Deduped => CheckpointOutcome::Deduped,
+                    CheckpointKind::Unchanged => CheckpointOutcome::Unchanged,
+                    CheckpointKind::Disabled => CheckpointOutcome::Disabled,
+                };
+                Answer::Taken { outcome, skipped: left_out.cloned().map(remark).collect() }
+            }
+            Allowed::List(list) => {
+                let listed = list.entries.iter().enumerate().map(|(index, one)| Listed {
+                    number: index + 1,
+                    id: one.id.clone(),
+                    time: one.time,
+                    reason: one.reason.clone().unwrap_or_default(),
+                    stats: match one.stats {
+                        AllowedStats::Within(bounds) => Some(figures(bounds)),
+                        AllowedStats::None | AllowedStats::Unknown => None,
+                    },
+                });
+                Answer::Listed(listed.collect())
+            }
+            Allowed::Diff(diff) => {
+                let entries = diff.entries.iter();
+                let entries =
+                    entries.map(|(path, how)| DiffEntry { path: path.clone(), change: *how });
+                Answer::Diffed { entries: entries.collect(), stats: figures(diff.stats) }
+            }
+            Allowed::Restore(due) => {
+                let mut said = Restored {
+                    safety: due.safety.0.then(|| id(self.ids + 1)),
+                    forced_past: due.is_forced(),
+                    undoes_turn: due.only.is_none(),
+                    ..Restored::default()
+                };
+                let full = |path: &ByteString| ByteString(bytes::join(&due.project, path));
+                for (path, entry) in &due.target.tree {
+                    let asked = due.only.as_ref().is_none_or(|only| only == path);
+                    if asked && files.get(&full(path)) != Some(&entry.node()) {
+                        let place = full(path);
+                        let obstacle = files.obstacle(&place).map(|(path, _)| path.to_vec());
+                        files.remove(&obstacle.unwrap_or_else(|| place.to_vec()));
+                        files.make_parents(&place);
+                        files.insert(&place, entry.node());
+                        said.restored.push(path.clone());
+                    }
+                }
+                let created = due.before.tree.keys();
+                for path in created.filter(|path| !due.target.tree.contains_key(*path)) {
+                    if due.exact && !due.is_forced() {
+                        files.remove(&full(path));
+                        said.removed.push(path.clone());
+                    } else {
+                        said.left.push(path.clone());
+                    }
+                }
+                Answer::Restored(said)
+            }
+            Allowed::Sweep(due) => match due.may_decline {
+                true => swept(SweepOutcome::NotDue, Counts::default()),
+                false => swept(SweepOutcome::Done, Counts::default()),
+            },
+            Allowed::Status(due) => {
+                let projects = due.projects.iter().map(|(workdir, (count, states))| {
+                    let (workdir, checkpoints) = (Some(workdir.clone()), Some(*count));
+                    ProjectStatus { workdir, checkpoints, state: states[0] }
+                });
+                let archives = due.archives.iter().cloned().collect();
+                Answer::Status { projects: projects.collect(), archives }
+            }
+            Allowed::Refused(refusals) => refused(refusals[0].codes[0]),
+        }
+    }
+}
+
+/// The edits of one word: `a=x` writes a file, `a*=x` a program and `a?=x` one that cannot be read,
+/// with `;` for the end of a line; `a>x` makes a link, `a!` a socket, `a/` a directory; `-a` removes
+/// something. Paths are those in `alpha`, or in the world where they open with a slash.
+fn edits(word: &str) -> Vec<Edit> {
+    let place = |name: &str| match name.strip_prefix('/') {
+        Some(path) => ByteString::from(path),
+        None => ByteString::from(&*format!("work/alpha/{name}")),
+    };
+    if let Some(name) = word.strip_prefix('-') {
+        return vec![Edit::Remove { path: place(name) }];
+    }
+    if let Some((name, content)) = word.split_once('=') {
+        let path = place(name.trim_end_matches(['*', '?']));
+        let content = ByteString::from(&*content.replace(';', "\n"));
+        let write = Edit::Write { path: path.clone(), content, executable: name.contains('*') };
+        return vec![write, Edit::SetReadable { path, readable: !name.contains('?') }];
+    }
+    if let Some((name, target)) = word.split_once('>') {
+        return vec![Edit::Link { path: place(name), target: target.into() }];
+    }
+    match word.strip_suffix('!') {
+        Some(name) => vec![Edit::MakeSpecial { path: place(name) }],
+        None => vec![Edit::MakeDirectory { path: place(word.trim_end_matches('/')) }],
+    }
+}
+
+/// A request in a few words; a mere name is that of the project in `work`.
+fn request(text: &str) -> Request {
+    let words: Vec<&str> = text.split(' ').collect();
+    let says = |flag: &str| words.contains(&flag);
+    let number = |at: usize| words[at].parse::<u64>().unwrap();
+    let typed = words.get(1).copied().unwrap_or_default();
+    let is_name = words[0] != "project" && typed.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let dir = if is_name { (&*format!("/world/work/{typed}")).into() } else { typed.into() };
+    let target = words.get(2).copied().unwrap_or_default().into();
+    match words[0] {
+        "turn" => Request::NewTurn,
+        "reopen" => Request::Reopen,
+        "clock" => Request::SetClock { seconds: words[1].parse().unwrap() },
+        "project" => Request::ProjectOf { file: dir },
+        "ensure" => Request::EnsureCheckpoint { dir, reason: text.to_owned() },
+        "take" => Request::Checkpoint { dir, reason: text.to_owned() },
+        "list" => Request::List { dir },
+        "diff" => Request::Diff { dir, target },
+        "restore" => Request::Restore { dir, target, exact: says("exact"), force: says("force") },
+        "file" => Request::RestoreFile { dir, target, path: words[3].into() },
+        "sweep" => Request::Sweep,
+        "prune" => Request::Prune {
+            retention_days: number(1),
+            max_total_bytes: number(2),
+            delete_orphans: says("orphans"),
+        },
+        "status" => Request::Status,
+        "legacy" => Request::ClearLegacy,
+        "clear" => Request::Clear,
+        other => panic!("{other}"),
+    }
+}
+
+/// How something is made wrong that was right.
+type Spoil<'a, T> = &'a dyn Fn(&mut T);
+
+/// The id of the checkpoint of that number in a scene.
+fn id(number: usize) -> String {
+    format!("{number}f").repeat(20)
+}
+
+fn remark(path: ByteString) -> Remark {
+    Remark { path, why: String::new() }
+}
+
+fn figures(bounds: LineBounds) -> Stats {
+    let added = bounds.added_min.max(usize::try_from(bounds.balance).unwrap_or(0));
+    let removed = usize::try_from(added as i64 - bounds.balance).unwrap();
+    Stats { files: bounds.files, added, removed }
+}
+
+fn refused(code: Code) -> Answer {
+    Answer::Refused { code, message: String::new(), changed: Changed::None }
+}
+
+fn taken(outcome: CheckpointOutcome) -> Answer {
+    Answer::Taken { outcome, skipped: Vec::new() }
+}
+
+fn created(number: usize) -> Answer {
+    taken(CheckpointOutcome::Created { id: id(number) })
+}
+
+fn swept(outcome: SweepOutcome, counts: Counts) -> Answer {
+    Answer::Swept { outcome, counts }
+}
+
+/// The ids of the rules that are broken, causes first.
+fn broken(checks: Checks) -> String {
+    let failures = failures(checks.violations).into_iter();
+    let all = failures.flat_map(|one| std::iter::once(one.cause).chain(one.symptoms));
+    let ids: Vec<&str> = all.map(|one| one.rule.id).collect();
+    ids.join(" ")
+}
+
+/// The symptoms that are told, in the order of the comparisons.
+fn symptoms(checks: &Checks) -> Vec<&str> {
+    checks.violations.iter().map(|one| &*one.mismatch.symptom).collect()
+}
+
+/// How many comparisons were made for a rule.
+fn count(checks: &Checks, rule: &str) -> u64 {
+    checks.counts.get(rule).copied().unwrap_or_default()
+}
+
+fn refusals(allowed: &Allowed) -> Vec<(&'static [Code], &'static str)> {
+    let said = |one: &Refusal| (one.codes, one.rule.id);
+    match allowed {
+        Allowed::Refused(all) => all.iter().map(said).collect(),
+        other => panic!("not refused but {other:?}"),
+    }
+}
+
+/// Paths as text, in their order.
+fn texts<'a>(paths: impl IntoIterator<Item = &'a ByteString>) -> Vec<String> {
+    paths.into_iter().map(ByteString::to_string).collect()
+}
