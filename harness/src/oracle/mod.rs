@@ -252,6 +252,7 @@ fn must_leave_store(request: &Request, allowed: &Allowed) -> bool {
     let restore = matches!(request, Request::Restore { .. } | Request::RestoreFile { .. });
     match allowed {
         Allowed::Refused(_) => restore || request.only_looks(),
+        Allowed::Restore(due) => !due.may_refuse.is_empty(),
         Allowed::Checkpoint(due) => due.kind == CheckpointKind::Disabled,
         _ => request.only_looks(),
     }

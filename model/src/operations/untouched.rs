@@ -21,13 +21,13 @@ const TREE_LINES_MAX: usize = 12;
 /// [`rules::DIFF_LEAVES_STORE`], [`rules::TURN_DISABLED`] and [`rules::ISOLATION_HOME`].
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     let restores = matches!(seen.request, Request::Restore { .. } | Request::RestoreFile { .. });
-    let refused = matches!(allowed, Allowed::Refused(_));
+    let refused = matches!(allowed, Allowed::Refused(_) | Allowed::Restore(_));
     if let Some(changes) = &seen.base_changes {
         // A refusal may leave its mark in the bookkeeping, such as when a project was last used,
         // but not in what is stored.
         let paths: Vec<_> = changes.iter().filter(|path| !refused || is_stored(path)).collect();
         let rule: RuleRef = match allowed {
-            Allowed::Refused(_) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+            Allowed::Refused(_) | Allowed::Restore(_) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
             Allowed::Checkpoint(due) if due.kind == CheckpointKind::Disabled => {
                 &rules::TURN_DISABLED
             }

@@ -123,7 +123,10 @@ fn a_list_is_wrong_by_the_rule_about_what_is_wrong_with_it() {
     assert_eq!(listed(&limited, &|all| drop(all.pop())), "list/complete: too few");
     let mut deleted = scene();
     deleted.put("-/work/alpha");
-    assert_eq!(listed(&deleted, &Vec::clear), "restore/deleted-project list/complete: too few, too few");
+    assert_eq!(
+        listed(&deleted, &Vec::clear),
+        "restore/deleted-project list/complete: too few, too few"
+    );
 }
 
 #[test]
