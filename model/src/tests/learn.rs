@@ -141,6 +141,12 @@ fn what_the_store_holds_of_a_project_is_what_is_left_of_it() {
     }
     let gone = learned(&|_, contents| contents.visible.clear());
     assert_eq!(gone.world.histories().count(), 0);
+    // What the limit hides is not missed.
+    let mut hidden = scene();
+    hidden.world.settings.max_snapshots = 2;
+    let (contents, seen) = (Some(hidden.contents()), hidden.seen("status", Answer::Done));
+    hidden.learn(&Observation { contents, ..seen });
+    assert_eq!(ids(&hidden, "alpha"), ["1f", "2f", "3f"]);
     // What is forgotten was never healed, and never used.
     let mut scene = scene();
     scene.damage("work/alpha");

@@ -236,6 +236,19 @@ fn damaged_metadata_is_no_evidence_until_a_take_heals_it() {
     assert_eq!(texts(&status(&scene).healed), ["/world/work/alpha"]);
     scene.damage("work/alpha");
     assert!(scene.world.healed().is_empty());
+    // A restore that finds nothing to take heals it too, but of a directory that is there.
+    scene.ask("restore alpha 1");
+    assert_eq!(texts(scene.world.healed()), ["work/alpha"]);
+    scene.damage("work/alpha");
+    let mut gone = scene.clone();
+    gone.put("-/work/alpha");
+    gone.ask("restore alpha 1");
+    assert_eq!(texts(gone.world.damaged()), ["work/alpha"]);
+    // Nothing is noted of a project that has nothing to save.
+    let mut empty = Scene::with("");
+    empty.damage("work/alpha");
+    empty.ask("take alpha");
+    assert_eq!(texts(empty.world.damaged()), ["work/alpha"]);
     // An index only saves time.
     let edit = StoreEdit::Index { project: "work/beta".into(), damage: Damage::Emptied };
     scene.world.edit_store(&edit, true);
