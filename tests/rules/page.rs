@@ -3,6 +3,7 @@
 use super::places::{Place, Places, constant};
 use crate::docs::{first_sentence, root};
 use herma_harness::protocol::capabilities;
+use herma_model::blame;
 use herma_model::rules::{self, Rule, RuleRef, State, Tier};
 use std::fmt::Write;
 
@@ -65,6 +66,7 @@ pub fn text(places: &Places) -> String {
         }
     }
     page.push_str(&capabilities());
+    page.push_str(&causes());
     page
 }
 
@@ -138,4 +140,29 @@ fn capabilities() -> String {
         writeln!(text, "- <a id=\"{}\"></a>`{name}`: {meaning}", anchor_of(name)).unwrap();
     }
     text
+}
+
+/// Which rule is blamed where one operation breaks several.
+fn causes() -> String {
+    let mut text = String::from(
+        "\n<a id=\"causes\"></a>\n\n## Causes before symptoms\n\nWhere one operation breaks several \
+         rules, the first of them in this order is blamed, and the others are told beside it. A rule \
+         with a judge beside it stands there for what that judge saw.\n\n",
+    );
+    for (rule, judge) in blame::CAUSES_FIRST {
+        let seen = judge.map(|judge| format!(" ({judge})")).unwrap_or_default();
+        writeln!(text, "1. {}{seen}", link_to(rule)).unwrap();
+    }
+    for (about, rules) in [
+        ("Only said, so that nothing follows from them", blame::ONLY_SAID),
+        ("By themselves, whatever else is broken", blame::STANDS_ALONE),
+    ] {
+        let rules: Vec<_> = rules.iter().map(|rule| link_to(rule)).collect();
+        writeln!(text, "\n{about}: {}.", rules.join(", ")).unwrap();
+    }
+    text
+}
+
+fn link_to(rule: RuleRef) -> String {
+    format!("[`{}`](#{})", rule.id, rule.id.replace('/', "-"))
 }
