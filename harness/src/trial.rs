@@ -43,6 +43,9 @@ pub fn trial(
     Ok(trial)
 }
 
+/// Whether an edit makes a file that may stop something.
+type Suspect = fn(&Edit) -> bool;
+
 /// Looks whether what was refused is refused without the files that may have stopped it, too.
 fn blame_on_files(
     history: &History,
@@ -50,10 +53,12 @@ fn blame_on_files(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<(), RunError> {
-    let unreadable = |one: &Edit| matches!(one, Edit::SetReadable { readable: false, .. });
-    let special = |one: &Edit| matches!(one, Edit::MakeSpecial { .. });
-    let suspects: [(RuleRef, &dyn Fn(&Edit) -> bool); 2] =
-        [(&rules::CAPTURE_UNREADABLE, &unreadable), (&rules::CAPTURE_SPECIAL, &special)];
+    let suspects: [(RuleRef, Suspect); 2] = [
+        (&rules::CAPTURE_UNREADABLE, |one| {
+            matches!(one, Edit::SetReadable { readable: false, .. })
+        }),
+        (&rules::CAPTURE_SPECIAL, |one| matches!(one, Edit::MakeSpecial { .. })),
+    ];
     for (rule, makes_one) in suspects {
         let suspected = |one: &Divergence| {
             let configured = *one.rule == rules::ISOLATION_USER_CONFIG;

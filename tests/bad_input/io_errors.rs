@@ -105,6 +105,9 @@ fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
 /// A change that says whether it calls itself complete.
 type Change = fn(&Manager, &Path) -> Result<bool, Error>;
 
+/// What makes the machine on which a change is made.
+type Made = fn() -> Machine;
+
 /// What can be read at all is never left out.
 fn take(manager: &Manager, project: &Path) -> Result<bool, Error> {
     assert_eq!(manager.checkpoint(project, "r")?.skipped, []);
@@ -113,7 +116,7 @@ fn take(manager: &Manager, project: &Path) -> Result<bool, Error> {
 
 #[test]
 fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
-    let changes: [(&str, fn() -> Machine, Change); 5] = [
+    let changes: [(&str, Made, Change); 5] = [
         ("first checkpoint", Machine::new, take),
         ("checkpoint", lived_in, take),
         ("restore", lived_in, |manager, project| {
