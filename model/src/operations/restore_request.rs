@@ -62,7 +62,10 @@ impl World {
         if let Some(path) = &path {
             may_refuse.extend(self.judge_file(&project, &target.tree, &before, path)?);
         }
-        let safety = self.due_safety(&project, &before, standing, force)?;
+        // Where both stand in the way, either may be said.
+        let safety = self
+            .due_safety(&project, &before, standing, force)
+            .map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
         let room = self.history(&project).len() < self.settings.max_snapshots;
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             project,

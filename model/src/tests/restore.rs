@@ -169,6 +169,11 @@ fn no_other_path_is_touched_for_the_one() {
     let uncaptured = due(&Scene::changed("a=1", "a!"), "file alpha 1 a").may_refuse;
     let refused: Vec<_> = uncaptured.iter().map(|one| (one.codes, one.rule.id)).collect();
     assert_eq!(refused, [(overwrites, "restore/protects")]);
+    let mut crowded = Scene::changed("a=1", "a! b= c=");
+    crowded.world.settings.max_files = 1;
+    let rules: Vec<_> =
+        refusals(&crowded.allows("file alpha 1 a")).into_iter().map(|one| one.1).collect();
+    assert_eq!(rules, ["restore/protects", "restore/safety-required"]);
     // A directory without files holds nothing that could be lost.
     for now in ["a/empty/", "a=2", "deep/"] {
         let scene = Scene::changed("a=1", now);
