@@ -78,8 +78,11 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             operations.truncate(options.operations_max);
             if workspace.is_some() {
-                // What a real tree is there for: every checkpoint of it comes back.
-                operations.push(Operation::RestoreEach { dir: "work/alpha".into() });
+                // What a real tree is there for: a checkpoint of it is taken as it came, and in the
+                // end every one comes back.
+                let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
+                operations.insert(0, Operation::Checkpoint { dir: dir.clone(), reason });
+                operations.push(Operation::RestoreEach { dir });
             }
             let (settings, workspace) = (settings.clone(), workspace.clone());
             History { settings, workspace, plain_home: false, operations }
