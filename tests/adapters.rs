@@ -14,7 +14,7 @@ use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, run};
-use herma_model::{Settings, World, rules};
+use herma_model::{Request, Settings, World, rules};
 use pretty_assertions::assert_eq;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -228,7 +228,7 @@ fn claiming(capabilities: &str) -> AdapterCommand {
 fn an_unknown_claim_is_refused_with_the_nearest_one() {
     let start = claiming(r#"{"restore.exakt":true}"#);
     let open = start.opener();
-    let operations = vec![Operation::List { dir: "work/alpha".into() }];
+    let operations = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let history = History { operations, ..History::default() };
     let error = run(&history, &open, &Scratch::default_place()).unwrap_err().to_string();
     assert!(error.contains("did you mean `restore.exact`"), "{error}");
@@ -248,7 +248,9 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     assert!(asked.len() < history.operations.len());
     assert!(!asked.iter().any(|one| matches!(
         one,
-        Operation::Ensure { .. } | Operation::Diff { .. } | Operation::RestoreFile { .. }
+        Operation::Ask(Request::EnsureCheckpoint { .. })
+            | Operation::Ask(Request::Diff { .. })
+            | Operation::Ask(Request::RestoreFile { .. })
     )));
     let unbounded = nothing.restrict_settings(&history.settings);
     assert!(unbounded.enabled && unbounded.max_file_bytes == 0);
@@ -261,24 +263,24 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     assert_eq!(asked, history.operations);
     let some = BTreeMap::from([("restore.exact".to_owned(), true.into())]);
     let some = Capabilities::read(&some, &[]).unwrap();
-    let numbered = Operation::Restore {
+    let numbered = Operation::Ask(Request::Restore {
         dir: "./alpha".into(),
         target: Target::Number(2),
         exact: false,
         force: true,
-    };
-    let by_id = Operation::Restore {
+    });
+    let by_id = Operation::Ask(Request::Restore {
         dir: "work/alpha".into(),
         target: Target::Id { of: "work/alpha".into(), back: 1, digits: usize::MAX },
         exact: true,
         force: false,
-    };
+    });
     assert_eq!(asked_for(&some, &numbered, &world), [by_id]);
     assert!(Capabilities::read(&BTreeMap::new(), &["a moon".into()]).is_err());
     let target = Target::Number(1);
     for dir in ["/", "//", "/nonexistent/herma"] {
         let (dir, target) = (dir.into(), target.clone());
-        let restore = Operation::Restore { dir, target, exact: true, force: true };
+        let restore = Operation::Ask(Request::Restore { dir, target, exact: true, force: true });
         assert_eq!(asked_for(&all, &restore, &world), [], "a restore outside the sandbox");
     }
     let findings = Findings { capabilities: nothing, ..Findings::default() };
@@ -301,7 +303,7 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
             limits: LIMITS,
         };
         let open = start.opener();
-        let operations = vec![Operation::List { dir: "work/alpha".into() }];
+        let operations = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
         run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
     };
     let died = run_with("kill -SEGV $$").unwrap().divergences.remove(0);

@@ -10,7 +10,7 @@ use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
 use herma_harness::{History, Operation};
-use herma_model::Edit;
+use herma_model::{Edit, Request};
 use std::fs;
 use std::process::Command;
 
@@ -58,15 +58,22 @@ fn an_exported_history_drives_the_adapter_alone() {
         let (path, content) = (path.into(), content.into());
         Operation::Edit(Edit::Write { path, content, executable: true })
     };
-    let take = || Operation::Checkpoint { dir: "work/alpha".into(), reason: "it's\nso".into() };
+    let take = || {
+        Operation::Ask(Request::Checkpoint { dir: "work/alpha".into(), reason: "it's\nso".into() })
+    };
     let target = Target::Id { of: "work/alpha".into(), back: 0, digits: 8 };
     let operations = vec![
         write(b"work/alpha/n\xff\n'q\\", b"zero\0 %s \\n one\n"),
         take(),
-        Operation::Reopen,
+        Operation::Ask(Request::Reopen),
         write(b"work/alpha/n\xff\n'q\\", b"other"),
-        Operation::Restore { dir: "work/alpha".into(), target, exact: true, force: false },
-        Operation::List { dir: "work/alpha".into() },
+        Operation::Ask(Request::Restore {
+            dir: "work/alpha".into(),
+            target,
+            exact: true,
+            force: false,
+        }),
+        Operation::Ask(Request::List { dir: "work/alpha".into() }),
     ];
     let history = History { operations, ..History::default() };
     let binary = herma_tests::built_binary("herma-conform").into_os_string();

@@ -32,8 +32,8 @@ fn history() -> History {
     let (path, content) = ("work/alpha/a".into(), "1".into());
     let operations = vec![
         Operation::Edit(Edit::Write { path, content, executable: false }),
-        Operation::Checkpoint { dir: dir(), reason: "canary".into() },
-        Operation::List { dir: dir() },
+        Operation::Ask(Request::Checkpoint { dir: dir(), reason: "canary".into() }),
+        Operation::Ask(Request::List { dir: dir() }),
     ];
     History { operations, ..History::default() }
 }

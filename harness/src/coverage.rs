@@ -27,7 +27,7 @@ pub struct Coverage(pub BTreeMap<Behaviour, u64>);
 impl Coverage {
     /// Counts one.
     pub fn add(&mut self, state: String, request: &Request, answer: &Answer) {
-        if request.operation().effect == Effect::Tells {
+        if request.kind().effect == Effect::Tells {
             return;
         }
         let (operation, outcome) = (operation(request), outcome(answer));
@@ -93,7 +93,7 @@ fn state_of_store(world: &World) -> String {
 }
 
 fn operation(request: &Request) -> String {
-    let name = request.operation().name;
+    let name = request.name();
     match request {
         Request::Restore { exact: true, .. } => format!("{name}, exact"),
         _ => name.to_owned(),

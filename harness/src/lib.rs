@@ -41,6 +41,7 @@ pub mod generate;
 mod git_objects;
 pub mod history;
 pub mod hostile;
+mod nearest;
 pub mod null;
 mod oracle;
 pub mod parallel;

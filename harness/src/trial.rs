@@ -11,7 +11,7 @@
 //! pass for many other failures, and does not hide them.
 
 use crate::divergence::{Divergence, Mismatch};
-use crate::history::{History, Operation, StoreEvent};
+use crate::history::{Event, History, Operation, StoreEvent};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
@@ -120,7 +120,10 @@ fn blame_on_damage(
     let damages = |event: &StoreEvent| {
         matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
     };
-    let whole = without(history, &|one| matches!(one, Operation::Store(event) if damages(event)));
+    let whole = without(
+        history,
+        &|one| matches!(one, Operation::Event(Event::Store(event)) if damages(event)),
+    );
     let needs_cause = |one: &Divergence| {
         let area = one.rule.id.split('/').next().unwrap_or_default();
         !matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration")
@@ -142,7 +145,7 @@ fn blame_on_damage(
 fn without(history: &History, leaves_out: &dyn Fn(&Operation) -> bool) -> History {
     let mut history = history.clone();
     for operation in history.operations.iter_mut().filter(|one| leaves_out(one)) {
-        *operation = Operation::Advance { seconds: 0 };
+        *operation = Operation::Event(Event::Advance { seconds: 0 });
     }
     history
 }

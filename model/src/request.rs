@@ -1,158 +1,12 @@
-//! What a subject can be asked: concrete paths and texts, as a user or an agent would give them.
+//! What a subject can be asked, and the one table of it: each request with its name, its fields and
+//! what holds of it. Protocol, schema, capability filter and coverage are read off here.
 
 use crate::bytes::ByteString;
 use crate::rules::{self, RuleRef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One request to a checkpoint system.
-///
-/// `dir` and `file` are paths as typed: absolute, relative to the working directory, or opening
-/// with a tilde.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum Request {
-    /// A conversation turn begins.
-    NewTurn,
-    /// The process ends and another one opens the same store.
-    Reopen,
-    /// From now on the clock says this.
-    #[serde(rename = "test.clock")]
-    SetClock {
-        /// Seconds since the epoch.
-        seconds: i64,
-    },
-    /// Which project does this file belong to?
-    ProjectOf {
-        /// The file; it need not exist.
-        file: ByteString,
-    },
-    /// An automatic checkpoint, once per turn.
-    EnsureCheckpoint {
-        /// The project.
-        dir: ByteString,
-        /// Why.
-        reason: String,
-    },
-    /// A checkpoint that a person asks for.
-    Checkpoint {
-        /// The project.
-        dir: ByteString,
-        /// Why.
-        reason: String,
-    },
-    /// The checkpoints of a project.
-    List {
-        /// The project.
-        dir: ByteString,
-    },
-    /// What changed since a checkpoint.
-    Diff {
-        /// The project.
-        dir: ByteString,
-        /// The checkpoint: a number or an id, as typed.
-        target: ByteString,
-    },
-    /// Bring a checkpoint back.
-    Restore {
-        /// The project.
-        dir: ByteString,
-        /// The checkpoint: a number or an id, as typed.
-        target: ByteString,
-        /// Also remove files created since.
-        exact: bool,
-        /// Go on when no pre-rollback checkpoint can be taken.
-        force: bool,
-    },
-    /// Bring one file of a checkpoint back.
-    RestoreFile {
-        /// The project.
-        dir: ByteString,
-        /// The checkpoint: a number or an id, as typed.
-        target: ByteString,
-        /// The file, relative to the project, as typed.
-        path: ByteString,
-    },
-    /// What a process does for the store when it starts, as it is configured and if that is due.
-    Sweep,
-    /// The same by hand, whenever it was done last.
-    Prune {
-        /// Projects, archives and v1 repositories not used for longer go; 0 is no bound.
-        retention_days: u64,
-        /// The oldest checkpoints go while those that are left take more; 0 is no bound.
-        max_total_bytes: u64,
-        /// Whether projects go whose directory is gone.
-        delete_orphans: bool,
-    },
-    /// What the store holds.
-    Status,
-    /// Remove the v1 archives.
-    ClearLegacy,
-    /// Remove everything.
-    Clear,
-}
-
-impl Request {
-    /// The project that is asked about, as typed.
-    pub fn dir(&self) -> Option<&ByteString> {
-        match self {
-            Request::EnsureCheckpoint { dir, .. }
-            | Request::Checkpoint { dir, .. }
-            | Request::List { dir }
-            | Request::Diff { dir, .. }
-            | Request::Restore { dir, .. }
-            | Request::RestoreFile { dir, .. } => Some(dir),
-            Request::NewTurn
-            | Request::Reopen
-            | Request::SetClock { .. }
-            | Request::ProjectOf { .. }
-            | Request::Sweep
-            | Request::Prune { .. }
-            | Request::Status
-            | Request::ClearLegacy
-            | Request::Clear => None,
-        }
-    }
-
-    /// What holds of this kind of request.
-    pub fn operation(&self) -> &'static Operation {
-        let at = match self {
-            Request::NewTurn => 0,
-            Request::Reopen => 1,
-            Request::SetClock { .. } => 2,
-            Request::ProjectOf { .. } => 3,
-            Request::EnsureCheckpoint { .. } => 4,
-            Request::Checkpoint { .. } => 5,
-            Request::List { .. } => 6,
-            Request::Diff { .. } => 7,
-            Request::Restore { .. } => 8,
-            Request::RestoreFile { .. } => 9,
-            Request::Sweep => 10,
-            Request::Prune { .. } => 11,
-            Request::Status => 12,
-            Request::ClearLegacy => 13,
-            Request::Clear => 14,
-        };
-        &OPERATIONS[at]
-    }
-
-    /// The rule that a request is mostly about.
-    pub fn main_rule(&self) -> RuleRef {
-        self.operation().rule
-    }
-
-    /// Whether the request only looks: it may change no file and nothing in the store.
-    pub fn only_looks(&self) -> bool {
-        self.operation().effect == Effect::Looks
-    }
-
-    /// Whether the request is about the store as a whole, not about one project.
-    pub fn is_maintenance(&self) -> bool {
-        self.operation().about == About::Store
-    }
-}
-
-/// What an operation is about.
+/// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// Neither a project nor the store.
@@ -163,7 +17,7 @@ pub enum About {
     Store,
 }
 
-/// What an operation may do.
+/// What a request may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing is asked for: something is told.
@@ -176,99 +30,342 @@ pub enum Effect {
     Writes,
 }
 
+/// What a request is answered with, where it is not refused; each names a variant of
+/// [`crate::Answer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// Nothing to say.
+    Done,
+    /// A path.
+    Project,
+    /// What a request for a checkpoint came to.
+    Taken,
+    /// A list.
+    Listed,
+    /// A preview.
+    Diffed,
+    /// What a restore did.
+    Restored,
+    /// What a sweep did.
+    Swept,
+    /// What the store holds.
+    Status,
+}
+
 /// What holds of one kind of request.
 #[derive(Debug)]
-pub struct Operation {
-    /// Its name in the protocol.
+pub struct RequestKind {
+    /// Its name in the protocol and in histories.
     pub name: &'static str,
-    /// The capability without which it is not asked, if any.
-    pub capability: Option<&'static str>,
     /// The rule that it is mostly about.
     pub rule: RuleRef,
     /// What it is about.
     pub about: About,
     /// What it may do.
     pub effect: Effect,
+    /// What it is answered with.
+    pub answered: Answered,
+    /// The capability without which it is not asked, if any.
+    pub capability: Option<&'static str>,
 }
 
-macro_rules! operations {
-    ($($name:literal $capability:expr, $rule:ident, $about:ident, $effect:ident;)*) => {
-        /// Every operation, in the order of [`Request`].
-        pub static OPERATIONS: &[Operation] = &[$(Operation {
-            name: $name,
-            capability: $capability,
-            rule: &rules::$rule,
-            about: About::$about,
-            effect: Effect::$effect,
-        }),*];
+macro_rules! capability {
+    () => {
+        None
+    };
+    ($name:literal) => {
+        Some($name)
     };
 }
 
-operations! {
-    "new_turn" None, TURN_RESET, Neither, Tells;
-    "reopen" None, TURN_RESET, Neither, Tells;
-    "test.clock" Some("test.clock"), LIST_TIME, Neither, Tells;
-    "project_of" Some("project_of"), SCOPE_ROOT_OF_FILE, Neither, Looks;
-    "ensure_checkpoint" Some("ensure_checkpoint"), CAPTURE_CREATED, Project, Stores;
-    "checkpoint" None, CAPTURE_CREATED, Project, Stores;
-    "list" None, LIST_COMPLETE, Project, Looks;
-    "diff" Some("diff"), DIFF_PREVIEW, Project, Looks;
-    "restore" None, RESTORE_BYTES, Project, Writes;
-    "restore_file" Some("restore.file"), RESTORE_FILE_LITERAL, Project, Writes;
-    "sweep" Some("sweep"), MAINTENANCE_NEVER_RAISES, Store, Stores;
-    "prune" Some("prune"), MAINTENANCE_COMMANDS, Store, Stores;
-    "status" Some("status"), MAINTENANCE_COMMANDS, Store, Looks;
-    "clear_legacy" Some("clear"), MAINTENANCE_COMMANDS, Store, Stores;
-    "clear" Some("clear"), MAINTENANCE_COMMANDS, Store, Stores;
+/// The one field of a request that is spelled otherwise for a subject than in a history.
+macro_rules! respelled {
+    (target, $value:ident, $spell:ident) => {
+        $spell($value)
+    };
+    ($field:ident, $value:ident, $spell:ident) => {
+        $value
+    };
+}
+
+macro_rules! requests {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })?
+        = $name:literal, $rule:ident, $about:ident, $effect:ident, $answered:ident
+        $(, needs $capability:literal)?;
+    )*) => {
+        /// One request to a checkpoint system.
+        ///
+        /// `dir` and `file` are paths as typed: absolute, relative to the working directory, or
+        /// opening with a tilde. A checkpoint is named by a `Target`: the bytes that a person
+        /// types, or in a history its place among the others.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[schemars(rename = "Request")]
+        pub enum Request<Target = ByteString> {
+            $(
+                $(#[$doc])*
+                #[serde(rename = $name)]
+                $variant $({ $($(#[$field_doc])* $field: $type,)* })?,
+            )*
+        }
+
+        /// Every kind of request.
+        pub static REQUESTS: &[RequestKind] = &[$(RequestKind {
+            name: $name,
+            rule: &rules::$rule,
+            about: About::$about,
+            effect: Effect::$effect,
+            answered: Answered::$answered,
+            capability: capability!($($capability)?),
+        }),*];
+
+        impl<Target> Request<Target> {
+            /// Its name in the protocol and in histories.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Request::$variant { .. } => $name,)*
+                }
+            }
+
+            /// The same request with its checkpoint named otherwise.
+            pub fn with_target<Other>(self, spell: impl FnOnce(Target) -> Other) -> Request<Other> {
+                match self {
+                    $(Request::$variant $({ $($field,)* })? => {
+                        Request::$variant $({ $($field: respelled!($field, $field, spell),)* })?
+                    })*
+                }
+            }
+        }
+    };
+}
+
+requests! {
+    /// A conversation turn begins.
+    NewTurn = "new_turn", TURN_RESET, Neither, Tells, Done;
+
+    /// The process ends and another one opens the same store.
+    Reopen = "reopen", TURN_RESET, Neither, Tells, Done;
+
+    /// From now on the clock says this.
+    SetClock {
+        /// Seconds since the epoch.
+        seconds: i64,
+    } = "test.clock", LIST_TIME, Neither, Tells, Done, needs "test.clock";
+
+    /// Which project does this file belong to?
+    ProjectOf {
+        /// The file; it need not exist.
+        file: ByteString,
+    } = "project_of", SCOPE_ROOT_OF_FILE, Neither, Looks, Project, needs "project_of";
+
+    /// An automatic checkpoint, once per turn.
+    EnsureCheckpoint {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    } = "ensure_checkpoint", CAPTURE_CREATED, Project, Stores, Taken, needs "ensure_checkpoint";
+
+    /// A checkpoint that a person asks for.
+    Checkpoint {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    } = "checkpoint", CAPTURE_CREATED, Project, Stores, Taken;
+
+    /// The checkpoints of a project.
+    List {
+        /// The project.
+        dir: ByteString,
+    } = "list", LIST_COMPLETE, Project, Looks, Listed;
+
+    /// What changed since a checkpoint.
+    Diff {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number or an id, as typed.
+        target: Target,
+    } = "diff", DIFF_PREVIEW, Project, Looks, Diffed, needs "diff";
+
+    /// Bring a checkpoint back.
+    Restore {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number or an id, as typed.
+        target: Target,
+        /// Also remove files created since.
+        #[serde(default)]
+        exact: bool,
+        /// Go on when no pre-rollback checkpoint can be taken.
+        #[serde(default)]
+        force: bool,
+    } = "restore", RESTORE_BYTES, Project, Writes, Restored;
+
+    /// Bring one file of a checkpoint back.
+    RestoreFile {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number or an id, as typed.
+        target: Target,
+        /// The file, relative to the project, as typed.
+        path: ByteString,
+    } = "restore_file", RESTORE_FILE_LITERAL, Project, Writes, Restored, needs "restore.file";
+
+    /// What a process does for the store when it starts, as it is configured and if that is due.
+    Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept, needs "sweep";
+
+    /// The same by hand, whenever it was done last.
+    Prune {
+        /// Projects, archives and v1 repositories not used for longer go; 0 is no bound.
+        retention_days: u64,
+        /// The oldest checkpoints go while those that are left take more; 0 is no bound.
+        max_total_bytes: u64,
+        /// Whether projects go whose directory is gone.
+        delete_orphans: bool,
+    } = "prune", MAINTENANCE_COMMANDS, Store, Stores, Swept, needs "prune";
+
+    /// What the store holds.
+    Status = "status", MAINTENANCE_COMMANDS, Store, Looks, Status, needs "status";
+
+    /// Remove the v1 archives.
+    ClearLegacy = "clear_legacy", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear";
+
+    /// Remove everything.
+    Clear = "clear", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear";
+}
+
+impl<Target> Request<Target> {
+    /// What holds of this kind of request.
+    pub fn kind(&self) -> &'static RequestKind {
+        let kind = REQUESTS.iter().find(|kind| kind.name == self.name());
+        kind.expect("the table that made the request has a row for it")
+    }
+
+    /// The project that is asked about, as typed.
+    pub fn dir(&self) -> Option<&ByteString> {
+        match self {
+            Request::EnsureCheckpoint { dir, .. }
+            | Request::Checkpoint { dir, .. }
+            | Request::List { dir }
+            | Request::Diff { dir, .. }
+            | Request::Restore { dir, .. }
+            | Request::RestoreFile { dir, .. } => Some(dir),
+            _ => None,
+        }
+    }
+
+    /// The same, to name it otherwise.
+    pub fn dir_mut(&mut self) -> Option<&mut ByteString> {
+        match self {
+            Request::EnsureCheckpoint { dir, .. }
+            | Request::Checkpoint { dir, .. }
+            | Request::List { dir }
+            | Request::Diff { dir, .. }
+            | Request::Restore { dir, .. }
+            | Request::RestoreFile { dir, .. } => Some(dir),
+            _ => None,
+        }
+    }
+
+    /// The checkpoint that is asked about, to name it otherwise.
+    pub fn target_mut(&mut self) -> Option<&mut Target> {
+        match self {
+            Request::Diff { target, .. }
+            | Request::Restore { target, .. }
+            | Request::RestoreFile { target, .. } => Some(target),
+            _ => None,
+        }
+    }
+
+    /// The rule that a request is mostly about.
+    pub fn main_rule(&self) -> RuleRef {
+        self.kind().rule
+    }
+
+    /// Whether the request only looks: it may change no file and nothing in the store.
+    pub fn only_looks(&self) -> bool {
+        self.kind().effect == Effect::Looks
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(written: &str) -> Request {
-        serde_json::from_str(written).unwrap()
+    /// One request of every kind.
+    fn every_kind() -> Vec<Request> {
+        let dir = || ByteString::from("d");
+        let target = || ByteString::from("1");
+        let reason = String::new;
+        vec![
+            Request::NewTurn,
+            Request::Reopen,
+            Request::SetClock { seconds: 1 },
+            Request::ProjectOf { file: "f".into() },
+            Request::EnsureCheckpoint { dir: dir(), reason: reason() },
+            Request::Checkpoint { dir: dir(), reason: reason() },
+            Request::List { dir: dir() },
+            Request::Diff { dir: dir(), target: target() },
+            Request::Restore { dir: dir(), target: target(), exact: false, force: false },
+            Request::RestoreFile { dir: dir(), target: target(), path: "p".into() },
+            Request::Sweep,
+            Request::Prune { retention_days: 1, max_total_bytes: 0, delete_orphans: true },
+            Request::Status,
+            Request::ClearLegacy,
+            Request::Clear,
+        ]
     }
 
     #[test]
-    fn a_request_is_about_a_project_or_about_the_store_or_about_neither() {
-        for (written, dir, is_maintenance, only_looks) in [
-            (r#"{"op": "new_turn"}"#, None, false, false),
-            (r#"{"op": "reopen"}"#, None, false, false),
-            (r#"{"op": "test.clock", "seconds": 1}"#, None, false, false),
-            (r#"{"op": "project_of", "file": "f"}"#, None, false, true),
-            (r#"{"op": "ensure_checkpoint", "dir": "d", "reason": ""}"#, Some("d"), false, false),
-            (r#"{"op": "checkpoint", "dir": "d", "reason": ""}"#, Some("d"), false, false),
-            (r#"{"op": "list", "dir": "d"}"#, Some("d"), false, true),
-            (r#"{"op": "diff", "dir": "d", "target": "1"}"#, Some("d"), false, true),
-            (
-                r#"{"op": "restore", "dir": "d", "target": "1", "exact": false, "force": false}"#,
-                Some("d"),
-                false,
-                false,
-            ),
-            (
-                r#"{"op": "restore_file", "dir": "d", "target": "1", "path": "p"}"#,
-                Some("d"),
-                false,
-                false,
-            ),
-            (r#"{"op": "sweep"}"#, None, true, false),
-            (
-                r#"{"op": "prune", "retention_days": 1, "max_total_bytes": 0,
-                    "delete_orphans": true}"#,
-                None,
-                true,
-                false,
-            ),
-            (r#"{"op": "status"}"#, None, true, true),
-            (r#"{"op": "clear_legacy"}"#, None, true, false),
-            (r#"{"op": "clear"}"#, None, true, false),
-        ] {
-            let request = of(written);
-            assert_eq!(request.dir(), dir.map(ByteString::from).as_ref(), "{written}");
-            assert_eq!(request.is_maintenance(), is_maintenance, "{written}");
-            assert_eq!(request.only_looks(), only_looks, "{written}");
+    fn what_holds_of_a_request_is_in_the_table_once_and_in_order() {
+        let all = every_kind();
+        let names: Vec<_> = all.iter().map(Request::name).collect();
+        assert_eq!(names, REQUESTS.iter().map(|kind| kind.name).collect::<Vec<_>>());
+        for request in all {
+            assert_eq!(request.kind().name, request.name());
+            assert_eq!(request.main_rule(), request.kind().rule);
         }
+    }
+
+    #[test]
+    fn a_request_about_a_project_names_its_directory_and_no_other_does() {
+        for mut request in every_kind() {
+            let about_one = request.kind().about == About::Project;
+            let dir = about_one.then(|| ByteString::from("d"));
+            assert_eq!(request.dir(), dir.as_ref(), "{request:?}");
+            assert_eq!(request.dir_mut().cloned(), dir, "{request:?}");
+        }
+    }
+
+    #[test]
+    fn the_directory_and_the_checkpoint_can_be_named_otherwise() {
+        let restore = |dir: &str, target: u8| Request::Restore {
+            dir: dir.into(),
+            target,
+            exact: true,
+            force: false,
+        };
+        let mut request = restore("d", 1);
+        *request.dir_mut().unwrap() = "e".into();
+        *request.target_mut().unwrap() += 1;
+        assert_eq!(request, restore("e", 2));
+        assert_eq!(request.with_target(|target| target + 1), restore("e", 3));
+        assert_eq!(
+            Request::<u8>::Status.with_target(|_| -> u8 { unreachable!() }),
+            Request::Status
+        );
+        for mut request in every_kind() {
+            let has_one = format!("{request:?}").contains("target");
+            assert_eq!(request.target_mut().is_some(), has_one, "{request:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_may_change_nothing() {
+        let only_look: Vec<_> =
+            every_kind().iter().filter(|one| one.only_looks()).map(Request::name).collect();
+        assert_eq!(only_look, ["project_of", "list", "diff", "status"]);
     }
 }

@@ -1,6 +1,7 @@
 //! Comparing a run with what is expected of it.
 
 use super::{Entry, Expectations};
+use crate::nearest::nearest;
 use crate::results::{FailureFound, Results};
 use crate::suite::Verdict;
 use herma_model::rules;
@@ -44,7 +45,7 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
         if !seen.insert(name.clone()) {
             judgement.needs_work.push(format!("{name} is listed twice"));
         } else if rules::catalogue().all(|rule| rule.id != entry.rule) {
-            let nearest = nearest(&entry.rule);
+            let nearest = nearest(&entry.rule, rules::catalogue().map(|rule| rule.id));
             judgement
                 .needs_work
                 .push(format!("there is no rule `{}`; did you mean `{nearest}`?", entry.rule));
@@ -106,13 +107,4 @@ fn stale(entry: &Entry, results: &Results) -> String {
         Some(Verdict::Broken) => format!("{name} does not fail so any more: remove it"),
         _ => format!("{name} was not reached"),
     }
-}
-
-/// The rule whose id shares most with `id`.
-fn nearest(id: &str) -> &'static str {
-    let shared = |rule: &str| {
-        let common = rule.bytes().zip(id.bytes()).take_while(|(one, other)| one == other).count();
-        (common, std::cmp::Reverse(rule.len().abs_diff(id.len())))
-    };
-    rules::catalogue().map(|rule| rule.id).max_by_key(|rule| shared(rule)).unwrap_or_default()
 }

@@ -4,17 +4,19 @@
 
 use super::source::Source;
 use crate::history::{History, Operation, Target};
-use herma_model::{ByteString, Edit};
+use herma_model::{ByteString, Edit, Request};
 
 /// What every history is made of. The first few only prepare something; what comes last in a
 /// history must ask for something.
 fn alphabet() -> Vec<Operation> {
     let dir = || ByteString::from("work/alpha");
-    let restore = |number, exact| Operation::Restore {
-        dir: dir(),
-        target: Target::Number(number),
-        exact,
-        force: false,
+    let restore = |number, exact| {
+        Operation::Ask(Request::Restore {
+            dir: dir(),
+            target: Target::Number(number),
+            exact,
+            force: false,
+        })
     };
     let path = ByteString::from("a");
     vec![
@@ -24,18 +26,22 @@ fn alphabet() -> Vec<Operation> {
         Operation::Edit(Edit::Remove { path: "work/alpha/a".into() }),
         Operation::Edit(Edit::Remove { path: dir() }),
         Operation::Edit(Edit::Link { path: "work/alpha/b".into(), target: "a".into() }),
-        Operation::NewTurn,
-        Operation::Ensure { dir: dir(), reason: "before patch".into() },
+        Operation::Ask(Request::NewTurn),
+        Operation::Ask(Request::EnsureCheckpoint { dir: dir(), reason: "before patch".into() }),
         checkpoint("work/alpha"),
         checkpoint("work/beta"),
-        Operation::List { dir: dir() },
-        Operation::Diff { dir: dir(), target: Target::Number(1) },
+        Operation::Ask(Request::List { dir: dir() }),
+        Operation::Ask(Request::Diff { dir: dir(), target: Target::Number(1) }),
         restore(1, false),
         restore(1, true),
         restore(2, false),
-        Operation::RestoreFile { dir: dir(), target: Target::Number(1), path },
-        Operation::Status,
-        Operation::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true },
+        Operation::Ask(Request::RestoreFile { dir: dir(), target: Target::Number(1), path }),
+        Operation::Ask(Request::Status),
+        Operation::Ask(Request::Prune {
+            retention_days: 0,
+            max_total_bytes: 0,
+            delete_orphans: true,
+        }),
     ]
 }
 
@@ -48,7 +54,7 @@ fn write(path: &str, content: &str, executable: bool) -> Operation {
 }
 
 fn checkpoint(dir: &str) -> Operation {
-    Operation::Checkpoint { dir: dir.into(), reason: "manual".into() }
+    Operation::Ask(Request::Checkpoint { dir: dir.into(), reason: "manual".into() })
 }
 
 /// What histories begin with.

@@ -3,7 +3,7 @@
 
 use super::{content, names};
 use crate::history::{Operation, Target};
-use herma_model::{ByteString, Edit};
+use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 
 /// A project, a path in it and a content for it.
@@ -44,20 +44,28 @@ fn write(path: &ByteString, content: &ByteString, executable: bool) -> Operation
 }
 
 fn ensure(dir: &ByteString) -> Operation {
-    Operation::Ensure { dir: dir.clone(), reason: "before write_file".into() }
+    Operation::Ask(Request::EnsureCheckpoint {
+        dir: dir.clone(),
+        reason: "before write_file".into(),
+    })
 }
 
 fn checkpoint(dir: &ByteString) -> Operation {
-    Operation::Checkpoint { dir: dir.clone(), reason: "before patch".into() }
+    Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() })
 }
 
 fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
-    Operation::Restore { dir: dir.clone(), target: Target::Number(number), exact, force: false }
+    Operation::Ask(Request::Restore {
+        dir: dir.clone(),
+        target: Target::Number(number),
+        exact,
+        force: false,
+    })
 }
 
 fn an_attempt_fails_and_the_turn_goes_on((project, path, content): Place) -> Vec<Operation> {
     vec![
-        Operation::NewTurn,
+        Operation::Ask(Request::NewTurn),
         Operation::Edit(Edit::Remove { path: project.clone() }),
         ensure(&project),
         write(&path, &content, false),
@@ -70,7 +78,7 @@ fn a_project_is_deleted_and_comes_back((project, path, content): Place) -> Vec<O
         write(&path, &content, false),
         checkpoint(&project),
         Operation::Edit(Edit::Remove { path: project.clone() }),
-        Operation::List { dir: project.clone() },
+        Operation::Ask(Request::List { dir: project.clone() }),
         restore(&project, 1, false),
     ]
 }
@@ -133,14 +141,15 @@ fn a_repository_stands_in_the_project(place: Place) -> Vec<Operation> {
 }
 
 fn what_is_left_out_is_previewed(place: Place) -> Vec<Operation> {
-    let previews = Operation::Diff { dir: place.0.clone(), target: Target::Number(1) };
+    let previews =
+        Operation::Ask(Request::Diff { dir: place.0.clone(), target: Target::Number(1) });
     vec![beside(&place, "b"), beside(&place, "node_modules/m.js"), checkpoint(&place.0), previews]
 }
 
 fn a_marker_stands_in_the_home((_, _, content): Place) -> Vec<Operation> {
     vec![
         write(&"home/Makefile".into(), &content, false),
-        Operation::ProjectOf { file: "~/code/main.py".into() },
+        Operation::Ask(Request::ProjectOf { file: "~/code/main.py".into() }),
     ]
 }
 
@@ -152,7 +161,7 @@ fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
     let inner = |name: &str| names::join(&project, &name.into());
     vec![
         write(&inner("sub/package.json"), &content, false),
-        Operation::ProjectOf { file: inner("sub/deep/er/x") },
+        Operation::Ask(Request::ProjectOf { file: inner("sub/deep/er/x") }),
     ]
 }
 
@@ -163,7 +172,7 @@ fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
         write(&names::join(&project, &inner), &content, false),
         checkpoint(&project),
         Operation::Edit(Edit::Link { path: directory, target: "../../outside".into() }),
-        Operation::RestoreFile { dir: project.clone(), target, path: inner },
+        Operation::Ask(Request::RestoreFile { dir: project.clone(), target, path: inner }),
         restore(&project, 1, false),
     ]
 }
@@ -209,7 +218,7 @@ fn a_file_is_ignored_and_asked_for_alone((project, _, content): Place) -> Vec<Op
         checkpoint(&project),
         write(&path(".gitignore"), &"*.txt\n".into(), false),
         write(&path("a.txt"), &content, false),
-        Operation::RestoreFile { dir, target, path: "a.txt".into() },
+        Operation::Ask(Request::RestoreFile { dir, target, path: "a.txt".into() }),
     ]
 }
 
@@ -221,6 +230,6 @@ fn something_is_in_the_way_of_one_file((project, _, content): Place) -> Vec<Oper
         checkpoint(&project),
         Operation::Edit(Edit::Remove { path: path("b") }),
         write(&path("b"), &content, false),
-        Operation::RestoreFile { dir, target, path: "b/c".into() },
+        Operation::Ask(Request::RestoreFile { dir, target, path: "b/c".into() }),
     ]
 }

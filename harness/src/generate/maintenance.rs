@@ -3,9 +3,9 @@
 
 use super::operation::Kinds;
 use super::{content, names};
-use crate::history::{Operation, StoreEvent};
+use crate::history::{Event, Operation, StoreEvent};
 use herma_model::store_edit::Damage;
-use herma_model::{ByteString, Edit, Settings};
+use herma_model::{ByteString, Edit, Request, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -65,25 +65,27 @@ pub fn among(
     let all = vec![
         (90, fragments),
         of(3, prune()),
-        of(3, Just(Operation::Sweep).boxed()),
-        of(2, Just(Operation::Status).boxed()),
+        of(3, Just(Operation::Ask(Request::Sweep)).boxed()),
+        of(2, Just(Operation::Ask(Request::Status)).boxed()),
         of(3, days_pass()),
         of(2, store_event()),
         (2, idiom(cap)),
     ];
-    let rare = kinds
-        .has(17)
-        .then(|| of(1, select(vec![Operation::ClearLegacy, Operation::Clear]).boxed()));
+    let rare = kinds.has(17).then(|| {
+        of(
+            1,
+            select(vec![Operation::Ask(Request::ClearLegacy), Operation::Ask(Request::Clear)])
+                .boxed(),
+        )
+    });
     Union::new_weighted(all.into_iter().chain(rare).collect()).boxed()
 }
 
 fn prune() -> BoxedStrategy<Operation> {
     let bytes = prop_oneof![2 => Just(0u64), 2 => 300..3_000u64, 1 => Just(1 << 30)];
     (prop_oneof![1 => Just(0u64), 2 => 1..9u64], bytes, prop::bool::weighted(0.7))
-        .prop_map(|(retention_days, max_total_bytes, delete_orphans)| Operation::Prune {
-            retention_days,
-            max_total_bytes,
-            delete_orphans,
+        .prop_map(|(retention_days, max_total_bytes, delete_orphans)| {
+            Operation::Ask(Request::Prune { retention_days, max_total_bytes, delete_orphans })
         })
         .boxed()
 }
@@ -96,7 +98,7 @@ fn days_pass() -> BoxedStrategy<Operation> {
         2 => 0..2 * DAY,
         1 => -12 * DAY..0,
     ];
-    seconds.prop_map(|seconds| Operation::Advance { seconds }).boxed()
+    seconds.prop_map(|seconds| Operation::Event(Event::Advance { seconds })).boxed()
 }
 
 fn directory() -> BoxedStrategy<ByteString> {
@@ -117,7 +119,7 @@ fn store_event() -> BoxedStrategy<Operation> {
         1 => (directory(), damage).prop_map(|(dir, damage)| StoreEvent::Index { dir, damage }),
         2 => hours.prop_map(|hours| StoreEvent::Marker { hours }),
     ]
-    .prop_map(Operation::Store)
+    .prop_map(|event| Operation::Event(Event::Store(event)))
     .boxed()
 }
 
@@ -127,7 +129,10 @@ fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
         let path = names::join(&project.into(), &"a.txt".into());
         [
             Operation::Edit(Edit::Write { path, content: content.into(), executable: false }),
-            Operation::Checkpoint { dir: project.into(), reason: "before patch".into() },
+            Operation::Ask(Request::Checkpoint {
+                dir: project.into(),
+                reason: "before patch".into(),
+            }),
         ]
     };
     (500..1_500u64)
@@ -136,11 +141,11 @@ fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
             let all =
                 ["one\n", "two\n", "three\n"].map(|text| projects.map(|one| takes(one, text)));
             let mut operations: Vec<Operation> = all.into_iter().flatten().flatten().collect();
-            operations.push(Operation::Prune {
+            operations.push(Operation::Ask(Request::Prune {
                 retention_days: 0,
                 max_total_bytes,
                 delete_orphans: true,
-            });
+            }));
             operations
         })
         .boxed()
@@ -157,20 +162,33 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let archive = collides.then_some(StoreEvent::Archive { days: 0 });
         let stands =
             repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
-        let first = Operation::Checkpoint { dir: project, reason: "before patch".into() };
-        archive.into_iter().chain(stands).map(Operation::Store).chain([first]).collect()
+        let first =
+            Operation::Ask(Request::Checkpoint { dir: project, reason: "before patch".into() });
+        archive
+            .into_iter()
+            .chain(stands)
+            .map(|event| Operation::Event(Event::Store(event)))
+            .chain([first])
+            .collect()
     });
     let prunes = |delete_orphans| {
         vec![
-            Operation::Status,
-            Operation::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans },
-            Operation::List { dir: ON_A_DISK.into() },
+            Operation::Ask(Request::Status),
+            Operation::Ask(Request::Prune {
+                retention_days: 0,
+                max_total_bytes: 0,
+                delete_orphans,
+            }),
+            Operation::Ask(Request::List { dir: ON_A_DISK.into() }),
         ]
     };
     let taken = |(path, content): (ByteString, ByteString)| {
         vec![
             Operation::Edit(Edit::Write { path, content, executable: false }),
-            Operation::Checkpoint { dir: ON_A_DISK.into(), reason: "before patch".into() },
+            Operation::Ask(Request::Checkpoint {
+                dir: ON_A_DISK.into(),
+                reason: "before patch".into(),
+            }),
         ]
     };
     let unmounted = place.clone().prop_map(move |place| {
@@ -183,25 +201,40 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     });
     let forgotten = names::project().prop_map(|dir| {
         vec![
-            Operation::Checkpoint { dir: dir.clone(), reason: "before patch".into() },
-            Operation::Advance { seconds: 9 * 24 * 60 * 60 },
-            Operation::Prune { retention_days: 7, max_total_bytes: 0, delete_orphans: false },
-            Operation::List { dir },
+            Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }),
+            Operation::Event(Event::Advance { seconds: 9 * 24 * 60 * 60 }),
+            Operation::Ask(Request::Prune {
+                retention_days: 7,
+                max_total_bytes: 0,
+                delete_orphans: false,
+            }),
+            Operation::Ask(Request::List { dir }),
         ]
     });
     let deleted_long_ago = names::project().prop_map(|dir| {
         vec![
-            Operation::Checkpoint { dir: dir.clone(), reason: "before patch".into() },
+            Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }),
             Operation::Edit(Edit::Remove { path: dir }),
-            Operation::Advance { seconds: 9 * 24 * 60 * 60 },
-            Operation::Prune { retention_days: 7, max_total_bytes: 0, delete_orphans: true },
+            Operation::Event(Event::Advance { seconds: 9 * 24 * 60 * 60 }),
+            Operation::Ask(Request::Prune {
+                retention_days: 7,
+                max_total_bytes: 0,
+                delete_orphans: true,
+            }),
         ]
     });
     let hours = prop_oneof![Just(None), (-30..60i32).prop_map(Some)];
-    let marked = hours
-        .prop_map(|hours| vec![Operation::Store(StoreEvent::Marker { hours }), Operation::Sweep]);
-    let cleared = select(vec![Operation::ClearLegacy, Operation::Clear])
-        .prop_map(|clear| vec![Operation::Store(StoreEvent::Archive { days: 3 }), clear]);
+    let marked = hours.prop_map(|hours| {
+        vec![
+            Operation::Event(Event::Store(StoreEvent::Marker { hours })),
+            Operation::Ask(Request::Sweep),
+        ]
+    });
+    let cleared =
+        select(vec![Operation::Ask(Request::ClearLegacy), Operation::Ask(Request::Clear)])
+            .prop_map(|clear| {
+                vec![Operation::Event(Event::Store(StoreEvent::Archive { days: 3 })), clear]
+            });
     prop_oneof![
         2 => v1_repository,
         2 => unmounted,

@@ -13,9 +13,9 @@ mod names;
 mod operation;
 pub mod source;
 
-use crate::history::{History, Operation};
+use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::Capabilities;
-use herma_model::{ByteString, Settings};
+use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -81,8 +81,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
                 // What a real tree is there for: a checkpoint of it is taken as it came, and in the
                 // end every one comes back.
                 let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
-                operations.insert(0, Operation::Checkpoint { dir: dir.clone(), reason });
-                operations.push(Operation::RestoreEach { dir });
+                operations
+                    .insert(0, Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }));
+                operations.push(Operation::Event(Event::RestoreEach { dir }));
             }
             let (settings, workspace) = (settings.clone(), workspace.clone());
             History { settings, workspace, plain_home: false, operations }

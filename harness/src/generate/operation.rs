@@ -1,8 +1,8 @@
 //! One operation of a history, drawn from the kinds that its swarm leaves in.
 
 use super::{content, names};
-use crate::history::{Operation, Target};
-use herma_model::{ByteString, Edit, Settings};
+use crate::history::{Event, Operation, Target};
+use herma_model::{ByteString, Edit, Request, Settings};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
@@ -44,20 +44,25 @@ pub fn operation(
         (3, readable(&file)),
         (4, rename(&file)),
         (2, make_directory(&file)),
-        (5, Just(Operation::NewTurn).boxed()),
-        (2, Just(Operation::Reopen).boxed()),
+        (5, Just(Operation::Ask(Request::NewTurn)).boxed()),
+        (2, Just(Operation::Ask(Request::Reopen)).boxed()),
         (3, advance()),
-        (3, names::file_of_some_project().prop_map(|file| Operation::ProjectOf { file }).boxed()),
-        (8, names::dir().prop_map(|dir| Operation::List { dir }).boxed()),
+        (
+            3,
+            names::file_of_some_project()
+                .prop_map(|file| Operation::Ask(Request::ProjectOf { file }))
+                .boxed(),
+        ),
+        (8, names::dir().prop_map(|dir| Operation::Ask(Request::List { dir })).boxed()),
         (
             6,
             (names::dir(), target())
-                .prop_map(|(dir, target)| Operation::Diff { dir, target })
+                .prop_map(|(dir, target)| Operation::Ask(Request::Diff { dir, target }))
                 .boxed(),
         ),
         (14, restore()),
         (9, restore_file(&file)),
-        (1, names::project().prop_map(|dir| Operation::RestoreEach { dir }).boxed()),
+        (1, names::project().prop_map(|dir| Operation::Event(Event::RestoreEach { dir })).boxed()),
         // Whole projects go, move and come back less often, since that ends what was set up.
         (1, whole_project()),
     ];
@@ -133,32 +138,34 @@ fn whole_project() -> BoxedStrategy<Operation> {
 
 fn advance() -> BoxedStrategy<Operation> {
     prop_oneof![3 => 1..120i64, 1 => -90_000..90_000i64]
-        .prop_map(|seconds| Operation::Advance { seconds })
+        .prop_map(|seconds| Operation::Event(Event::Advance { seconds }))
         .boxed()
 }
 
 fn checkpoint() -> BoxedStrategy<Operation> {
     (names::dir(), content::reason())
-        .prop_map(|(dir, reason)| Operation::Checkpoint { dir, reason })
+        .prop_map(|(dir, reason)| Operation::Ask(Request::Checkpoint { dir, reason }))
         .boxed()
 }
 
 fn ensure() -> BoxedStrategy<Operation> {
     (names::dir(), content::reason())
-        .prop_map(|(dir, reason)| Operation::Ensure { dir, reason })
+        .prop_map(|(dir, reason)| Operation::Ask(Request::EnsureCheckpoint { dir, reason }))
         .boxed()
 }
 
 fn restore() -> BoxedStrategy<Operation> {
     (names::dir(), target(), prop::bool::weighted(0.4), prop::bool::weighted(0.15))
-        .prop_map(|(dir, target, exact, force)| Operation::Restore { dir, target, exact, force })
+        .prop_map(|(dir, target, exact, force)| {
+            Operation::Ask(Request::Restore { dir, target, exact, force })
+        })
         .boxed()
 }
 
 fn restore_file(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
     let path = prop_oneof![1 => file.clone(), 1 => names::typed_file()];
     (names::dir(), target(), path)
-        .prop_map(|(dir, target, path)| Operation::RestoreFile { dir, target, path })
+        .prop_map(|(dir, target, path)| Operation::Ask(Request::RestoreFile { dir, target, path }))
         .boxed()
 }
 

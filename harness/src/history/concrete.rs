@@ -1,7 +1,7 @@
 //! From a symbolic operation to the concrete request a subject is asked, with what the model
 //! knows of the world so far.
 
-use super::{Operation, StoreEvent, Target};
+use super::{Event, Operation, StoreEvent, Target};
 use crate::git_objects;
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
@@ -26,43 +26,30 @@ pub const SANDBOX: &str = "$SANDBOX";
 
 /// Makes `operation` concrete.
 pub fn step(operation: &Operation, world: &World) -> Step {
-    let path = |path: &ByteString| typed(path, world);
-    let target = |target: &Target| spell(target, world);
-    Step::Ask(vec![match operation {
-        Operation::Edit(edit) => return Step::Edit(located(edit, world)),
-        Operation::Store(event) => return Step::Store(store_edit(event, world)),
-        Operation::RestoreEach { dir } => return Step::Ask(restore_each(&path(dir), world)),
-        Operation::NewTurn => Request::NewTurn,
-        Operation::Reopen => Request::Reopen,
-        // Git knows no time before the epoch.
-        Operation::Advance { seconds } => {
-            Request::SetClock { seconds: world.seconds().saturating_add(*seconds).max(0) }
+    match operation {
+        Operation::Ask(request) => Step::Ask(vec![concrete(request.clone(), world)]),
+        Operation::Edit(edit) => Step::Edit(located(edit, world)),
+        Operation::Event(Event::Store(event)) => Step::Store(store_edit(event, world)),
+        Operation::Event(Event::RestoreEach { dir }) => {
+            Step::Ask(restore_each(&typed(dir, world), world))
         }
-        Operation::ProjectOf { file } => Request::ProjectOf { file: path(file) },
-        Operation::Ensure { dir, reason } => {
-            Request::EnsureCheckpoint { dir: path(dir), reason: reason.clone() }
+        Operation::Event(Event::Advance { seconds }) => {
+            // Git knows no time before the epoch.
+            let seconds = world.seconds().saturating_add(*seconds).max(0);
+            Step::Ask(vec![Request::SetClock { seconds }])
         }
-        Operation::Checkpoint { dir, reason } => {
-            Request::Checkpoint { dir: path(dir), reason: reason.clone() }
-        }
-        Operation::List { dir } => Request::List { dir: path(dir) },
-        Operation::Diff { dir, target: of } => Request::Diff { dir: path(dir), target: target(of) },
-        Operation::Restore { dir, target: of, exact, force } => {
-            Request::Restore { dir: path(dir), target: target(of), exact: *exact, force: *force }
-        }
-        Operation::RestoreFile { dir, target: of, path: file } => {
-            Request::RestoreFile { dir: path(dir), target: target(of), path: file.clone() }
-        }
-        Operation::Sweep => Request::Sweep,
-        Operation::Prune { retention_days, max_total_bytes, delete_orphans } => Request::Prune {
-            retention_days: *retention_days,
-            max_total_bytes: *max_total_bytes,
-            delete_orphans: *delete_orphans,
-        },
-        Operation::Status => Request::Status,
-        Operation::ClearLegacy => Request::ClearLegacy,
-        Operation::Clear => Request::Clear,
-    }])
+    }
+}
+
+/// The request as the subject is asked it.
+fn concrete(mut request: Request<Target>, world: &World) -> Request {
+    if let Request::ProjectOf { file: path } = &mut request {
+        *path = typed(path, world);
+    }
+    if let Some(dir) = request.dir_mut() {
+        *dir = typed(dir, world);
+    }
+    request.with_target(|target| spell(&target, world))
 }
 
 /// The edit with the sandbox's place in it.

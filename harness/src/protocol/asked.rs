@@ -5,8 +5,9 @@
 //! What could harm the machine is left out for everybody.
 
 use super::capabilities::Capabilities;
-use crate::history::{Operation, Target, concrete};
-use herma_model::{ByteString, Edit, World};
+use crate::history::{Event, Operation, Target, concrete};
+use herma_model::request::{About, Effect};
+use herma_model::{ByteString, Edit, Request, World};
 
 /// The directories that are projects from the start.
 const PROJECTS: [&[u8]; 2] = [b"work/alpha", b"work/beta"];
@@ -17,36 +18,41 @@ pub fn asked_for(
     operation: &Operation,
     world: &World,
 ) -> Vec<Operation> {
-    let kept = match operation {
-        Operation::ProjectOf { .. } => capabilities.has("project_of"),
-        Operation::Ensure { .. } => capabilities.has("ensure_checkpoint"),
-        Operation::Diff { .. } => capabilities.has("diff"),
-        Operation::RestoreFile { .. } => capabilities.has("restore.file"),
-        Operation::RestoreEach { .. } => capabilities.has("restore.exact"),
-        Operation::Advance { .. } => capabilities.has("test.clock"),
-        Operation::Edit(edit) => is_offered(capabilities, edit),
-        // What comes of these is seen by looking at the store alone.
-        Operation::Sweep => capabilities.has("sweep") && capabilities.has("layout"),
-        Operation::Prune { .. } => capabilities.has("prune") && capabilities.has("layout"),
-        Operation::Status => capabilities.has("status"),
-        Operation::Clear | Operation::ClearLegacy => {
-            capabilities.has("clear") && capabilities.has("layout")
+    let kept = |kept: bool| if kept { vec![operation.clone()] } else { Vec::new() };
+    match operation {
+        Operation::Ask(request) => {
+            let asked = requests(capabilities, request.clone(), world);
+            asked.into_iter().map(Operation::Ask).collect()
         }
-        Operation::Store(_) => capabilities.has("test.store") && capabilities.has("layout"),
-        _ => true,
-    };
-    if !kept {
+        Operation::Edit(edit) => kept(is_offered(capabilities, edit)),
+        Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
+        Operation::Event(Event::Store(_)) => {
+            kept(capabilities.has("test.store") && capabilities.has("layout"))
+        }
+        Operation::Event(Event::RestoreEach { dir }) => {
+            let offered = capabilities.has("restore.exact") && is_inside(dir, world);
+            let dir = offered.then(|| directory(capabilities, dir, world)).flatten();
+            dir.map(|dir| Event::RestoreEach { dir }.into()).into_iter().collect()
+        }
+    }
+}
+
+/// The requests that are made in the place of one.
+fn requests(
+    capabilities: &Capabilities,
+    mut request: Request<Target>,
+    world: &World,
+) -> Vec<Request<Target>> {
+    let kind = request.kind();
+    // What comes of a change to the store is seen by looking at the store alone.
+    let seen = (kind.about, kind.effect) != (About::Store, Effect::Stores);
+    if !kind.capability.is_none_or(|needed| capabilities.has(needed))
+        || !(seen || capabilities.has("layout"))
+    {
         return Vec::new();
     }
-    let mut operation = operation.clone();
-    let writes = matches!(
-        operation,
-        Operation::Restore { .. } | Operation::RestoreFile { .. } | Operation::RestoreEach { .. }
-    );
-    if let Some(dir) = dir_of(&mut operation) {
-        // Nobody is asked to write outside the sandbox, however surely it would be refused: whoever
-        // does not refuse it writes to the machine that this runs on.
-        if writes && world.canonical(&concrete::typed(dir, world)).is_none() {
+    if let Some(dir) = request.dir_mut() {
+        if kind.effect == Effect::Writes && !is_inside(dir, world) {
             return Vec::new();
         }
         match directory(capabilities, dir, world) {
@@ -54,34 +60,37 @@ pub fn asked_for(
             None => return Vec::new(),
         }
     }
-    let dir = dir_of(&mut operation).cloned().unwrap_or_default();
-    if let Some(target) = target_of(&mut operation)
+    let dir = request.dir().cloned().unwrap_or_default();
+    if let Some(target) = request.target_mut()
         && !restrict_target(capabilities, target, &dir)
     {
         return Vec::new();
     }
-    match operation {
-        Operation::Prune { retention_days, max_total_bytes, delete_orphans } => {
-            let bounded = capabilities.has("settings.max_total_bytes");
-            let max_total_bytes = if bounded { max_total_bytes } else { 0 };
-            vec![Operation::Prune { retention_days, max_total_bytes, delete_orphans }]
+    match &mut request {
+        Request::Prune { max_total_bytes, .. } if !capabilities.has("settings.max_total_bytes") => {
+            *max_total_bytes = 0;
+        }
+        Request::Restore { exact, force, .. } => {
+            // Who always removes what was created since can be asked for nothing else.
+            *exact = capabilities.has("restore.exact")
+                && (*exact || !capabilities.has("restore.leaves_new"));
+            *force &= capabilities.has("restore.force");
         }
         // Who cannot be asked by hand takes one in a turn of its own.
-        Operation::Checkpoint { dir, reason } if !capabilities.has("checkpoint") => {
+        Request::Checkpoint { reason, .. } if !capabilities.has("checkpoint") => {
+            let ensure = Request::EnsureCheckpoint { dir, reason: std::mem::take(reason) };
             let ensured = capabilities.has("ensure_checkpoint");
-            let own = ensured.then_some(Operation::Ensure { dir, reason });
-            own.map_or(Vec::new(), |ensure| vec![Operation::NewTurn, ensure])
+            return if ensured { vec![Request::NewTurn, ensure] } else { Vec::new() };
         }
-        Operation::Restore { dir, target, exact, force } => vec![Operation::Restore {
-            dir,
-            target,
-            // Who always removes what was created since can be asked for nothing else.
-            exact: capabilities.has("restore.exact")
-                && (exact || !capabilities.has("restore.leaves_new")),
-            force: force && capabilities.has("restore.force"),
-        }],
-        operation => vec![operation],
+        _ => {}
     }
+    vec![request]
+}
+
+/// Whether a directory lies in the sandbox. Nobody is asked to write outside it, however surely that
+/// would be refused: whoever does not refuse it writes to the machine that this runs on.
+fn is_inside(dir: &ByteString, world: &World) -> bool {
+    world.canonical(&concrete::typed(dir, world)).is_some()
 }
 
 /// Whether an edit leaves the subject what it may count on.
@@ -103,28 +112,6 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
         | Edit::SetReadable { path, .. } => vec![path],
     };
     !capabilities.needs_repository() || !paths.into_iter().any(in_repository)
-}
-
-fn dir_of(operation: &mut Operation) -> Option<&mut ByteString> {
-    match operation {
-        Operation::Ensure { dir, .. }
-        | Operation::Checkpoint { dir, .. }
-        | Operation::List { dir }
-        | Operation::Diff { dir, .. }
-        | Operation::Restore { dir, .. }
-        | Operation::RestoreEach { dir }
-        | Operation::RestoreFile { dir, .. } => Some(dir),
-        _ => None,
-    }
-}
-
-fn target_of(operation: &mut Operation) -> Option<&mut Target> {
-    match operation {
-        Operation::Diff { target, .. }
-        | Operation::Restore { target, .. }
-        | Operation::RestoreFile { target, .. } => Some(target),
-        _ => None,
-    }
 }
 
 /// The directory as the subject may be told it; none where it may not be asked about it.

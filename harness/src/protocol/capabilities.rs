@@ -4,6 +4,7 @@
 //! an answer are not compared. The rules that only such things can put to the test are *not
 //! applicable*, and shown so; never held.
 
+use crate::nearest::nearest;
 use herma_model::Settings;
 use herma_model::rules::{self, RuleRef};
 use serde_json::Value;
@@ -249,19 +250,8 @@ fn find(name: &str) -> Option<&'static str> {
 }
 
 fn unknown(name: &str) -> String {
-    format!("there is no claim `{name}`; did you mean `{}`?", nearest(name))
-}
-
-/// The claim that shares most with `name`: good enough for a typing error.
-fn nearest(name: &str) -> &'static str {
-    let shared = |claim: &str| {
-        claim.bytes().zip(name.bytes()).take_while(|(one, other)| one == other).count()
-    };
-    CAPABILITIES
-        .iter()
-        .map(|(claim, _)| *claim)
-        .max_by_key(|claim| shared(claim))
-        .unwrap_or_default()
+    let nearest = nearest(name, CAPABILITIES.iter().map(|(claim, _)| *claim));
+    format!("there is no claim `{name}`; did you mean `{nearest}`?")
 }
 
 #[cfg(test)]

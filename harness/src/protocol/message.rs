@@ -4,8 +4,9 @@ use crate::subject::Identity;
 use herma_model::answer::{Changed, Code};
 use herma_model::{ByteString, Request, Settings};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::ser::{Error, SerializeMap};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// One line to the adapter.
@@ -53,13 +54,46 @@ pub enum Message {
     /// About the adapter itself.
     Control(Control),
     /// To its subject.
-    Request(Request),
+    Request(
+        #[serde(serialize_with = "write_by_op")]
+        #[schemars(with = "Request")]
+        Request,
+    ),
 }
 
-/// The word that a message or request goes by, for people; it is looked up only to tell a fault.
-pub fn operation(message: &impl Serialize) -> String {
-    let value = serde_json::to_value(message).unwrap_or_default();
-    value["op"].as_str().unwrap_or_default().to_owned()
+impl Message {
+    /// The name of its operation.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Message::Control(Control::Hello { .. }) => "hello",
+            Message::Control(Control::Open { .. }) => "open",
+            Message::Control(Control::Close) => "close",
+            Message::Control(Control::NoSuchOperation) => "x_no_such_operation",
+            Message::Request(request) => request.name(),
+        }
+    }
+}
+
+/// A history names a request before its fields; a line has the name among them, as `op`.
+fn write_by_op<S: Serializer>(request: &Request, serializer: S) -> Result<S::Ok, S::Error> {
+    let written = serde_json::to_value(request).map_err(S::Error::custom)?;
+    let mut line = serializer.serialize_map(None)?;
+    line.serialize_entry("op", request.name())?;
+    for (field, value) in
+        written.get(request.name()).and_then(Value::as_object).into_iter().flatten()
+    {
+        line.serialize_entry(field, value)?;
+    }
+    line.end()
+}
+
+/// The request that a line stands for; none where it is no request. What else the line says is
+/// ignored.
+pub fn request(line: &Value) -> Option<Request> {
+    let op = line["op"].as_str()?;
+    serde_json::from_value(json!({ (op): line }))
+        .or_else(|_| Request::deserialize(&line["op"]))
+        .ok()
 }
 
 /// A range of protocol versions.

@@ -2,7 +2,7 @@
 //! time limits, and ended with everything it started.
 
 use super::fault::{Fault, shown};
-use super::message::{Envelope, Message, Reply, operation};
+use super::message::{Envelope, Message, Reply};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -111,7 +111,7 @@ impl Adapter {
         let id = self.requests;
         let mut line = serde_json::to_vec(&Envelope { id, message })
             .expect("a message holds only what JSON can say");
-        let op = || operation(message);
+        let op = || message.name().to_owned();
         line.push(b'\n');
         // A process that ended cannot be written to; why it ended is told by reading.
         if let Some(input) = &self.input {

@@ -3,12 +3,12 @@
 //! What the suite says of it here and there must be the same, which is how the protocol itself is
 //! tested.
 
-use super::message::Versions;
+use super::message::{self, Versions};
 use super::{VERSION, translate};
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, HookedDisk, NewSubject, Subject};
 use herma_core::Environment;
-use herma_model::{ByteString, Request, Settings};
+use herma_model::{ByteString, Settings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -75,10 +75,10 @@ fn answer(
             *core = None;
             json!({ "id": id, "ok": {} })
         }
-        _ => match (Request::deserialize(&value), core) {
-            (Err(_), _) => refused(id, "unsupported", &op),
-            (Ok(_), None) => refused(id, "store_unusable", "no store is open"),
-            (Ok(request), Some(core)) => translate::reply(id, core.ask(&request)),
+        _ => match (message::request(&value), core) {
+            (None, _) => refused(id, "unsupported", &op),
+            (Some(_), None) => refused(id, "store_unusable", "no store is open"),
+            (Some(request), Some(core)) => translate::reply(id, core.ask(&request)),
         },
     }
 }

@@ -3,15 +3,16 @@
 //! Nothing is added and nothing repaired on the way.
 
 use super::fault::Fault;
-use super::message::{ErrorCode, Reply, operation};
+use super::message::{ErrorCode, Reply};
 use herma_model::answer::{
     Answer, CheckpointOutcome, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark, Restored,
     Stats, SweepOutcome,
 };
+use herma_model::request::Answered;
 use herma_model::{ByteString, Request};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Value, json, to_value};
 
 /// The project of a file, as an absolute path; none where there is none.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -86,65 +87,53 @@ pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
         return Ok(Answer::Refused { code, message: refusal.message, changed: refusal.changed });
     }
     let value = reply.ok.unwrap_or_default();
-    let read = match request {
-        Request::NewTurn
-        | Request::Reopen
-        | Request::SetClock { .. }
-        | Request::ClearLegacy
-        | Request::Clear => Ok(Answer::Done),
-        Request::Sweep | Request::Prune { .. } => serde_json::from_value(value)
-            .map(|one: Swept| Answer::Swept { outcome: one.outcome, counts: one.counts }),
-        Request::Status => serde_json::from_value(value)
-            .map(|one: Status| Answer::Status { projects: one.projects, archives: one.archives }),
-        Request::ProjectOf { .. } => {
-            serde_json::from_value(value).map(|one: Project| Answer::Project(one.project))
+    let read = read(request.kind().answered, value);
+    read.map_err(|error| Fault::BadAnswer { op: request.name().into(), why: error.to_string() })
+}
+
+fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
+    Ok(match answered {
+        Answered::Done => Answer::Done,
+        Answered::Project => Answer::Project(Project::deserialize(value)?.project),
+        Answered::Taken => {
+            let Taken { outcome, skipped } = Taken::deserialize(value)?;
+            Answer::Taken { outcome, skipped }
         }
-        Request::EnsureCheckpoint { .. } | Request::Checkpoint { .. } => {
-            serde_json::from_value(value).map(|taken: Taken| Answer::Taken {
-                outcome: taken.outcome,
-                skipped: taken.skipped,
-            })
+        Answered::Listed => Answer::Listed(Checkpoints::deserialize(value)?.checkpoints),
+        Answered::Diffed => {
+            let Diffed { entries, stats } = Diffed::deserialize(value)?;
+            Answer::Diffed { entries, stats }
         }
-        Request::List { .. } => {
-            serde_json::from_value(value).map(|all: Checkpoints| Answer::Listed(all.checkpoints))
+        Answered::Restored => Answer::Restored(Restored::deserialize(value)?),
+        Answered::Swept => {
+            let Swept { outcome, counts } = Swept::deserialize(value)?;
+            Answer::Swept { outcome, counts }
         }
-        Request::Diff { .. } => serde_json::from_value(value)
-            .map(|diff: Diffed| Answer::Diffed { entries: diff.entries, stats: diff.stats }),
-        Request::Restore { .. } | Request::RestoreFile { .. } => {
-            serde_json::from_value(value).map(|done: Restored| Answer::Restored(done))
+        Answered::Status => {
+            let Status { projects, archives } = Status::deserialize(value)?;
+            Answer::Status { projects, archives }
         }
-    };
-    read.map_err(|error| Fault::BadAnswer { op: operation(request), why: error.to_string() })
+    })
 }
 
 /// The reply with number `id` that says `answer`.
 pub fn reply(id: u64, answer: Answer) -> Value {
-    let ok = |value: Value| json!({ "id": id, "ok": value });
-    let of = |value: Result<Value, serde_json::Error>| {
-        value.expect("an answer holds only what JSON can say")
-    };
-    match answer {
-        Answer::Done => ok(json!({})),
-        Answer::Project(project) => ok(of(serde_json::to_value(Project { project }))),
-        Answer::Taken { outcome, skipped } => {
-            ok(of(serde_json::to_value(Taken { outcome, skipped })))
-        }
-        Answer::Listed(checkpoints) => ok(of(serde_json::to_value(Checkpoints { checkpoints }))),
-        Answer::Diffed { entries, stats } => {
-            ok(of(serde_json::to_value(Diffed { entries, stats })))
-        }
-        Answer::Restored(restored) => ok(of(serde_json::to_value(restored))),
-        Answer::Swept { outcome, counts } => {
-            ok(of(serde_json::to_value(Swept { outcome, counts })))
-        }
-        Answer::Status { projects, archives } => {
-            ok(of(serde_json::to_value(Status { projects, archives })))
-        }
+    let ok = match answer {
         Answer::Refused { code, message, changed } => {
-            json!({ "id": id, "err": { "code": code, "message": message, "changed": changed } })
+            let err = json!({ "code": code, "message": message, "changed": changed });
+            return json!({ "id": id, "err": err });
         }
         Answer::Crashed(why) => {
-            json!({ "id": id, "err": { "code": Code::Internal, "message": why } })
+            return json!({ "id": id, "err": { "code": Code::Internal, "message": why } });
         }
-    }
+        Answer::Done => Ok(json!({})),
+        Answer::Project(project) => to_value(Project { project }),
+        Answer::Taken { outcome, skipped } => to_value(Taken { outcome, skipped }),
+        Answer::Listed(checkpoints) => to_value(Checkpoints { checkpoints }),
+        Answer::Diffed { entries, stats } => to_value(Diffed { entries, stats }),
+        Answer::Restored(restored) => to_value(restored),
+        Answer::Swept { outcome, counts } => to_value(Swept { outcome, counts }),
+        Answer::Status { projects, archives } => to_value(Status { projects, archives }),
+    };
+    json!({ "id": id, "ok": ok.expect("an answer holds only what JSON can say") })
 }

@@ -3,9 +3,9 @@
 //! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
 //! ends.
 
-use crate::history::{History, Operation, StoreEvent, Target};
+use crate::history::{Event, History, Operation, StoreEvent, Target};
 use herma_model::store_edit::Damage;
-use herma_model::{ByteString, Edit, Settings};
+use herma_model::{ByteString, Edit, Request, Settings};
 
 /// Each puts one setting back to its default.
 pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
@@ -47,12 +47,8 @@ pub fn smaller_bounds(settings: &Settings) -> Vec<Settings> {
 pub fn one_back(history: &History, at: usize) -> Option<History> {
     let mut shifted = history.clone();
     for operation in shifted.operations.iter_mut().skip(at) {
-        let (Operation::Diff { target, .. }
-        | Operation::Restore { target, .. }
-        | Operation::RestoreFile { target, .. }) = operation
-        else {
-            continue;
-        };
+        let Operation::Ask(request) = operation else { continue };
+        let Some(target) = request.target_mut() else { continue };
         match target {
             Target::Number(number) if *number > 1 => *number -= 1,
             Target::Id { back, .. } | Target::TreeOf { back, .. } | Target::BlobOf { back, .. } => {
@@ -95,9 +91,8 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
     // second path about a fourth.
     let depends = matches!(
         operation,
-        Operation::Ensure { .. }
-            | Operation::RestoreEach { .. }
-            | Operation::Sweep
+        Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
+            | Operation::Event(Event::RestoreEach { .. })
             | Operation::Edit(Edit::Rename { .. })
     );
     let text = format!("{operation:?}");
@@ -109,109 +104,104 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
 fn proposals(operation: &Operation) -> Vec<Operation> {
     match operation.clone() {
         Operation::Edit(edit) => edit_proposals(edit).into_iter().map(Operation::Edit).collect(),
-        Operation::Advance { seconds } => vec![
-            Operation::Advance { seconds: seconds.signum() },
-            Operation::Advance { seconds: seconds / 2 },
-        ],
-        Operation::Ensure { dir, reason } => {
-            let dirs = paths(&dir).into_iter();
-            let mut all: Vec<_> =
-                dirs.map(|dir| Operation::Ensure { dir, reason: reason.clone() }).collect();
-            all.push(Operation::Ensure { dir: dir.clone(), reason: "r".into() });
-            all.push(Operation::Checkpoint { dir, reason: "r".into() });
+        Operation::Event(event) => event_proposals(event),
+        Operation::Ask(request) => {
+            let mut all = otherwise_named(&request);
+            all.extend(other_values(request));
             all
         }
-        Operation::Checkpoint { dir, reason } => {
-            let dirs = paths(&dir).into_iter();
-            let mut all: Vec<_> =
-                dirs.map(|dir| Operation::Checkpoint { dir, reason: reason.clone() }).collect();
-            all.push(Operation::Checkpoint { dir, reason: "r".into() });
+    }
+}
+
+/// The request about another directory or checkpoint.
+fn otherwise_named(request: &Request<Target>) -> Vec<Operation> {
+    let mut all = Vec::new();
+    let mut changed = request.clone();
+    for number in 1..=3 {
+        if let Some(target) = changed.target_mut() {
+            *target = Target::Number(number);
+            all.push(Operation::Ask(changed.clone()));
+        }
+    }
+    for path in request.dir().into_iter().flat_map(paths) {
+        let mut changed = request.clone();
+        if let Some(dir) = changed.dir_mut() {
+            *dir = path;
+            all.push(Operation::Ask(changed));
+        }
+    }
+    all
+}
+
+/// The request with simpler values beside its directory and checkpoint, or one that does less.
+fn other_values(request: Request<Target>) -> Vec<Operation> {
+    let checkpoint = |dir| Request::Checkpoint { dir, reason: "r".into() };
+    let requests = match request {
+        Request::EnsureCheckpoint { dir, .. } => {
+            let reason = "r".into();
+            vec![Request::EnsureCheckpoint { dir: dir.clone(), reason }, checkpoint(dir)]
+        }
+        Request::Checkpoint { dir, .. } => vec![checkpoint(dir)],
+        Request::Restore { dir, target, exact, force } => {
+            let bits = [(false, false), (exact, false), (false, force)];
+            let restore = |(exact, force)| {
+                let (dir, target) = (dir.clone(), target.clone());
+                Request::Restore { dir, target, exact, force }
+            };
+            let mut all = bits.map(restore).to_vec();
+            // It takes one on the way, which may be all that matters of it.
+            all.push(checkpoint(dir));
             all
         }
-        Operation::List { dir } => {
-            paths(&dir).into_iter().map(|dir| Operation::List { dir }).collect()
-        }
-        Operation::RestoreEach { dir } => {
-            let one = |number| Operation::Restore {
+        Request::RestoreFile { dir, target, .. } => ["a", "b"]
+            .map(|path| Request::RestoreFile {
+                dir: dir.clone(),
+                target: target.clone(),
+                path: path.into(),
+            })
+            .to_vec(),
+        Request::Prune { retention_days, max_total_bytes, delete_orphans } => [
+            (0, 0, false),
+            (0, 0, delete_orphans),
+            (0, max_total_bytes, delete_orphans),
+            (retention_days, 0, delete_orphans),
+            (retention_days, max_total_bytes, false),
+            (1, max_total_bytes, delete_orphans),
+            (retention_days, max_total_bytes / 2, delete_orphans),
+            (retention_days, max_total_bytes - max_total_bytes / 4, delete_orphans),
+        ]
+        .map(|(retention_days, max_total_bytes, delete_orphans)| Request::Prune {
+            retention_days,
+            max_total_bytes,
+            delete_orphans,
+        })
+        .to_vec(),
+        // What matters of a sweep may be no more than when it was.
+        Request::Sweep => return vec![Event::Store(StoreEvent::Marker { hours: Some(0) }).into()],
+        _ => Vec::new(),
+    };
+    requests.into_iter().map(Operation::Ask).collect()
+}
+
+fn event_proposals(event: Event) -> Vec<Operation> {
+    match event {
+        Event::Advance { seconds } => [seconds.signum(), seconds / 2]
+            .map(|seconds| Event::Advance { seconds }.into())
+            .to_vec(),
+        Event::RestoreEach { dir } => {
+            let one = |number| Request::Restore {
                 dir: dir.clone(),
                 target: Target::Number(number),
                 exact: false,
                 force: false,
             };
-            let dirs = paths(&dir).into_iter().map(|dir| Operation::RestoreEach { dir });
-            dirs.chain((1..=3).map(one)).collect()
+            let dirs = paths(&dir).into_iter().map(|dir| Event::RestoreEach { dir }.into());
+            dirs.chain((1..=3).map(|number| one(number).into())).collect()
         }
-        Operation::Diff { dir, target } => {
-            with_target(&dir, &target, |dir, target| Operation::Diff { dir, target })
+        Event::Store(event) => {
+            store_proposals(event).into_iter().map(|event| Event::Store(event).into()).collect()
         }
-        Operation::Restore { dir, target, exact, force } => {
-            let mut all = with_target(&dir, &target, |dir, target| Operation::Restore {
-                dir,
-                target,
-                exact,
-                force,
-            });
-            for (exact, force) in [(false, false), (exact, false), (false, force)] {
-                let (dir, target) = (dir.clone(), target.clone());
-                all.push(Operation::Restore { dir, target, exact, force });
-            }
-            // It takes one on the way, which may be all that matters of it.
-            all.push(Operation::Checkpoint { dir, reason: "r".into() });
-            all
-        }
-        Operation::RestoreFile { dir, target, path } => {
-            let mut all = with_target(&dir, &target, |dir, target| Operation::RestoreFile {
-                dir,
-                target,
-                path: path.clone(),
-            });
-            all.extend(["a", "b"].map(|path| Operation::RestoreFile {
-                dir: dir.clone(),
-                target: target.clone(),
-                path: path.into(),
-            }));
-            all
-        }
-        Operation::Prune { retention_days, max_total_bytes, delete_orphans } => {
-            let prune = |retention_days, max_total_bytes, delete_orphans| Operation::Prune {
-                retention_days,
-                max_total_bytes,
-                delete_orphans,
-            };
-            vec![
-                prune(0, 0, false),
-                prune(0, 0, delete_orphans),
-                prune(0, max_total_bytes, delete_orphans),
-                prune(retention_days, 0, delete_orphans),
-                prune(retention_days, max_total_bytes, false),
-                prune(1, max_total_bytes, delete_orphans),
-                prune(retention_days, max_total_bytes / 2, delete_orphans),
-                prune(retention_days, max_total_bytes - max_total_bytes / 4, delete_orphans),
-            ]
-        }
-        // What matters of a sweep may be no more than when it was.
-        Operation::Sweep => vec![Operation::Store(StoreEvent::Marker { hours: Some(0) })],
-        Operation::Store(event) => {
-            store_proposals(event).into_iter().map(Operation::Store).collect()
-        }
-        Operation::NewTurn
-        | Operation::Reopen
-        | Operation::ProjectOf { .. }
-        | Operation::Status
-        | Operation::ClearLegacy
-        | Operation::Clear => Vec::new(),
     }
-}
-
-fn with_target(
-    dir: &ByteString,
-    target: &Target,
-    operation: impl Fn(ByteString, Target) -> Operation,
-) -> Vec<Operation> {
-    let targets = [Target::Number(1), Target::Number(2), Target::Number(3)];
-    let by_target = targets.into_iter().map(|target| operation(dir.clone(), target));
-    let by_dir = paths(dir).into_iter().map(|dir| operation(dir, target.clone()));
-    by_target.chain(by_dir).collect()
 }
 
 /// Simpler paths in the place of `path`: the first project, or a plain name in the same project.
