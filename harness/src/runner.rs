@@ -179,17 +179,14 @@ impl<'a> Runner<'a> {
         let settings = capabilities.restrict_settings(&history.settings);
         let names = capabilities.names().collect();
         let mut world = World::new(files, sandbox.layout(), settings, names, FIRST_SECOND);
-        let opened = Oracle::new(&sandbox, false, false)?.files(&sandbox)?.clone();
-        let checks = world.compare_opening(&opened);
-        world.files = opened;
-        let in_repositories = capabilities.needs_repository();
-        if in_repositories {
+        let layout = capabilities.has("layout");
+        let mut oracle = Oracle::new(&sandbox, false, layout)?;
+        let checks = world.compare_opening(oracle.files(&sandbox)?);
+        if capabilities.needs_repository() {
             sandbox.make_repositories()?;
+            oracle = Oracle::new(&sandbox, true, layout)?;
         }
-        let mut oracle = Oracle::new(&sandbox, in_repositories, capabilities.has("layout"))?;
-        if in_repositories {
-            world.files.clone_from(oracle.files(&sandbox)?);
-        }
+        world.files.clone_from(oracle.files(&sandbox)?);
         let run = Run { capabilities, subject: subject.identity(), ..Run::default() };
         let diverged = false;
         let mut runner = Runner { sandbox, subject, world, oracle, run, diverged, watch };

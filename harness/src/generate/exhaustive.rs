@@ -23,20 +23,20 @@ fn alphabet() -> Vec<Operation> {
         write("work/alpha/a", "one\n", false),
         write("work/alpha/a", "two\r\n", true),
         write("work/alpha/b", "x", false),
-        Operation::Edit(Edit::Remove { path: "work/alpha/a".into() }),
-        Operation::Edit(Edit::Remove { path: dir() }),
-        Operation::Edit(Edit::Link { path: "work/alpha/b".into(), target: "a".into() }),
-        Operation::Ask(Request::NewTurn),
-        Operation::Ask(Request::EnsureCheckpoint { dir: dir(), reason: "before patch".into() }),
+        Edit::Remove { path: "work/alpha/a".into() }.into(),
+        Edit::Remove { path: dir() }.into(),
+        Edit::Link { path: "work/alpha/b".into(), target: "a".into() }.into(),
+        Request::NewTurn.into(),
+        Request::EnsureCheckpoint { dir: dir(), reason: "before patch".into() }.into(),
         checkpoint("work/alpha"),
         checkpoint("work/beta"),
-        Operation::Ask(Request::List { dir: dir() }),
-        Operation::Ask(Request::Diff { dir: dir(), target: Target::Number(1) }),
+        Request::List { dir: dir() }.into(),
+        Request::Diff { dir: dir(), target: Target::Number(1) }.into(),
         restore(1, false),
         restore(1, true),
         restore(2, false),
-        Operation::Ask(Request::RestoreFile { dir: dir(), target: Target::Number(1), path }),
-        Operation::Ask(Request::Status),
+        Request::RestoreFile { dir: dir(), target: Target::Number(1), path }.into(),
+        Request::Status.into(),
         Operation::Ask(Request::Prune {
             retention_days: 0,
             max_total_bytes: 0,
@@ -50,11 +50,11 @@ const PREPARING: usize = 7;
 
 fn write(path: &str, content: &str, executable: bool) -> Operation {
     let (path, content) = (path.into(), content.into());
-    Operation::Edit(Edit::Write { path, content, executable })
+    Edit::Write { path, content, executable }.into()
 }
 
 fn checkpoint(dir: &str) -> Operation {
-    Operation::Ask(Request::Checkpoint { dir: dir.into(), reason: "manual".into() })
+    Request::Checkpoint { dir: dir.into(), reason: "manual".into() }.into()
 }
 
 /// What histories begin with.

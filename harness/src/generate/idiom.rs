@@ -16,7 +16,7 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let content = content::content(&path, cap);
         (Just(project), Just(path), content)
     });
-    let idioms: [fn(Place) -> Vec<Operation>; 18] = [
+    let idioms: [fn(Place) -> Vec<Operation>; 19] = [
         an_ignore_file_takes_back_what_is_left_out,
         an_ignore_file_stands_below_the_root,
         a_repository_stands_in_the_project,
@@ -35,12 +35,13 @@ pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         an_ignore_file_goes,
         a_file_is_ignored_and_asked_for_alone,
         something_is_in_the_way_of_one_file,
+        work_goes_on_beyond_the_limit,
     ];
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
 
-fn write(path: &ByteString, content: &ByteString, executable: bool) -> Operation {
-    Operation::Edit(Edit::Write { path: path.clone(), content: content.clone(), executable })
+pub fn write(path: &ByteString, content: &ByteString, executable: bool) -> Operation {
+    Edit::Write { path: path.clone(), content: content.clone(), executable }.into()
 }
 
 fn ensure(dir: &ByteString) -> Operation {
@@ -50,8 +51,8 @@ fn ensure(dir: &ByteString) -> Operation {
     })
 }
 
-fn checkpoint(dir: &ByteString) -> Operation {
-    Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() })
+pub fn checkpoint(dir: &ByteString) -> Operation {
+    Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }.into()
 }
 
 fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
@@ -65,8 +66,8 @@ fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
 
 fn an_attempt_fails_and_the_turn_goes_on((project, path, content): Place) -> Vec<Operation> {
     vec![
-        Operation::Ask(Request::NewTurn),
-        Operation::Edit(Edit::Remove { path: project.clone() }),
+        Request::NewTurn.into(),
+        Edit::Remove { path: project.clone() }.into(),
         ensure(&project),
         write(&path, &content, false),
         ensure(&project),
@@ -77,8 +78,8 @@ fn a_project_is_deleted_and_comes_back((project, path, content): Place) -> Vec<O
     vec![
         write(&path, &content, false),
         checkpoint(&project),
-        Operation::Edit(Edit::Remove { path: project.clone() }),
-        Operation::Ask(Request::List { dir: project.clone() }),
+        Edit::Remove { path: project.clone() }.into(),
+        Request::List { dir: project.clone() }.into(),
         restore(&project, 1, false),
     ]
 }
@@ -94,7 +95,7 @@ fn a_file_becomes_executable((project, path, content): Place) -> Vec<Operation> 
 
 fn a_link_becomes_a_file((project, path, content): Place) -> Vec<Operation> {
     vec![
-        Operation::Edit(Edit::Link { path: path.clone(), target: "b".into() }),
+        Edit::Link { path: path.clone(), target: "b".into() }.into(),
         checkpoint(&project),
         write(&path, &content, false),
         restore(&project, 1, false),
@@ -141,15 +142,14 @@ fn a_repository_stands_in_the_project(place: Place) -> Vec<Operation> {
 }
 
 fn what_is_left_out_is_previewed(place: Place) -> Vec<Operation> {
-    let previews =
-        Operation::Ask(Request::Diff { dir: place.0.clone(), target: Target::Number(1) });
+    let previews = Request::Diff { dir: place.0.clone(), target: Target::Number(1) }.into();
     vec![beside(&place, "b"), beside(&place, "node_modules/m.js"), checkpoint(&place.0), previews]
 }
 
 fn a_marker_stands_in_the_home((_, _, content): Place) -> Vec<Operation> {
     vec![
         write(&"home/Makefile".into(), &content, false),
-        Operation::Ask(Request::ProjectOf { file: "~/code/main.py".into() }),
+        Request::ProjectOf { file: "~/code/main.py".into() }.into(),
     ]
 }
 
@@ -161,7 +161,7 @@ fn a_project_lies_in_a_project((project, _, content): Place) -> Vec<Operation> {
     let inner = |name: &str| names::join(&project, &name.into());
     vec![
         write(&inner("sub/package.json"), &content, false),
-        Operation::Ask(Request::ProjectOf { file: inner("sub/deep/er/x") }),
+        Request::ProjectOf { file: inner("sub/deep/er/x") }.into(),
     ]
 }
 
@@ -171,8 +171,8 @@ fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
     vec![
         write(&names::join(&project, &inner), &content, false),
         checkpoint(&project),
-        Operation::Edit(Edit::Link { path: directory, target: "../../outside".into() }),
-        Operation::Ask(Request::RestoreFile { dir: project.clone(), target, path: inner }),
+        Edit::Link { path: directory, target: "../../outside".into() }.into(),
+        Request::RestoreFile { dir: project.clone(), target, path: inner }.into(),
         restore(&project, 1, false),
     ]
 }
@@ -183,7 +183,7 @@ fn a_file_becomes_a_link(place: &Place, target: &str) -> Vec<Operation> {
         beside(place, "b"),
         write(&path, &"as it was\n".into(), false),
         checkpoint(&place.0),
-        Operation::Edit(Edit::Link { path, target: target.into() }),
+        Edit::Link { path, target: target.into() }.into(),
         restore(&place.0, 1, false),
     ]
 }
@@ -201,8 +201,8 @@ fn an_ignore_file_goes((project, _, content): Place) -> Vec<Operation> {
     let (ignored, ignores) = (path("a.txt"), path(".gitignore"));
     vec![
         write(&path("b"), &content, false),
-        Operation::Edit(Edit::Remove { path: ignored.clone() }),
-        Operation::Edit(Edit::Remove { path: ignores.clone() }),
+        Edit::Remove { path: ignored.clone() }.into(),
+        Edit::Remove { path: ignores.clone() }.into(),
         checkpoint(&project),
         write(&ignores, &"*.txt\n".into(), false),
         write(&ignored, &content, false),
@@ -218,7 +218,7 @@ fn a_file_is_ignored_and_asked_for_alone((project, _, content): Place) -> Vec<Op
         checkpoint(&project),
         write(&path(".gitignore"), &"*.txt\n".into(), false),
         write(&path("a.txt"), &content, false),
-        Operation::Ask(Request::RestoreFile { dir, target, path: "a.txt".into() }),
+        Request::RestoreFile { dir, target, path: "a.txt".into() }.into(),
     ]
 }
 
@@ -228,8 +228,15 @@ fn something_is_in_the_way_of_one_file((project, _, content): Place) -> Vec<Oper
     vec![
         write(&path("b/c"), &content, false),
         checkpoint(&project),
-        Operation::Edit(Edit::Remove { path: path("b") }),
+        Edit::Remove { path: path("b") }.into(),
         write(&path("b"), &content, false),
-        Operation::Ask(Request::RestoreFile { dir, target, path: "b/c".into() }),
+        Request::RestoreFile { dir, target, path: "b/c".into() }.into(),
     ]
+}
+
+fn work_goes_on_beyond_the_limit((project, path, content): Place) -> Vec<Operation> {
+    let takes = |text: &str| [write(&path, &text.into(), false), checkpoint(&project)];
+    let first = [write(&path, &content, false), checkpoint(&project)];
+    let more = ["two\n", "three\n", "four\n", "five\n", "six\n"].map(takes);
+    first.into_iter().chain(more.into_iter().flatten()).collect()
 }

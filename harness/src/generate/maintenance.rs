@@ -1,6 +1,7 @@
 //! What happens to a store as a whole, drawn in among everything else: sweeps and prunes, days that
 //! pass, projects that go and disks that are not mounted, what v1 left, and damage.
 
+use super::idiom::{checkpoint, write};
 use super::operation::Kinds;
 use super::{content, names};
 use crate::history::{Event, Operation, StoreEvent};
@@ -106,34 +107,47 @@ fn directory() -> BoxedStrategy<ByteString> {
     prop_oneof![2 => names::project(), 1 => others.prop_map(ByteString::from)].boxed()
 }
 
+fn damage() -> BoxedStrategy<Damage> {
+    select(vec![Damage::Removed, Damage::Emptied, Damage::Halved, Damage::Garbled]).boxed()
+}
+
 fn store_event() -> BoxedStrategy<Operation> {
-    let damage = select(vec![Damage::Removed, Damage::Emptied, Damage::Halved, Damage::Garbled]);
     let hours = prop_oneof![1 => Just(None), 3 => (-30..60i32).prop_map(Some)];
     prop_oneof![
         2 => (directory(), 0..12u16)
             .prop_map(|(dir, days)| StoreEvent::Repository { dir, days }),
         1 => (0..12u16).prop_map(|days| StoreEvent::Archive { days }),
         1 => Just(StoreEvent::Stray),
-        3 => (directory(), damage.clone())
+        3 => (directory(), damage())
             .prop_map(|(dir, damage)| StoreEvent::Metadata { dir, damage }),
-        1 => (directory(), damage).prop_map(|(dir, damage)| StoreEvent::Index { dir, damage }),
+        1 => (directory(), damage()).prop_map(|(dir, damage)| StoreEvent::Index { dir, damage }),
         2 => hours.prop_map(|hours| StoreEvent::Marker { hours }),
     ]
     .prop_map(|event| Operation::Event(Event::Store(event)))
     .boxed()
 }
 
+fn prunes(retention_days: u64, max_total_bytes: u64, delete_orphans: bool) -> Operation {
+    Request::Prune { retention_days, max_total_bytes, delete_orphans }.into()
+}
+
+fn gone(path: ByteString) -> Operation {
+    Edit::Remove { path }.into()
+}
+
+fn nine_days() -> Operation {
+    Event::Advance { seconds: 9 * 24 * 60 * 60 }.into()
+}
+
+fn on_the_store(event: StoreEvent) -> Operation {
+    Event::Store(event).into()
+}
+
 /// Several projects have more than one checkpoint each when there must be less.
 fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
     let takes = |project: &str, content: &str| {
         let path = names::join(&project.into(), &"a.txt".into());
-        [
-            Operation::Edit(Edit::Write { path, content: content.into(), executable: false }),
-            Operation::Ask(Request::Checkpoint {
-                dir: project.into(),
-                reason: "before patch".into(),
-            }),
-        ]
+        [write(&path, &content.into(), false), checkpoint(&project.into())]
     };
     (500..1_500u64)
         .prop_map(move |max_total_bytes| {
@@ -141,107 +155,67 @@ fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
             let all =
                 ["one\n", "two\n", "three\n"].map(|text| projects.map(|one| takes(one, text)));
             let mut operations: Vec<Operation> = all.into_iter().flatten().flatten().collect();
-            operations.push(Operation::Ask(Request::Prune {
-                retention_days: 0,
-                max_total_bytes,
-                delete_orphans: true,
-            }));
+            operations.push(prunes(0, max_total_bytes, true));
             operations
+        })
+        .boxed()
+}
+
+/// A project on a disk of its own goes, or its disk does.
+fn on_a_disk(cap: u64) -> BoxedStrategy<Vec<Operation>> {
+    let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
+    let goes = select(vec!["work/disk", ON_A_DISK]);
+    (content::content(&path(), cap), goes, prop::bool::weighted(0.75))
+        .prop_map(move |(content, goes, delete_orphans)| {
+            vec![
+                write(&path(), &content, false),
+                checkpoint(&ON_A_DISK.into()),
+                gone(goes.into()),
+                Request::Status.into(),
+                prunes(0, 0, delete_orphans),
+                Request::List { dir: ON_A_DISK.into() }.into(),
+            ]
+        })
+        .boxed()
+}
+
+fn v1_repositories() -> BoxedStrategy<Vec<Operation>> {
+    let repositories = vec((directory(), 0..12u16), 1..3);
+    (repositories, names::project(), any::<bool>())
+        .prop_map(|(repositories, project, collides)| {
+            // Their archive may find its name taken.
+            let archive = collides.then_some(StoreEvent::Archive { days: 0 });
+            let stands =
+                repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
+            let events = archive.into_iter().chain(stands).map(on_the_store);
+            events.chain([checkpoint(&project)]).collect()
         })
         .boxed()
 }
 
 /// Runs that single operations drawn at random meet too seldom.
 fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
-    let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
-    let place = content::content(&path(), cap).prop_map(move |content| (path(), content));
-    let repositories = vec((directory(), 0..12u16), 1..3);
-    let v1_repository = (repositories, names::project(), any::<bool>()).prop_map(|drawn| {
-        let (repositories, project, collides) = drawn;
-        // Their archive may find its name taken.
-        let archive = collides.then_some(StoreEvent::Archive { days: 0 });
-        let stands =
-            repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
-        let first =
-            Operation::Ask(Request::Checkpoint { dir: project, reason: "before patch".into() });
-        archive
-            .into_iter()
-            .chain(stands)
-            .map(|event| Operation::Event(Event::Store(event)))
-            .chain([first])
-            .collect()
-    });
-    let prunes = |delete_orphans| {
-        vec![
-            Operation::Ask(Request::Status),
-            Operation::Ask(Request::Prune {
-                retention_days: 0,
-                max_total_bytes: 0,
-                delete_orphans,
-            }),
-            Operation::Ask(Request::List { dir: ON_A_DISK.into() }),
-        ]
-    };
-    let taken = |(path, content): (ByteString, ByteString)| {
-        vec![
-            Operation::Edit(Edit::Write { path, content, executable: false }),
-            Operation::Ask(Request::Checkpoint {
-                dir: ON_A_DISK.into(),
-                reason: "before patch".into(),
-            }),
-        ]
-    };
-    let unmounted = place.clone().prop_map(move |place| {
-        let gone = Operation::Edit(Edit::Remove { path: "work/disk".into() });
-        [taken(place), vec![gone], prunes(true)].concat()
-    });
-    let deleted = (place, any::<bool>()).prop_map(move |(place, delete_orphans)| {
-        let gone = Operation::Edit(Edit::Remove { path: ON_A_DISK.into() });
-        [taken(place), vec![gone], prunes(delete_orphans)].concat()
-    });
     let forgotten = names::project().prop_map(|dir| {
-        vec![
-            Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }),
-            Operation::Event(Event::Advance { seconds: 9 * 24 * 60 * 60 }),
-            Operation::Ask(Request::Prune {
-                retention_days: 7,
-                max_total_bytes: 0,
-                delete_orphans: false,
-            }),
-            Operation::Ask(Request::List { dir }),
-        ]
+        vec![checkpoint(&dir), nine_days(), prunes(7, 0, false), Request::List { dir }.into()]
     });
-    let deleted_long_ago = names::project().prop_map(|dir| {
-        vec![
-            Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }),
-            Operation::Edit(Edit::Remove { path: dir }),
-            Operation::Event(Event::Advance { seconds: 9 * 24 * 60 * 60 }),
-            Operation::Ask(Request::Prune {
-                retention_days: 7,
-                max_total_bytes: 0,
-                delete_orphans: true,
-            }),
-        ]
-    });
+    let deleted_long_ago = names::project()
+        .prop_map(|dir| vec![checkpoint(&dir), gone(dir), nine_days(), prunes(7, 0, true)]);
     let hours = prop_oneof![Just(None), (-30..60i32).prop_map(Some)];
-    let marked = hours.prop_map(|hours| {
-        vec![
-            Operation::Event(Event::Store(StoreEvent::Marker { hours })),
-            Operation::Ask(Request::Sweep),
-        ]
+    let marked = hours
+        .prop_map(|hours| vec![on_the_store(StoreEvent::Marker { hours }), Request::Sweep.into()]);
+    let damaged = (names::project(), damage()).prop_map(|(dir, damage)| {
+        let first = checkpoint(&dir);
+        vec![first, on_the_store(StoreEvent::Metadata { dir, damage }), Request::Sweep.into()]
     });
-    let cleared =
-        select(vec![Operation::Ask(Request::ClearLegacy), Operation::Ask(Request::Clear)])
-            .prop_map(|clear| {
-                vec![Operation::Event(Event::Store(StoreEvent::Archive { days: 3 })), clear]
-            });
+    let cleared = select(vec![Request::ClearLegacy, Request::Clear])
+        .prop_map(|clear| vec![on_the_store(StoreEvent::Archive { days: 3 }), clear.into()]);
     prop_oneof![
-        2 => v1_repository,
-        2 => unmounted,
-        2 => deleted,
+        2 => v1_repositories(),
+        4 => on_a_disk(cap),
         2 => forgotten,
         2 => deleted_long_ago,
         2 => marked,
+        1 => damaged,
         2 => projects_make_room(),
         1 => cleared,
     ]

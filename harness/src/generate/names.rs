@@ -97,7 +97,7 @@ pub fn typed_file() -> BoxedStrategy<ByteString> {
         b".git/config",
         b"src",
     ];
-    prop_oneof![3 => file(), 2 => select(TYPED).prop_map(ByteString::from)].boxed()
+    prop_oneof![1 => file(), 2 => select(TYPED).prop_map(ByteString::from)].boxed()
 }
 
 /// The projects themselves, mostly one of them.

@@ -4,10 +4,11 @@
 //! Only what is plainly whole is read here: refs that are files, and commits and objects that have
 //! a file each. Of anything else nothing is said, and git is asked instead.
 
-use super::plain_git::{Commit, Found};
+use super::plain_git::{Commit, Found, Refs};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
 use herma_model::observation::Sizes;
+use herma_model::store::HISTORIES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -23,24 +24,37 @@ const ELSEWHERE: [&str; 3] = ["packed-refs", "info/grafts", "commondir"];
 
 /// The bytes of what decides how git reads the store.
 pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
-    DECIDING.iter().map(|name| fs::read(store.join(name)).ok()).collect()
+    let all: Option<Vec<Vec<u8>>> =
+        DECIDING.iter().map(|name| fs::read(store.join(name)).ok()).collect();
+    // A configuration that goes on in another file does not decide alone.
+    all.filter(|all| {
+        !all.iter().any(|text| text.windows(8).any(|word| word.eq_ignore_ascii_case(b"[include")))
+    })
 }
 
 /// What the store holds; none where that does not follow from plain files.
 pub fn read(store: &Path) -> Option<Found> {
-    let head = fs::read(store.join("HEAD")).ok()?;
-    let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
-    if elsewhere || !head.starts_with(b"ref: ") {
-        return None;
-    }
+    let tips = plain_tips(store)?;
     let objects = store.join("objects");
     let sizes = sizes(&objects)?;
     let boundary = boundary(store)?;
     let mut visible = BTreeMap::new();
-    for (hash, tip) in tips(&store.join("refs"))? {
+    for (hash, tip) in tips {
         visible.insert(hash, history(&objects, &boundary, tip)?);
     }
     Some((visible, sizes))
+}
+
+/// Where each ref points, by its name; none where that does not follow from plain files.
+pub fn refs(store: &Path) -> Option<Refs> {
+    let tips = plain_tips(store)?.into_iter();
+    Some(tips.map(|(hash, tip)| (format!("{HISTORIES}{hash}"), tip)).collect())
+}
+
+fn plain_tips(store: &Path) -> Option<BTreeMap<String, String>> {
+    let head = fs::read(store.join("HEAD")).ok()?;
+    let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
+    (head.starts_with(b"ref: ") && !elsewhere).then(|| tips(&store.join("refs"))).flatten()
 }
 
 /// The names of what is in a folder, each with whether it is a folder itself.
@@ -150,11 +164,12 @@ pub(super) fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::oracle::plain_git::Git;
+    use crate::sandbox::Understood;
 
     /// A store with a history of two, and its newest commit.
     fn store() -> (tempfile::TempDir, Git, String) {
         let folder = tempfile::tempdir().unwrap();
-        let git = Git::on(folder.path().to_owned());
+        let git = Git::on(folder.path().to_owned(), Understood::default());
         assert!(git.run(&["init", "--quiet", "--bare", "--template="]).unwrap().status.success());
         let tree = git.text(&["write-tree"]).unwrap();
         let author = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
@@ -170,10 +185,11 @@ mod tests {
 
     #[test]
     fn a_plain_store_is_read_as_git_reads_it() {
-        let (folder, mut git, second) = store();
+        let (folder, git, second) = store();
         let (visible, sizes) = read(folder.path()).unwrap();
         assert_eq!(visible, git.visible().unwrap());
         assert_eq!(visible["0123456789abcdef"].len(), 2);
+        assert_eq!(refs(folder.path()), git.listed_refs().unwrap().ok());
         assert_eq!(sizes, git.sizes().unwrap());
         fs::write(folder.path().join("shallow"), format!("{second}\n")).unwrap();
         assert_eq!(read(folder.path()).unwrap().0, git.contents(true).unwrap().0);

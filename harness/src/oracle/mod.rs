@@ -47,7 +47,7 @@ impl Oracle {
     /// # Errors
     /// The sandbox cannot be read.
     pub fn new(sandbox: &Sandbox, in_repositories: bool, layout: bool) -> io::Result<Self> {
-        let git = Git::on(sandbox.store());
+        let git = Git::on(sandbox.store(), sandbox.understood().clone());
         let (seen, planted, sizes_max) = (None, Planted::new(), None);
         let mut oracle = Oracle { git, seen, planted, sizes_max, in_repositories, layout };
         oracle.seen = Some(oracle.look(sandbox)?);
@@ -219,7 +219,7 @@ impl Oracle {
         if self.layout && sandbox.has_store() {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let captured = project.map(|project| world.capture(&project).tree);
-            seen.histories = Some(store::histories(&mut self.git, world, captured, false)?);
+            seen.histories = Some(store::histories(&self.git, world, captured, false)?);
         }
         Ok(())
     }
@@ -237,7 +237,7 @@ impl Oracle {
         let mut end = End { hostile, ran: sandbox.mark().exists(), ..End::default() };
         let stands = sandbox.store().exists();
         if self.layout && (stands || world.histories().next().is_some()) {
-            let histories = store::histories(&mut self.git, world, None, thorough)?;
+            let histories = store::histories(&self.git, world, None, thorough)?;
             if stands {
                 end.layout = Some(store::layout(&self.git, world, sandbox)?);
             }

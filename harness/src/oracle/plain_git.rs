@@ -5,7 +5,7 @@
 //! has a say in what it sees.
 
 use super::loose;
-use crate::sandbox::git_alone;
+use crate::sandbox::{Understood, git_alone};
 use herma_model::files::Content;
 use herma_model::observation::{Contents, Sizes};
 use herma_model::store::HISTORIES;
@@ -59,17 +59,19 @@ impl Commit {
 /// stored object takes on the disk.
 pub type Found = (BTreeMap<String, Vec<String>>, Sizes);
 
+/// Where each ref points, by its name.
+pub type Refs = BTreeMap<String, String>;
+
 /// Plain git on one store.
 pub struct Git {
     store: PathBuf,
-    /// What decides how git reads the store, as it was when git last understood it.
-    understood: Option<Vec<Vec<u8>>>,
+    understood: Understood,
 }
 
 impl Git {
     /// Git on the store at that path.
-    pub fn on(store: PathBuf) -> Self {
-        Git { store, understood: None }
+    pub fn on(store: PathBuf, understood: Understood) -> Self {
+        Git { store, understood }
     }
 
     /// The store's folder.
@@ -82,35 +84,43 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn contents(&mut self, stands: bool) -> io::Result<Found> {
+    pub fn contents(&self, stands: bool) -> io::Result<Found> {
         if !stands {
             return Ok(Found::default());
         }
         if !self.is_plain() {
-            let _ = self.refs()?;
+            let _ = self.listed_refs()?;
         }
         let plain = self.is_plain().then(|| loose::read(&self.store)).flatten();
         plain.map_or_else(|| Ok((self.visible()?, self.sizes()?)), Ok)
     }
 
-    /// Where each ref points, by its name, as git itself lists them; or what git complains about.
+    /// Where each ref points, by its name; or what git complains about.
     ///
     /// # Errors
     /// As [`Git::run`].
-    pub fn refs(&mut self) -> io::Result<Result<BTreeMap<String, String>, String>> {
+    pub fn refs(&self) -> io::Result<Result<Refs, String>> {
+        let plain = self.is_plain().then(|| loose::refs(&self.store)).flatten();
+        plain.map_or_else(|| self.listed_refs(), |refs| Ok(Ok(refs)))
+    }
+
+    /// The same as git itself lists them.
+    pub(super) fn listed_refs(&self) -> io::Result<Result<Refs, String>> {
         let listed = self.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
-        self.understood = loose::deciding(&self.store).filter(|_| listed.status.success());
         if !listed.status.success() {
             return Ok(Err(String::from_utf8_lossy(&listed.stderr).into_owned()));
+        }
+        if let Some(deciding) = loose::deciding(&self.store) {
+            self.understood.add(deciding);
         }
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
         let refs = text.lines().filter_map(|line| line.split_once(' '));
         Ok(Ok(refs.map(|(name, id)| (name.to_owned(), id.to_owned())).collect()))
     }
 
-    /// Whether git understood the store as it is now, but for what is in it.
+    /// Whether git is known to understand the store as it is now, but for what is in it.
     fn is_plain(&self) -> bool {
-        self.understood.is_some() && self.understood == loose::deciding(&self.store)
+        loose::deciding(&self.store).is_some_and(|deciding| self.understood.has(&deciding))
     }
 
     /// The id of the tree that a commit holds, if there is such a commit.

@@ -21,7 +21,7 @@ type Known = BTreeMap<String, Arc<Tree>>;
 /// # Errors
 /// Git is not there.
 pub fn histories(
-    git: &mut Git,
+    git: &Git,
     world: &World,
     captured: Option<Tree>,
     thorough: bool,

@@ -15,6 +15,7 @@ pub(crate) mod edits;
 pub mod hostility;
 pub mod manifest;
 pub(crate) mod store_edits;
+mod understood;
 pub(crate) mod v1_repository;
 
 use crate::history::History;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
+pub use understood::Understood;
 use v1_repository::FirstLayout;
 
 /// Where sandboxes are made.
@@ -35,6 +37,7 @@ use v1_repository::FirstLayout;
 pub struct Scratch {
     root: PathBuf,
     v1_repository: Arc<FirstLayout>,
+    understood: Understood,
 }
 
 impl Scratch {
@@ -49,7 +52,7 @@ impl Scratch {
 
     /// Sandboxes are made below `root`.
     pub fn at(root: PathBuf) -> Self {
-        Scratch { root, v1_repository: Arc::default() }
+        Scratch { root, v1_repository: Arc::default(), understood: Understood::default() }
     }
 
     /// A directory that is removed when it is dropped.
@@ -78,6 +81,7 @@ pub struct Sandbox {
     _directory: Option<TempDir>,
     root: PathBuf,
     v1_repository: Arc<FirstLayout>,
+    understood: Understood,
 }
 
 impl Sandbox {
@@ -87,7 +91,8 @@ impl Sandbox {
         // Links on the way to the scratch place would give every project a second name.
         let root = directory.path().canonicalize()?;
         let v1_repository = Arc::clone(&scratch.v1_repository);
-        let sandbox = Sandbox { _directory: Some(directory), root, v1_repository };
+        let understood = scratch.understood.clone();
+        let sandbox = Sandbox { _directory: Some(directory), root, v1_repository, understood };
         if !history.plain_home {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
@@ -99,7 +104,8 @@ impl Sandbox {
 
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
-        Sandbox { _directory: None, root, v1_repository: Arc::default() }
+        let understood = Understood::default();
+        Sandbox { _directory: None, root, v1_repository: Arc::default(), understood }
     }
 
     /// The sandbox as an absolute canonical path.
@@ -110,6 +116,11 @@ impl Sandbox {
     /// The repository that those of the v1 are copies of.
     pub fn v1_repository(&self) -> &FirstLayout {
         &self.v1_repository
+    }
+
+    /// What git is known to take for a repository.
+    pub fn understood(&self) -> &Understood {
+        &self.understood
     }
 
     /// A project marker in a directory above the sandbox, where every history would find it.

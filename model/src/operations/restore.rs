@@ -269,7 +269,10 @@ impl Outcome<'_> {
             && others.filter(|tree| **tree != self.due.target.tree).any(|tree| {
                 wrong.iter().all(|(_, path)| match tree.get(path) {
                     Some(entry) => self.is(path) == Some(&entry.node()),
-                    None => self.is(path).is_none() || !self.changed(path),
+                    // A directory may stand there for what the other has below it.
+                    None => {
+                        matches!(self.is(path), None | Some(Node::Directory)) || !self.changed(path)
+                    }
                 })
             })
     }

@@ -208,9 +208,9 @@ fn one_file_comes_back_and_no_other_is_touched() {
 
 #[test]
 fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
-    let compare = |limit: usize, says: &str, rows: &[Row]| {
+    let compare_with = |other: &str, limit: usize, says: &str, rows: &[Row]| {
         for (taken, now, after, rules) in rows {
-            let mut scene = silent(taken, "a=2");
+            let mut scene = silent(taken, other);
             scene.ask("take alpha");
             scene.set(now);
             scene.world.settings.max_snapshots = limit;
@@ -222,6 +222,9 @@ fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
             assert_eq!(found, *rules, "{taken} | {now} | {after} | {says}");
         }
     };
+    let compare = |limit, says, rows| compare_with("a=2", limit, says, rows);
+    compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=2", "target type protects")]);
+    compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=4", "type protects")]);
     compare(
         9,
         "a b",
