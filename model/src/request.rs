@@ -66,15 +66,18 @@ pub struct RequestKind {
     /// What it is answered with.
     pub answered: Answered,
     /// The capability without which it is not asked, if any.
-    pub capability: Option<&'static str>,
+    pub capability: Option<Capability>,
 }
+
+/// Something that an implementation says it can do, by name, with what that means in a sentence.
+pub type Capability = (&'static str, &'static str);
 
 macro_rules! capability {
     () => {
         None
     };
-    ($name:literal) => {
-        Some($name)
+    ($name:literal: $meaning:expr) => {
+        Some(($name, $meaning))
     };
 }
 
@@ -93,7 +96,7 @@ macro_rules! requests {
         $(#[$doc:meta])*
         $variant:ident $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })?
         = $name:literal, $rule:ident, $about:ident, $effect:ident, $answered:ident
-        $(, needs $capability:literal)?;
+        $(, needs $capability:literal: $meaning:expr)?;
     )*) => {
         /// One request to a checkpoint system.
         ///
@@ -117,7 +120,7 @@ macro_rules! requests {
             about: About::$about,
             effect: Effect::$effect,
             answered: Answered::$answered,
-            capability: capability!($($capability)?),
+            capability: capability!($($capability: $meaning)?),
         }),*];
 
         impl<Target> Request<Target> {
@@ -140,6 +143,11 @@ macro_rules! requests {
     };
 }
 
+/// What the two requests that clear something have in common.
+const CLEAR: &str = "It can remove everything it keeps, and its archives of the v1 layout.";
+
+// Each with its name, the rule that it is mostly about, what it is about, what it may do, what it is
+// answered with and what it takes to be asked.
 requests! {
     /// A conversation turn begins.
     NewTurn = "new_turn", TURN_RESET, Neither, Tells, Done;
@@ -151,13 +159,15 @@ requests! {
     SetClock {
         /// Seconds since the epoch.
         seconds: i64,
-    } = "test.clock", LIST_TIME, Neither, Tells, Done, needs "test.clock";
+    } = "test.clock", LIST_TIME, Neither, Tells, Done,
+        needs "test.clock": "The suite sets the clock.";
 
     /// Which project does this file belong to?
     ProjectOf {
         /// The file; it need not exist.
         file: ByteString,
-    } = "project_of", SCOPE_ROOT_OF_FILE, Neither, Looks, Project, needs "project_of";
+    } = "project_of", SCOPE_ROOT_OF_FILE, Neither, Looks, Project,
+        needs "project_of": "It says which project a file belongs to.";
 
     /// An automatic checkpoint, once per turn.
     EnsureCheckpoint {
@@ -165,7 +175,8 @@ requests! {
         dir: ByteString,
         /// Why.
         reason: String,
-    } = "ensure_checkpoint", CAPTURE_CREATED, Project, Stores, Taken, needs "ensure_checkpoint";
+    } = "ensure_checkpoint", CAPTURE_CREATED, Project, Stores, Taken,
+        needs "ensure_checkpoint": "It takes automatic checkpoints, at most one for each project and turn.";
 
     /// A checkpoint that a person asks for.
     Checkpoint {
@@ -187,7 +198,8 @@ requests! {
         dir: ByteString,
         /// The checkpoint: a number or an id, as typed.
         target: Target,
-    } = "diff", DIFF_PREVIEW, Project, Looks, Diffed, needs "diff";
+    } = "diff", DIFF_PREVIEW, Project, Looks, Diffed,
+        needs "diff": "It shows what changed between a checkpoint and the working tree.";
 
     /// Bring a checkpoint back.
     Restore {
@@ -211,10 +223,12 @@ requests! {
         target: Target,
         /// The file, relative to the project, as typed.
         path: ByteString,
-    } = "restore_file", RESTORE_FILE_LITERAL, Project, Writes, Restored, needs "restore.file";
+    } = "restore_file", RESTORE_FILE_LITERAL, Project, Writes, Restored,
+        needs "restore.file": "A single file can be restored.";
 
     /// What a process does for the store when it starts, as it is configured and if that is due.
-    Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept, needs "sweep";
+    Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept,
+        needs "sweep": "It sweeps its store at startup.";
 
     /// The same by hand, whenever it was done last.
     Prune {
@@ -224,16 +238,18 @@ requests! {
         max_total_bytes: u64,
         /// Whether projects go whose directory is gone.
         delete_orphans: bool,
-    } = "prune", MAINTENANCE_COMMANDS, Store, Stores, Swept, needs "prune";
+    } = "prune", MAINTENANCE_COMMANDS, Store, Stores, Swept,
+        needs "prune": "It removes what is gone or old when it is asked to.";
 
     /// What the store holds.
-    Status = "status", MAINTENANCE_COMMANDS, Store, Looks, Status, needs "status";
+    Status = "status", MAINTENANCE_COMMANDS, Store, Looks, Status,
+        needs "status": "It says which projects its store holds, and how many checkpoints of each.";
 
     /// Remove the v1 archives.
-    ClearLegacy = "clear_legacy", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear";
+    ClearLegacy = "clear_legacy", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear": CLEAR;
 
     /// Remove everything.
-    Clear = "clear", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear";
+    Clear = "clear", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear": CLEAR;
 }
 
 impl<Target> Request<Target> {

@@ -46,7 +46,7 @@ fn requests(
     let kind = request.kind();
     // What comes of a change to the store is seen by looking at the store alone.
     let seen = (kind.about, kind.effect) != (About::Store, Effect::Stores);
-    if !kind.capability.is_none_or(|needed| capabilities.has(needed))
+    if !kind.capability.is_none_or(|(needed, _)| capabilities.has(needed))
         || !(seen || capabilities.has("layout"))
     {
         return Vec::new();

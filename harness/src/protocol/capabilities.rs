@@ -6,14 +6,14 @@
 
 use crate::nearest::nearest;
 use herma_model::Settings;
+use herma_model::request::{Capability, REQUESTS};
 use herma_model::rules::{self, RuleRef};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that can be claimed, and what it means. The record of a rule names those without
-/// which it cannot be judged.
-static CAPABILITIES: &[(&str, &str)] = &[
-    ("project_of", "It says which project a file belongs to."),
+/// What can be claimed beside serving a request, and what it means. The record of a rule names those
+/// without which it cannot be judged.
+static CAPABILITIES: &[Capability] = &[
     (
         "project.spellings",
         "A directory may be named as a person types it, not by its canonical path alone.",
@@ -27,7 +27,6 @@ static CAPABILITIES: &[(&str, &str)] = &[
         "It refuses the file system's root, the home directory and its own store as a project.",
     ),
     ("refusal.reasons", "A refusal says why: a malformed target is told from an unknown one."),
-    ("ensure_checkpoint", "It takes automatic checkpoints, at most one for each project and turn."),
     ("checkpoint", "It takes a checkpoint whenever it is asked for one, whatever the turn."),
     ("take.unchanged", "It takes no checkpoint where nothing changed, and says so."),
     ("take.skipped", "The answer to a checkpoint names the files that could not be read."),
@@ -39,7 +38,6 @@ static CAPABILITIES: &[(&str, &str)] = &[
     ),
     ("files.special", "A project may hold sockets and fifos."),
     ("files.unreadable", "A project may hold files that their owner may not read."),
-    ("diff", "It shows what changed between a checkpoint and the working tree."),
     ("diff.stats", "A diff counts the lines added and removed."),
     ("list.reason", "The list has the reason of each checkpoint."),
     ("list.stats", "The list has the changes of each checkpoint against the one before it."),
@@ -49,7 +47,6 @@ static CAPABILITIES: &[(&str, &str)] = &[
     ("restore.exact", "A restore can remove the files that were created since the checkpoint."),
     ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
     ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
-    ("restore.file", "A single file can be restored."),
     ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
     (
         "restore.undoes_turn",
@@ -60,15 +57,10 @@ static CAPABILITIES: &[(&str, &str)] = &[
     ("settings.max_file_bytes", "Files above a size can be left out."),
     ("settings.max_files", "Projects with more than a number of files can be refused."),
     ("settings.max_total_bytes", "The size of the whole store can be limited."),
-    ("sweep", "It sweeps its store at startup."),
-    ("prune", "It removes what is gone or old when it is asked to."),
-    ("status", "It says which projects its store holds, and how many checkpoints of each."),
-    ("clear", "It can remove everything it keeps, and its archives of the v1 layout."),
     (
         "test.store",
         "The suite may put v1 repositories and foreign files into the base, and damage the store.",
     ),
-    ("test.clock", "The suite sets the clock."),
     (
         "layout",
         "Its store is laid out as the rule book says, and the suite reads it with plain git.",
@@ -92,8 +84,12 @@ const COMPLETE: &str = "complete";
 const UNBOUNDED: usize = 1_000_000_000;
 
 /// Every capability, in an order fit to be read, with its meaning in a sentence.
-pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CAPABILITIES.iter().copied()
+pub fn known() -> impl Iterator<Item = Capability> {
+    let mut of_requests: Vec<Capability> =
+        REQUESTS.iter().filter_map(|kind| kind.capability).collect();
+    // Two requests may share one.
+    of_requests.dedup();
+    of_requests.into_iter().chain(CAPABILITIES.iter().copied())
 }
 
 /// What an implementation claims. The names are those of the
@@ -123,7 +119,7 @@ impl Default for Capabilities {
 impl Capabilities {
     /// Everything that can be claimed.
     pub fn all() -> Self {
-        let claimed = CAPABILITIES.iter().map(|(claim, _)| *claim).collect();
+        let claimed = known().map(|(name, _)| name).collect();
         Capabilities { claimed, repository: false }
     }
 
@@ -246,11 +242,11 @@ impl Capabilities {
 
 /// The capability of that name as the list has it.
 fn find(name: &str) -> Option<&'static str> {
-    CAPABILITIES.iter().map(|(claim, _)| *claim).find(|claim| *claim == name)
+    known().map(|(name, _)| name).find(|claim| *claim == name)
 }
 
 fn unknown(name: &str) -> String {
-    let nearest = nearest(name, CAPABILITIES.iter().map(|(claim, _)| *claim));
+    let nearest = nearest(name, known().map(|(name, _)| name));
     format!("there is no claim `{name}`; did you mean `{nearest}`?")
 }
 
