@@ -4,6 +4,7 @@
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
 use herma_model::answer::{CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
+use herma_model::request::Answered;
 use herma_model::{Answer, ByteString, Request, Settings};
 use std::fs;
 use std::path::PathBuf;
@@ -153,21 +154,16 @@ impl Subject for StandsStill {
 
 /// The answer where nothing was ever taken, and nothing is.
 fn as_before(request: &Request) -> Answer {
-    match request {
-        Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Answer::Done,
-        Request::Clear | Request::ClearLegacy => Answer::Done,
-        Request::ProjectOf { .. } => Answer::Project(None),
-        Request::EnsureCheckpoint { .. } | Request::Checkpoint { .. } => {
+    match request.kind().answered {
+        Answered::Done => Answer::Done,
+        Answered::Project => Answer::Project(None),
+        Answered::Taken => {
             Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() }
         }
-        Request::List { .. } => Answer::Listed(Vec::new()),
-        Request::Diff { .. } => Answer::Diffed { entries: Vec::new(), stats: Stats::default() },
-        Request::Restore { .. } | Request::RestoreFile { .. } => {
-            Answer::Restored(Restored::default())
-        }
-        Request::Sweep | Request::Prune { .. } => {
-            Answer::Swept { outcome: SweepOutcome::Off, counts: Counts::default() }
-        }
-        Request::Status => Answer::Status { projects: Vec::new(), archives: Vec::new() },
+        Answered::Listed => Answer::Listed(Vec::new()),
+        Answered::Diffed => Answer::Diffed { entries: Vec::new(), stats: Stats::default() },
+        Answered::Restored => Answer::Restored(Restored::default()),
+        Answered::Swept => Answer::Swept { outcome: SweepOutcome::Off, counts: Counts::default() },
+        Answered::Status => Answer::Status { projects: Vec::new(), archives: Vec::new() },
     }
 }

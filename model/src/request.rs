@@ -285,7 +285,17 @@ impl<Target> Request<Target> {
         }
     }
 
-    /// The checkpoint that is asked about, to name it otherwise.
+    /// The checkpoint that is asked about.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Request::Diff { target, .. }
+            | Request::Restore { target, .. }
+            | Request::RestoreFile { target, .. } => Some(target),
+            _ => None,
+        }
+    }
+
+    /// The same, to name it otherwise.
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         match self {
             Request::Diff { target, .. }
@@ -374,6 +384,7 @@ mod tests {
         );
         for mut request in every_kind() {
             let has_one = format!("{request:?}").contains("target");
+            assert_eq!(request.target().is_some(), has_one, "{request:?}");
             assert_eq!(request.target_mut().is_some(), has_one, "{request:?}");
         }
     }

@@ -8,6 +8,7 @@ use herma_core::Environment;
 use herma_core::disk::SystemDisk;
 use herma_model::answer::{Changed, CheckpointOutcome};
 use herma_model::edit::Change;
+use herma_model::request::Answered;
 use herma_model::{Answer, ByteString, Code, Files, Request, Settings};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -239,31 +240,18 @@ pub fn refused(code: Code, message: &str) -> Answer {
 
 /// Whether a request is for a checkpoint, automatic or not.
 pub fn takes(request: &Request) -> bool {
-    matches!(request, Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. })
+    request.kind().answered == Answered::Taken
 }
 
 /// Whether a request is for a restore, full or not.
 pub fn restores(request: &Request) -> bool {
-    matches!(request, Request::Restore { .. } | Request::RestoreFile { .. })
-}
-
-/// How a request names a checkpoint, where it names one.
-pub fn target(request: &Request) -> Option<&ByteString> {
-    match request {
-        Request::Diff { target, .. }
-        | Request::Restore { target, .. }
-        | Request::RestoreFile { target, .. } => Some(target),
-        _ => None,
-    }
+    request.kind().answered == Answered::Restored
 }
 
 /// The same request with the checkpoint named otherwise.
 pub fn with_target(request: &Request, named: impl Into<ByteString>) -> Request {
     let mut request = request.clone();
-    if let Request::Diff { target, .. }
-    | Request::Restore { target, .. }
-    | Request::RestoreFile { target, .. } = &mut request
-    {
+    if let Some(target) = request.target_mut() {
         *target = named.into();
     }
     request
@@ -272,13 +260,7 @@ pub fn with_target(request: &Request, named: impl Into<ByteString>) -> Request {
 /// The same request about another directory.
 pub fn about(request: &Request, directory: &Path) -> Request {
     let mut request = request.clone();
-    if let Request::EnsureCheckpoint { dir, .. }
-    | Request::Checkpoint { dir, .. }
-    | Request::List { dir }
-    | Request::Diff { dir, .. }
-    | Request::Restore { dir, .. }
-    | Request::RestoreFile { dir, .. } = &mut request
-    {
+    if let Some(dir) = request.dir_mut() {
         *dir = ByteString::from(directory.as_os_str().as_bytes());
     }
     request

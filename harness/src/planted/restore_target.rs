@@ -2,7 +2,7 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, refused, restores, target, with_target};
+use super::intercepted::{Intercepted, refused, restores, with_target};
 use super::stored::EMPTY_TREE;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
@@ -20,7 +20,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Only a full id is one.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            if target(request).is_some_and(|text| is_hexadecimal(text, 4..=39)) {
+            if request.target().is_some_and(|text| is_hexadecimal(text, 4..=39)) {
                 return refused(Code::BadTarget, "no id");
             }
             subject.ask(request)
@@ -33,7 +33,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 6,
         flaw: Intercept(|subject, request| {
             let listed = subject.listed(request).len();
-            let text = target(request).map(|text| String::from_utf8_lossy(text).into_owned());
+            let text = request.target().map(|text| String::from_utf8_lossy(text).into_owned());
             let number = text.and_then(|text| text.parse().ok());
             match number.filter(|number| restores(request) && (1..=listed).contains(number)) {
                 Some(number) => {
@@ -64,7 +64,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A target that is neither a number of the list nor an id stands for the newest checkpoint.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            let is_id = target(request).is_some_and(|text| is_hexadecimal(text, 4..=64));
+            let is_id = request.target().is_some_and(|text| is_hexadecimal(text, 4..=64));
             match subject.ask(request) {
                 Answer::Refused { code: Code::BadTarget | Code::UnknownCheckpoint, .. }
                     if !is_id =>
@@ -171,7 +171,7 @@ fn found_in_store(subject: &mut Intercepted, request: &Request, kind: &str) -> A
     let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. })
         && matches!(request, Request::Restore { .. })
         && subject.project(request).is_some();
-    let id = target(request).map(|text| String::from_utf8_lossy(text).into_owned());
+    let id = request.target().map(|text| String::from_utf8_lossy(text).into_owned());
     match id.filter(|id| unknown && subject.kind_of(id).is_ok_and(|is| is == kind)) {
         Some(id) => restored_from_store(subject, request, &id, kind).unwrap_or(answer),
         None => answer,

@@ -1,6 +1,6 @@
 //! How a planted bug reads and changes what is stored: with plain git, as another tool would.
 
-use super::intercepted::{Intercepted, target};
+use super::intercepted::Intercepted;
 use crate::sandbox::git_alone;
 use crate::subject::Subject;
 use herma_model::answer::{CheckpointOutcome, Listed};
@@ -148,7 +148,7 @@ impl Intercepted {
 
     /// The id of the checkpoint that a request names by its number or id.
     pub fn named(&self, request: &Request) -> Option<String> {
-        let text = String::from_utf8_lossy(target(request)?).to_lowercase();
+        let text = String::from_utf8_lossy(request.target()?).to_lowercase();
         let number = text.parse().unwrap_or(0);
         let names = |one: &Listed| {
             one.number == number || text.len() >= SHORT_ID_MIN && one.id.starts_with(&text)
