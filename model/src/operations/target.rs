@@ -16,7 +16,7 @@ impl World {
     ///
     /// Implements [`rules::RESTORE_TARGET`], [`rules::RESTORE_OWN_CHECKPOINT`] and
     /// [`rules::RESTORE_BAD_TARGET`].
-    pub(super) fn find(&self, place: &Place, text: &[u8]) -> Result<(usize, &Checkpoint), Refusal> {
+    pub(crate) fn find(&self, place: &Place, text: &[u8]) -> Result<(usize, &Checkpoint), Refusal> {
         let listed = match place {
             Place::Inside(project, _) => self.listed(project),
             Place::FileSystemRoot | Place::Elsewhere(_) => &[],
