@@ -44,7 +44,9 @@ impl Places {
     pub fn of_the_tree(root: &Path) -> Places {
         let mut places = Places::default();
         for (path, text) in sources(root, "model/src", "rs") {
-            let decides = !path.starts_with("model/src/rules/") && !is_test(&path);
+            // The record of a rule and its place among causes name every rule and decide none.
+            let lists = path.starts_with("model/src/rules/") || path == "model/src/blame.rs";
+            let decides = !lists && !is_test(&path);
             for (constant, place) in citations(&path, &text).into_iter().filter(|_| decides) {
                 places.model.entry(constant).or_default().insert(place);
             }
