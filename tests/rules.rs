@@ -46,15 +46,19 @@ fn every_tag_in_the_core_and_the_generators_names_a_rule_of_the_book() {
     assert!(unknown.is_empty(), "tags of rules that are not in the book: {unknown:#?}");
 }
 
-/// By name in its code, or in documentation that says what is implemented there. What the oracle
-/// decides by itself cannot be read in the model, and no other judge can be held to it.
+/// By a function whose documentation says what it implements. What the oracle decides by itself cannot
+/// be read in the model, and no other judge can be held to it.
 #[test]
 fn every_modelled_rule_is_decided_somewhere_in_the_model() {
     let places = Places::of_the_tree(&root());
     let undecided: Vec<_> = rules::catalogue()
         .filter(|rule| rule.state == State::Modelled && places.in_the_model(rule).next().is_none())
         .map(|rule| {
-            format!("{}: nothing in model/src names rules::{}", rule.id, places::constant(rule))
+            format!(
+                "{}: no documentation in model/src says `Implements [`rules::{}`]`",
+                rule.id,
+                places::constant(rule)
+            )
         })
         .collect();
     assert!(undecided.is_empty(), "{} rules: {undecided:#?}", undecided.len());

@@ -143,6 +143,9 @@ impl Capturer {
         captured
     }
 
+    /// What holds for the content of a directory: its own ignore file, and whether it is a repository.
+    ///
+    /// Implements [`rules::CAPTURE_GITIGNORE`].
     fn enter(&self, files: &Files, project: &[u8], full: &[u8], outer: Option<&Within>) -> Within {
         let above = outer.and_then(|outer| outer.ignores.clone());
         let ignores = match files.get(&bytes::join(full, b".gitignore")) {
@@ -168,6 +171,12 @@ impl Capturer {
         self.excludes.excludes(&levels, path, is_directory)
     }
 
+    /// Takes a path into the checkpoint as it is, or notes why it is left out.
+    ///
+    /// Implements [`rules::CAPTURE_SIZE_CAP`], [`rules::CAPTURE_SPECIAL`],
+    /// [`rules::CAPTURE_UNREADABLE`], [`rules::CAPTURE_BYTES`], [`rules::CAPTURE_EXECUTABLE`],
+    /// [`rules::CAPTURE_SYMLINK`], [`rules::CAPTURE_ANY_NAME`], [`rules::CAPTURE_NO_CONVERSION`] and
+    /// [`rules::CAPTURE_INDEPENDENT`].
     fn add(
         &self,
         captured: &mut Captured,
@@ -212,7 +221,7 @@ impl Capturer {
         }
     }
 
-    /// The rules by which a captured path could have been left out, had they been read otherwise.
+    /// The rules that a plausible misreading would leave this captured path out by.
     fn despite(
         &self,
         path: &[u8],

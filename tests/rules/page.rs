@@ -38,8 +38,8 @@ rules alone.
 1. Write its record in the file of its subject in `model/src/rules/`, with the version of the
    workspace in `since`. A new subject is a new file, named in `model/src/rules/mod.rs`. Nothing but
    the record is needed as long as the rule is `Planned`.
-2. Decide it in the model, name it there as `rules::ITS_NAME`, make it `Modelled`, and give it its
-   place in `model/src/blame.rs`.
+2. Decide it in the model by a function whose documentation says ``Implements [`rules::ITS_NAME`]``,
+   make it `Modelled`, and give it its place in `model/src/blame.rs`.
 3. Keep it in the core, with the comment `// rule: subject/statement` where that is done. The same
    comment in `harness/src/generate/` marks what draws histories for the sake of one rule.
 4. Plant a bug in `harness/src/planted/` that breaks it, and write a case in `harness/cases/` that

@@ -44,10 +44,7 @@ impl Places {
     pub fn of_the_tree(root: &Path) -> Places {
         let mut places = Places::default();
         for (path, text) in sources(root, "model/src", "rs") {
-            // The record of a rule and its place among causes name every rule and decide none.
-            let lists = path.starts_with("model/src/rules/") || path == "model/src/blame.rs";
-            let decides = !lists && !is_test(&path);
-            for (constant, place) in citations(&path, &text).into_iter().filter(|_| decides) {
+            for (constant, place) in citations(&path, &text) {
                 places.model.entry(constant).or_default().insert(place);
             }
         }
@@ -133,17 +130,14 @@ fn tags_of(path: &str, text: &str) -> Vec<(String, Place)> {
     found
 }
 
-/// Every `rules::CONSTANT` in the code of a file or in a paragraph of documentation that says what
-/// is implemented there, and what it stands in.
+/// Every `rules::CONSTANT` in a paragraph of documentation that says what is implemented there, and
+/// what it stands above. Code that blames or counts a rule does not decide it.
 fn citations(path: &str, text: &str) -> Vec<(String, Place)> {
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let is_doc = line.trim_start().starts_with("///");
-        let counts = if is_doc { implements(&lines, at) } else { !line.starts_with("use ") };
-        let code = if is_doc { line } else { line.split("//").next().unwrap_or(line) };
-        for rest in code.split("rules::").skip(1).filter(|_| counts) {
+        let counts = line.trim_start().starts_with("///") && implements(&lines, at);
+        for rest in line.split("rules::").skip(1).filter(|_| counts) {
             let is_name =
                 |one: char| one.is_ascii_uppercase() || one.is_ascii_digit() || one == '_';
             let name: String = rest.chars().take_while(|one| is_name(*one)).collect();
@@ -151,8 +145,6 @@ fn citations(path: &str, text: &str) -> Vec<(String, Place)> {
             found.push((name, Place { path: path.to_owned(), name: owner }));
         }
     }
-    // `rules::catalogue`, `rules::RuleRef` and the like are no rules.
-    found.retain(|(name, _)| name.len() > 1);
     found
 }
 
@@ -248,9 +240,6 @@ fn is_test(path: &str) -> bool {
 #[test]
 fn a_place_is_called_by_its_function_and_type() {
     let text = "\
-const LIMIT: Refusal =
-    Refusal { rule: &rules::A_LIMIT };
-
 impl<'a> Shown<'a> for World<'a> {
     /// Something.
     ///
@@ -269,22 +258,11 @@ impl<'a> Shown<'a> for World<'a> {
 
 /// Unlike [`rules::A_MENTION`].
 fn alone() -> &'static Rule { &rules::A_LAST }
-
-#[cfg(test)]
-mod tests {
-    fn no() { &rules::A_TEST }
-}
 ";
     let found = citations("model/src/world/mod.rs", text);
     let found: Vec<_> =
         found.iter().map(|(constant, place)| (constant.as_str(), place.name.as_str())).collect();
-    let expected = [
-        ("A_LIMIT", "world::LIMIT"),
-        ("A_DOC", "World::step"),
-        ("A_SECOND", "World::step"),
-        ("A_FIRST", "World::step"),
-        ("A_LAST", "world::alone"),
-    ];
+    let expected = [("A_DOC", "World::step"), ("A_SECOND", "World::step")];
     assert_eq!(found, expected);
 }
 

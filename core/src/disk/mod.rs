@@ -134,7 +134,7 @@ impl LockGuard for File {}
 
 /// Everything this crate asks of a file system.
 pub trait Disk: Send + Sync {
-    /// What is at `path`.
+    /// What is at `path` itself: a link is not followed.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
     /// The names in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;

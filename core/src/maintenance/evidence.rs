@@ -17,6 +17,7 @@ pub fn of_project(disk: &dyn Disk, known: Option<&Metadata>) -> ProjectState {
 /// It is gone where it does not exist while its parent does, on the same device: the parent may be
 /// the empty mount point of a disk that is not mounted.
 // rule: sweep/evidence
+// rule: sweep/orphans
 pub fn of(disk: &dyn Disk, directory: &Path, device: Option<u64>) -> ProjectState {
     match disk.stat(directory) {
         Ok(stat) if stat.kind == Kind::Directory => return ProjectState::Live,

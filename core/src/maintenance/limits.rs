@@ -25,7 +25,6 @@ const LEFT_BYTES_MAX: u64 = MEBIBYTE;
 /// Drops all but the newest `most` checkpoints of a project whose lock the caller holds, and
 /// returns whether their space is to be freed now. Where this fails, only more of them are stored
 /// than need be: the list ends at the same place.
-// rule: limit/newest-remain
 pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: usize) -> bool {
     try_keep_newest(store, objects, hash, most).unwrap_or_else(|error| {
         log::debug!("the limit of {hash} is not kept as it should be: {error}");
@@ -35,6 +34,7 @@ pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: u
 
 /// Frees the space of dropped checkpoints, where that is `due`, and keeps the store below its total
 /// size. The caller holds no lock of the store.
+// rule: limit/newest-remain
 pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) {
     let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
     if let Err(error) = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes)) {
@@ -54,6 +54,7 @@ fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<()> {
     Ok(())
 }
 
+// rule: limit/newest-remain
 fn try_keep_newest(
     store: &Store<'_>,
     objects: &Objects<'_>,
@@ -79,8 +80,8 @@ fn try_keep_newest(
     is_due(objects, &boundaries, oldest, parent, most)
 }
 
-/// Whether to free the space of what was dropped now: everything from `parent` back, of which the
-/// part before one of the old `boundaries` was dropped earlier.
+/// Whether to free space now. Everything from `parent` back is dropped; what lies before one of the
+/// old `boundaries` was dropped earlier and still waits.
 // rule: limit/newest-remain
 fn is_due(
     objects: &Objects<'_>,

@@ -117,7 +117,6 @@ impl Prune<'_> {
     }
 
     fn judge(&self, state: ProjectState, last_use: Option<f64>) -> Verdict {
-        // rule: sweep/orphans
         if self.options.delete_orphans && state == ProjectState::Orphan {
             Verdict::Orphan
         } else if last_use.is_some_and(|last_use| self.is_stale(last_use)) {
@@ -179,6 +178,7 @@ impl Prune<'_> {
         // Another process may have used it since.
         let verdict = self.judge_project(store, objects, hash)?;
         if verdict != Verdict::Keep {
+            // rule: sweep/orphans
             // The metadata goes last, so that a prune that was killed here can be repeated.
             refs::remove(self.disk, &store.path, hash)?;
             folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;

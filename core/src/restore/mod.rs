@@ -89,7 +89,6 @@ impl Restore<'_> {
     ///
     /// # Errors
     /// As [`Restore::check_one`].
-    // rule: restore/file-only
     pub fn one(&self, path: &[u8]) -> Result<Restored> {
         let item = self.check_one(path)?;
         let mut report = Restored::default();
@@ -104,6 +103,8 @@ impl Restore<'_> {
     ///
     /// # Errors
     /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::WouldOverwrite`].
+    // rule: restore/file-only
+    // rule: restore/protects
     pub fn check_one(&self, path: &[u8]) -> Result<Item> {
         for ancestor in ancestors(path) {
             let kind = self.kind(ancestor).context("looking at", &on_disk(self.root, ancestor))?;
@@ -155,7 +156,6 @@ impl Restore<'_> {
 
     /// What must be removed before `path` can be written; none where that would lose something, or
     /// where there is no permission to see whether it would.
-    // rule: restore/protects
     fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
         if on_disk(self.root, path).starts_with(&self.base) {
             return Ok(None);
@@ -166,6 +166,7 @@ impl Restore<'_> {
         }
     }
 
+    // rule: restore/protects
     fn obstacles(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
         for ancestor in ancestors(path) {
             match self.kind(ancestor)? {

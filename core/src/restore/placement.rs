@@ -99,6 +99,8 @@ impl Placement<'_> {
                 .set_mode(temporary, bits & 0o777)
                 .context("setting the mode of", temporary)?;
         }
+        // A link at the path is replaced by this, never followed.
+        // rule: restore/type
         self.disk.rename(temporary, full).context("replacing", full)
     }
 }

@@ -81,6 +81,7 @@ fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>>
     })
 }
 
+// rule: migration/archives
 // rule: migration/loses-nothing
 fn is_repository(disk: &dyn Disk, path: &Path) -> Result<bool> {
     Ok(kind(disk, &path.join("HEAD"))? == Some(Kind::File)

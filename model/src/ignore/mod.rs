@@ -85,6 +85,9 @@ impl Excludes {
     ///
     /// The caller does not descend into an excluded directory, so parents are not examined here. A
     /// symlink to a directory is not a directory.
+    ///
+    /// Implements [`crate::rules::CAPTURE_DEFAULT_EXCLUDES`], [`crate::rules::CAPTURE_SECRETS`],
+    /// [`crate::rules::CAPTURE_GITIGNORE`] and [`crate::rules::CAPTURE_NESTED_REPOSITORY`].
     pub fn excludes(
         &self,
         ignore_files: &[(&[u8], &IgnoreFile)],

@@ -21,7 +21,11 @@ pub(super) const TOO_MANY_FILES: Refusal =
     Refusal { codes: &[Code::TooManyFiles], rule: &rules::SCOPE_TOO_MANY_FILES };
 
 impl World {
-    /// An automatic checkpoint, once per turn.
+    /// An automatic checkpoint, once per turn. [`World::learn`] says when the slot of a turn is used.
+    ///
+    /// Implements [`rules::TURN_ONCE`], [`rules::TURN_PER_PROJECT`],
+    /// [`rules::TURN_NOTHING_USES_SLOT`], [`rules::TURN_DISABLED`] and
+    /// [`rules::RESTORE_SAFETY_OUTSIDE_TURN`].
     pub(super) fn allows_automatic(&self, dir: &[u8]) -> Allowed {
         let place = self.locate(dir);
         let project = match &place {
@@ -41,11 +45,14 @@ impl World {
     }
 
     /// A manual checkpoint: neither `enabled` nor the turn is asked.
+    ///
+    /// Implements [`rules::TURN_MANUAL`].
     pub(super) fn allows_manual(&self, dir: &[u8]) -> Allowed {
         let project = self.canonical(dir).unwrap_or_default();
         self.allows_new(project, self.out_of_scope(&self.locate(dir)))
     }
 
+    /// Implements [`rules::SCOPE_TOO_MANY_FILES`] and [`rules::SCOPE_COUNTS_CAPTURED`].
     fn allows_new(&self, project: ByteString, refusal: Option<Refusal>) -> Allowed {
         if let Some(refusal) = refusal {
             return Allowed::Refused(vec![refusal]);
@@ -70,6 +77,9 @@ impl World {
     }
 
     /// What a checkpoint of this content comes to.
+    ///
+    /// Implements [`rules::CAPTURE_CREATED`], [`rules::CAPTURE_UNCHANGED`] and
+    /// [`rules::CAPTURE_EMPTY_FIRST`].
     pub(super) fn due(
         &self,
         project: &[u8],

@@ -13,7 +13,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 impl World {
-    /// Implements [`rules::LIST_COMPLETE`] and [`rules::LIST_OWN_PROJECT`].
+    /// Implements [`rules::LIST_COMPLETE`], [`rules::LIST_OWN_PROJECT`] and
+    /// [`rules::LIST_NEWEST_FIRST`].
     pub(super) fn allows_list(&self, dir: &[u8]) -> AllowedList {
         let (project, standing) = match self.locate(dir) {
             Place::Inside(path, standing) => (path, standing),

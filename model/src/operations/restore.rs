@@ -65,8 +65,8 @@ impl<'a> Outcome<'a> {
         self.due.before.tree.contains_key(&ByteString::from(path))
     }
 
-    /// Whether a path can be brought back from a checkpoint as it was before. Who forces a restore
-    /// takes it upon himself that there is none.
+    /// Whether a path can be brought back from a checkpoint as it was before. A forced restore goes
+    /// on without a pre-rollback checkpoint, so that nothing need be held.
     fn is_held(&self, path: &[u8]) -> bool {
         let path = ByteString::from(path);
         let before = self.due.before.tree.get(&path);
@@ -185,11 +185,11 @@ impl Outcome<'_> {
     }
 }
 
-/// The paths that are not as they must be, each with the rule that says so.
-///
-/// Implements [`rules::RESTORE_BYTES`], [`rules::RESTORE_EXECUTABLE`], [`rules::RESTORE_TYPE`],
-/// [`rules::RESTORE_EXACT`], [`rules::RESTORE_LEAVES_NEW`] and [`rules::RESTORE_FILE_ONLY`].
 impl Outcome<'_> {
+    /// The paths that are not as they must be, each with the rule that says so.
+    ///
+    /// Implements [`rules::RESTORE_BYTES`], [`rules::RESTORE_EXACT`], [`rules::RESTORE_LEAVES_NEW`]
+    /// and [`rules::RESTORE_FILE_ONLY`].
     fn wrong(&self) -> Vec<(RuleRef, ByteString)> {
         let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
         for (path, entry) in self.recorded() {
@@ -213,6 +213,8 @@ impl Outcome<'_> {
     }
 
     /// The rule broken where a recorded path is not as recorded.
+    ///
+    /// Implements [`rules::RESTORE_EXECUTABLE`] and [`rules::RESTORE_TYPE`].
     fn not_restored(&self, path: &[u8], entry: &Entry) -> RuleRef {
         let in_the_way = |above: &[u8]| !matches!(self.is(above), None | Some(Node::Directory));
         match (entry, self.is(path)) {
@@ -258,7 +260,7 @@ impl Outcome<'_> {
     ///
     /// Implements [`rules::RESTORE_TARGET`] and [`rules::RESTORE_SAFETY_KEEPS_TARGET`].
     fn is_of_another(&self, wrong: &[(RuleRef, ByteString)], said: &Restored) -> bool {
-        // A path of which it is said that it came back, and that is as it was, was merely missed.
+        // A path that did not change although it is reported as restored was missed, nothing more.
         let tells = |path: &ByteString| {
             let due = self.due.target.tree.contains_key(path) && !self.would_lose(path);
             due && (self.changed(path) || !said.restored.contains(path))

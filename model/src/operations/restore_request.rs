@@ -31,6 +31,8 @@ impl World {
     }
 
     /// Finds the target, judges the path, and says which pre-rollback checkpoint is due.
+    ///
+    /// Implements [`rules::RESTORE_DELETED_PROJECT`].
     fn prepare(
         &self,
         dir: &[u8],
@@ -101,7 +103,7 @@ impl World {
         if standing == Standing::Nothing || !self.has("restore.safety") {
             return Ok(skipped);
         }
-        // What would be taken to undo a restore is never taken twice.
+        // Where the newest checkpoint already holds this state, that one undoes the restore.
         Ok(match self.due(project, before, true).0 {
             CheckpointKind::Created => (true, &rules::RESTORE_SAFETY_CHECKPOINT),
             _ => skipped,

@@ -74,6 +74,9 @@ impl World {
         }))
     }
 
+    /// What the files say about whether a directory is gone.
+    ///
+    /// Implements [`rules::SWEEP_ORPHANS`] and [`rules::SWEEP_EVIDENCE`].
     pub(super) fn evidence(&self, project: &[u8]) -> Evidence {
         let parent = bytes::parent(project);
         match (self.files.get(project), self.files.get(parent)) {
@@ -287,7 +290,7 @@ fn compare_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mu
     let together = (removed.all..=removed.all + removed.archives).contains(&both);
     let freed = removed.all == 0 || counts.bytes_freed > 0;
     let holds = counts.scanned >= judged && together && freed;
-    // Where all were counted, and not as what they are, they were judged as something else.
+    // The total is right, so if the orphans are not, some were removed for another reason.
     let rule: RuleRef = if holds { &rules::SWEEP_ORPHANS } else { &rules::SWEEP_COUNTS };
     checks.held(&rules::SWEEP_COUNTS, u64::from(holds));
     checks.check(Judge::Answer, rule, holds && orphans, || {

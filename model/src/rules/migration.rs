@@ -11,8 +11,8 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Migration from v1; seeds 000, 004",
         needs: ["test.store", "layout"],
-        hint: "V1 repositories are recognised by name, or looked for only once: move every folder \
-            that has a `HERMES_WORKDIR` and is a repository.",
+        hint: "V1 repositories are recognised by name alone: when the store is made, move every \
+            folder that is a repository, one with `HEAD` and `objects`.",
     }
     MIGRATION_LOSES_NOTHING {
         id: "migration/loses-nothing",

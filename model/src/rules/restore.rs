@@ -42,8 +42,8 @@ super::rules! {
     }
     RESTORE_BAD_PATH {
         id: "restore/bad-path",
-        statement: "A file path that is empty, absolute, or leads out of the project by `..` or a \
-            symlink is refused.",
+        statement: "A file path that is empty, names the project itself, is absolute, or leads out of it \
+            by `..` or a symlink is refused.",
         tier: Documented,
         level: Must,
         since: "0.1",
@@ -217,8 +217,8 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Restore",
         needs: [],
-        hint: "A symlink among the folders above a file was followed: walk down from the project \
-            with `openat` and `O_NOFOLLOW`.",
+        hint: "A symlink among the folders above a file was followed: check each folder on the way \
+            down with `lstat`, or open it with `O_NOFOLLOW`.",
     }
     RESTORE_HONEST {
         id: "restore/honest",

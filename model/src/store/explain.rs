@@ -73,8 +73,8 @@ fn left_out_despite(
     reasons
 }
 
-/// Whether a path to which the rule says the same was captured as it should be, so that the rule
-/// explains nothing. Of patterns there are many, and one may be read right and another wrong.
+/// Whether another path under the same rule was captured correctly: then a misreading of the rule does
+/// not explain the failure. Ignore patterns are excepted, since each may be misread by itself.
 fn is_met_elsewhere(captured: &Captured, rule: RuleRef, wrong: &[Wrong]) -> bool {
     let says_one_thing = [&rules::CAPTURE_SIZE_CAP, &rules::CAPTURE_NESTED_REPOSITORY];
     let right = |path: &ByteString| wrong.iter().all(|(other, _)| other != path);

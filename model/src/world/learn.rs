@@ -35,6 +35,8 @@ impl World {
     }
 
     /// Takes in what was done: which checkpoint was taken, and what became of the turn.
+    ///
+    /// Implements [`crate::rules::TURN_RESET`].
     pub(crate) fn learn_answer(&mut self, seen: &Observation) {
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         if let Some(project) = &project {
@@ -70,6 +72,8 @@ impl World {
         }
     }
 
+    /// Implements [`crate::rules::TURN_FAILURE_KEEPS_SLOT`] and
+    /// [`crate::rules::TURN_NOTHING_USES_SLOT`].
     fn learn_slot(&mut self, project: &ByteString, answer: &Answer) {
         let slot = match answer {
             Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => Slot::Taken,

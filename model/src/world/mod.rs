@@ -189,7 +189,7 @@ impl World {
 
     /// The checkpoints of `project` that can be listed and restored, oldest first.
     ///
-    /// Implements [`crate::rules::LIST_AT_MOST`].
+    /// Implements [`crate::rules::LIST_AT_MOST`] and [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
         let all = self.history(project);
         &all[all.len().saturating_sub(self.settings.max_snapshots)..]
