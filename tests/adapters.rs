@@ -248,7 +248,8 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     assert!(asked.len() < history.operations.len());
     assert!(!asked.iter().any(|one| matches!(
         one,
-        Operation::Ask(Request::EnsureCheckpoint { .. })
+        Operation::Ask(Request::NewTurn)
+            | Operation::Ask(Request::EnsureCheckpoint { .. })
             | Operation::Ask(Request::Diff { .. })
             | Operation::Ask(Request::RestoreFile { .. })
     )));

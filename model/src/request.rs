@@ -143,6 +143,8 @@ macro_rules! requests {
     };
 }
 
+/// What there are turns for.
+const TURNS: &str = "It takes automatic checkpoints, at most one for each project and turn.";
 /// What the two requests that clear something have in common.
 const CLEAR: &str = "It can remove everything it keeps, and its archives of the v1 layout.";
 
@@ -150,7 +152,8 @@ const CLEAR: &str = "It can remove everything it keeps, and its archives of the 
 // answered with and what it takes to be asked.
 requests! {
     /// A conversation turn begins.
-    NewTurn = "new_turn", TURN_RESET, Neither, Tells, Done;
+    NewTurn = "new_turn", TURN_RESET, Neither, Tells, Done,
+        needs "ensure_checkpoint": TURNS;
 
     /// The process ends and another one opens the same store.
     Reopen = "reopen", TURN_RESET, Neither, Tells, Done;
@@ -176,7 +179,7 @@ requests! {
         /// Why.
         reason: String,
     } = "ensure_checkpoint", CAPTURE_CREATED, Project, Stores, Taken,
-        needs "ensure_checkpoint": "It takes automatic checkpoints, at most one for each project and turn.";
+        needs "ensure_checkpoint": TURNS;
 
     /// A checkpoint that a person asks for.
     Checkpoint {

@@ -85,11 +85,10 @@ const UNBOUNDED: usize = 1_000_000_000;
 
 /// Every capability, in an order fit to be read, with its meaning in a sentence.
 pub fn known() -> impl Iterator<Item = Capability> {
-    let mut of_requests: Vec<Capability> =
-        REQUESTS.iter().filter_map(|kind| kind.capability).collect();
+    let of_requests = REQUESTS.iter().filter_map(|kind| kind.capability);
+    let mut seen = BTreeSet::new();
     // Two requests may share one.
-    of_requests.dedup();
-    of_requests.into_iter().chain(CAPABILITIES.iter().copied())
+    of_requests.chain(CAPABILITIES.iter().copied()).filter(move |(name, _)| seen.insert(*name))
 }
 
 /// What an implementation claims. The names are those of the
