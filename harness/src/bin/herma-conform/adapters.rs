@@ -58,7 +58,7 @@ pub fn serve(name: Option<&str>) -> ExitCode {
     }
 }
 
-/// What opens the planted bug or the null subject of that name.
+/// Opens the planted bug or the null subject of that name.
 fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
     if let Some(bug) = planted::find(name) {
         return Ok(Box::new(bug.opener()));
