@@ -72,7 +72,7 @@ fn write(project: &Path, file: usize, step: usize) -> std::io::Result<()> {
     fs::write(folder.join(format!("{file}.txt")), line.repeat(2_048 / line.len()))
 }
 
-/// How long a checkpoint takes, which must not be unchanged.
+/// How long a checkpoint takes, which must really be taken.
 fn take(store: &Manager, project: &Path) -> Result<Duration, Box<dyn Error>> {
     let started = Instant::now();
     let taken = store.checkpoint(project, "measured")?;

@@ -1,5 +1,5 @@
 //! What each way to generate histories is worth: how many of the planted bugs it finds, and how
-//! many operations that takes. Started as `generation [SEEDS] [HISTORIES]`; prints a table.
+//! many operations it needs. Started as `generation [SEEDS] [HISTORIES]`; prints a table.
 //!
 //! Each way searches for each bug with each seed until one history fails. Only this search is
 //! measured: nothing is shrunk. Its cost is counted in operations, since a history of three is

@@ -68,7 +68,7 @@ impl BrokenRule {
 /// use herma_harness::sandbox::Scratch;
 /// use herma_harness::{CheckError, check, null};
 ///
-/// // Two operations more than it takes to see that nothing is kept.
+/// // Two operations more than are needed to see that nothing is kept.
 /// let text = "operations:
 /// - new_turn
 /// - write: {path: work/alpha/a, content: one}

@@ -41,7 +41,7 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     }
     for null in null::ALL {
         if run(&history, &null.open, scratch)?.divergences.is_empty() {
-            faults.push(format!("it says nothing: {} passes it", null.name));
+            faults.push(format!("it proves nothing: {} passes it", null.name));
         }
     }
     Ok(faults)

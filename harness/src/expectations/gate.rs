@@ -67,7 +67,7 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
             (false, Some(index)) => {
                 let entry = unmatched.remove(index);
                 judgement.needs_work.push(format!(
-                    "{} fails otherwise than expected: {}",
+                    "{} fails differently than expected: {}",
                     entry.fingerprint(),
                     failure.fingerprint
                 ));
@@ -104,7 +104,7 @@ fn stale(entry: &Entry, results: &Results) -> String {
     let name = entry.fingerprint();
     match rule.map(|rule| rule.verdict) {
         Some(Verdict::Held) => format!("{name} does not fail any more: remove it"),
-        Some(Verdict::Broken) => format!("{name} does not fail so any more: remove it"),
+        Some(Verdict::Broken) => format!("{name} does not fail in this way any more: remove it"),
         _ => format!("{name} was not reached"),
     }
 }

@@ -5,7 +5,7 @@ use herma_model::ByteString;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Plain names, several of which cannot be there at the same time.
+/// Plain names, some of which exclude each other.
 const PLAIN: &[&str] =
     &["a.txt", "b", "a.txt/inner", "src/main.rs", "src/lib.rs", "deep/er/f", "b/c"];
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 /// Histories, one after the other.
 pub trait Source {
-    /// The next one; none where there are no more.
+    /// The next one; `None` at the end.
     fn next(&mut self) -> Option<History>;
 
     /// Records which behaviours a history covered.

@@ -24,7 +24,7 @@ pub struct History {
     /// A real directory whose copy is the first project, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
-    /// Whether the home holds no git configuration, where it otherwise holds a hostile one.
+    /// Whether the home holds no git configuration instead of a hostile one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain_home: bool,
     /// What happens, in order.

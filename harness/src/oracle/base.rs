@@ -38,7 +38,7 @@ pub fn content(folder: &Path) -> io::Result<u64> {
     Ok(digest(&all))
 }
 
-/// Where a repository of that name stands: in the base itself, or in an archive of that name.
+/// Where repositories of that name are: in the base itself, or in archives.
 fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
     let base = sandbox.base();
     let mut found = vec![(base.join(name), None)];
@@ -84,7 +84,7 @@ pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Resu
     })
 }
 
-/// Archives that stand in the base, by name.
+/// The names of the archives in the base.
 ///
 /// # Errors
 /// The base cannot be read.

@@ -1,4 +1,4 @@
-//! The oracle: observes. Comparing the observations with what is allowed is up to the model alone.
+//! The oracle: observes files, base and store. The model alone compares that with what is allowed.
 //!
 //! [`Oracle`] observes the files and the base before and after each request. If the subject's store
 //! can be read, it asks plain git too: a little after each request that needs it, and everything

@@ -77,7 +77,7 @@ impl Outcome<'_> {
         self.after.get(&self.full(path))
     }
 
-    /// Makes a path what it was before.
+    /// Restores a path to what it was before.
     pub fn put_back(&self, path: &[u8]) -> io::Result<()> {
         self.subject.put_back(&self.before, &self.full(path))
     }

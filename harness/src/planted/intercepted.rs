@@ -160,7 +160,7 @@ impl Intercepted {
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 
-    /// Makes a path, relative to the root of the sandbox, what it was in `files`.
+    /// Restores a path, relative to the root of the sandbox, to what it was in `files`.
     ///
     /// # Errors
     /// Its place is no longer there, or leads out of the sandbox.
@@ -246,7 +246,7 @@ pub fn restores(request: &Request) -> bool {
     matches!(request, Request::Restore { .. } | Request::RestoreFile { .. })
 }
 
-/// How a request names a checkpoint, where it names one.
+/// How a request names a checkpoint, if it names one.
 pub fn target(request: &Request) -> Option<&ByteString> {
     match request {
         Request::Diff { target, .. }

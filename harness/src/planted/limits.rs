@@ -76,7 +76,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Asks the core, and brings back the objects that it removed if its answer is such a one.
+/// Asks the core, and if its answer satisfies `when` brings back the objects that it removed.
 pub fn keeping_objects(
     subject: &mut Intercepted,
     request: &Request,

@@ -97,7 +97,7 @@ fn is_inside(dir: &ByteString, world: &World) -> bool {
 fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     let in_repository = |path: &ByteString| {
         let names_one = path.split(|byte| *byte == b'/').any(|name| name == b".git");
-        // A project that goes takes its repository with it.
+        // Removing a project would remove its repository.
         names_one || path.split(|byte| *byte == b'/').count() < 3
     };
     let paths: Vec<&ByteString> = match edit {

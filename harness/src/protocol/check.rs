@@ -20,7 +20,7 @@ use std::path::Path;
 pub struct Probed {
     /// What was probed, as a sentence that should hold.
     pub probe: &'static str,
-    /// What is wrong, where it does not.
+    /// What is wrong, if it does not hold.
     pub wrong: Option<String>,
 }
 
@@ -111,7 +111,7 @@ fn hello(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     }
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
     if vague && hello.implementation.commit.is_none() {
-        return Err("a version that moves needs a commit beside it".into());
+        return Err("a version that moves needs a commit, too".into());
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, to_value};
 
-/// The project of a file, as an absolute path; none where there is none.
+/// The project of a file, as an absolute path; `None` if it has none.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProjectAnswer")]
 pub(super) struct Project {

@@ -99,7 +99,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Text on one line that Markdown shows as it stands, also in the cell of a table.
+/// Text on one line, escaped so that Markdown shows it unchanged, also in the cell of a table.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for one in text.chars() {

@@ -29,7 +29,7 @@ pub fn failure(one: &FailureFound) -> String {
     let again = match one.reproduced {
         None => "known, and not shortened again".into(),
         Some((times, of)) => format!(
-            "shortened in {} executions, and fails so {times} times of {of}",
+            "shortened in {} executions, and failed again {times} times of {of}",
             one.executions
         ),
     };

@@ -117,8 +117,8 @@ fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Every path below a root with its size, or for small files with a meaning to others a hash of
-/// their bytes; directories have 0.
+/// Every path below a root with its size, or for refs and metadata a hash of their bytes;
+/// directories have 0.
 pub type Outline = BTreeMap<ByteString, u64>;
 
 /// The outline of everything below `root`; empty where there is nothing.

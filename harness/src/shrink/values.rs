@@ -95,7 +95,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
             | Operation::Edit(Edit::Rename { .. })
     );
     let text = format!("{operation:?}");
-    // Escaped bytes are harder on a reader than their length says.
+    // Escaped bytes are harder to read than their length suggests.
     let length = text.len() + 4 * text.matches('\\').count();
     (usize::from(depends), length, text.bytes().map(usize::from).sum())
 }

@@ -180,10 +180,10 @@ enum About {
 
 #[derive(Debug, Args)]
 struct PruneArguments {
-    /// Remove what was not used for more than this many days; 0 means no limit
+    /// Remove what was not used for more days than this; 0 means no limit
     #[arg(long, value_name = "N")]
     retention_days: Option<u64>,
-    /// Drop the oldest checkpoints of a store larger than this; 0 means no limit
+    /// Drop the oldest checkpoints while the store is larger; 0 means no limit
     #[arg(long, value_name = "N")]
     max_size_mb: Option<u64>,
     /// Keep projects whose directory is gone

@@ -54,7 +54,7 @@ pub fn serve(name: Option<&str>) -> ExitCode {
     let (input, output) = (std::io::stdin().lock(), std::io::stdout());
     match herma_harness::protocol::serve::serve(input, output, broken.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&format!("the runner cannot be heard: {error}"), NO_VERDICT),
+        Err(error) => fail(&format!("the connection to the runner failed: {error}"), NO_VERDICT),
     }
 }
 
