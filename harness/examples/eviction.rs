@@ -1,8 +1,8 @@
-//! What evicting costs: times checkpoints that drop an older one and checkpoints that drop none, on
-//! equal stores.
+//! What evicting costs: times checkpoints that drop an older one and checkpoints that drop none,
+//! on equal stores.
 //!
-//! Both stores hold 20 projects with 15 checkpoints each. After a change of one file a checkpoint is
-//! timed on each store, in alternating order, so that other load on the machine affects both.
+//! Both stores hold 20 projects with 15 checkpoints each. After a change of one file a checkpoint
+//! is timed on each store, in alternating order, so that other load on the machine affects both.
 //! Started as `eviction [CHECKPOINTS]`; the stores are below the temporary folder.
 
 use herma_core::disk::SystemDisk;

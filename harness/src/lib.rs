@@ -1,7 +1,7 @@
 //! The judge: runs generated and written histories against the model and a subject side by side.
 //!
 //! Data flows one way. A generator or a file yields a [`History`]; the [`runner`] applies each
-//! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the [`oracle`] observes
+//! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the `oracle` observes
 //! the answer and everything on the disk, and the model compares it with what is allowed. On a
 //! difference a [`trial`] finds its cause and [`shrink`] looks for a shorter history that shows it;
 //! a [`suite`] does this many times and [`results`] says which rules hold.

@@ -17,7 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "short-ids-are-no-ids",
         rule: &rules::RESTORE_TARGET,
-        about: "Only full ids are accepted.",
+        about: "Shortened ids are refused.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             if target(request).is_some_and(|text| is_hexadecimal(text, 4..=39)) {

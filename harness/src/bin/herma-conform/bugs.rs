@@ -44,8 +44,8 @@ fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
         median(found.iter().filter_map(|(_, score)| Some(score.found.as_ref()?.1.executions)));
     let right = found.len() - wrong.len();
     say(&format!(
-        "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; in the \
-         middle {median} executions to shrink; {:.0} s\n",
+        "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; a \
+         median of {median} executions to shrink; {:.0} s\n",
         arguments.seed,
         found.len(),
         started.elapsed().as_secs_f64()

@@ -88,7 +88,7 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let met = findings.coverage.0.len();
     if is_a_full_run(&plan, &findings) && met < BEHAVIOURS_FLOOR {
         let message = format!(
-            "too little ran: {met} behaviours were covered, and a full run covers {BEHAVIOURS_FLOOR}"
+            "too little ran: {met} behaviours were covered, and a full run has {BEHAVIOURS_FLOOR}"
         );
         return Err((message, TOO_LITTLE));
     }
