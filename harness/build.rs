@@ -1,4 +1,4 @@
-//! Lists the written cases, so that the command carries all of them.
+//! Lists the written cases, so that they are all bundled into the command.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=cases");
-    // RequestRecord for now, not when this was built: worktrees may share what they build.
+    // Read at run time, not compiled in: worktrees may share what they build.
     let folder =
         env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default().join("cases");
     let mut files: Vec<PathBuf> = Vec::new();

@@ -36,7 +36,7 @@ fn a_broken_subject_differs_and_the_shortest_history_shows_it() {
         "list-in-wrong-order",
         "restore-leaves-one-file",
         "a-prune-waits-for-the-next-sweep",
-        "unmounted-is-deleted",
+        "orphans-are-kept",
         "status-counts-one-more",
     ] {
         let bug = planted::find(name).unwrap();

@@ -1,8 +1,9 @@
-//! What evicting costs: takes that drop a checkpoint against takes that drop none, on equal stores.
+//! What evicting costs: times checkpoints that drop an older one and checkpoints that drop none,
+//! on equal stores.
 //!
-//! Both stores hold 20 projects with 15 checkpoints each. After a change of one file a take is
-//! timed on either, in turns and with the first one changing, so that whatever else the machine
-//! does meets both. Started as `eviction [TAKES]`; the stores are below the temporary folder.
+//! Both stores hold 20 projects with 15 checkpoints each. After a change of one file a checkpoint
+//! is timed on each store, in alternating order, so that other load on the machine affects both.
+//! Started as `eviction [CHECKPOINTS]`; the stores are below the temporary folder.
 
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Environment, Manager, Outcome, SystemClock};
@@ -16,7 +17,7 @@ const PROJECTS: usize = 20;
 const FILES: usize = 200;
 const FOLDERS: usize = 8;
 const CHECKPOINTS: usize = 15;
-/// No run takes as many.
+/// No run takes as many checkpoints.
 const NO_LIMIT: usize = 10_000;
 const TAKES: usize = 200;
 
@@ -63,7 +64,7 @@ fn manager(root: &Path, name: &str, max_snapshots: usize) -> Manager {
     Manager::new(Arc::new(SystemDisk), Arc::new(SystemClock), environment, config)
 }
 
-/// Writes a file as it is at a step, about 2 KiB that no other file of any step has.
+/// Writes a file as it is at a step: about 2 KiB that no other file has at any step.
 fn write(project: &Path, file: usize, step: usize) -> std::io::Result<()> {
     let folder = project.join(format!("folder-{}", file % FOLDERS));
     fs::create_dir_all(&folder)?;
@@ -71,7 +72,7 @@ fn write(project: &Path, file: usize, step: usize) -> std::io::Result<()> {
     fs::write(folder.join(format!("{file}.txt")), line.repeat(2_048 / line.len()))
 }
 
-/// How long a take takes, which must come to a checkpoint.
+/// How long a checkpoint takes, which must really be taken.
 fn take(store: &Manager, project: &Path) -> Result<Duration, Box<dyn Error>> {
     let started = Instant::now();
     let taken = store.checkpoint(project, "measured")?;
@@ -85,7 +86,7 @@ fn take(store: &Manager, project: &Path) -> Result<Duration, Box<dyn Error>> {
 fn print(durations: &mut [Vec<Duration>; 2]) {
     println!(
         "{:10} {:>6} {:>10} {:>10} {:>10}",
-        "takes", "number", "median ms", "mean ms", "max ms"
+        "store", "number", "median ms", "mean ms", "max ms"
     );
     let [evicting, keeping] = durations.each_mut().map(|durations| figures(durations));
     for (name, figures) in [("evicting", evicting), ("keeping", keeping)] {

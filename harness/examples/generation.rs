@@ -1,9 +1,9 @@
 //! What each way to generate histories is worth: how many of the planted bugs it finds, and how
-//! many operations that takes. Started as `generation [SEEDS] [HISTORIES]`; prints a table.
+//! many operations it needs. Started as `generation [SEEDS] [HISTORIES]`; prints a table.
 //!
-//! Each bug is looked for by each way and for each seed until one history fails, so that what is
-//! measured is the search alone: nothing is shrunk. Operations are what a search costs, since a
-//! history of three is cheaper than one of sixty.
+//! Each way searches for each bug with each seed until one history fails. Only this search is
+//! measured: nothing is shrunk. Its cost is counted in operations, since a history of three is
+//! cheaper than one of sixty.
 
 use herma_harness::generate::Options;
 use herma_harness::generate::exhaustive::Exhaustive;
@@ -28,7 +28,7 @@ fn source(way: &str, seed: u64) -> Box<dyn Source> {
     }
 }
 
-/// How many operations each seed took until the bug was found; none where it was not.
+/// How many operations each seed needed to find the bug; `None` if it was not found.
 fn costs(
     bug: &PlantedBug,
     way: &str,

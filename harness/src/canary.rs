@@ -1,7 +1,8 @@
-//! The canary: one history that must always fail, run before anything else on whoever is judged.
+//! The canary: one history that must always fail, run on every subject before anything else.
 //!
-//! The subject answers for itself, but for a checkpoint that nobody took at the end of each list.
-//! Where that is not noticed, failing does not work, and no verdict of that run means anything.
+//! The subject answers as it always does, except that each list ends with a checkpoint that was
+//! never taken. If the suite does not notice, it cannot detect failures, and its verdicts mean
+//! nothing.
 
 use crate::divergence::Divergence;
 use crate::history::{History, Operation};
@@ -13,7 +14,7 @@ use crate::subject::{Identity, NewSubject, Subject};
 use herma_model::answer::Listed;
 use herma_model::{Answer, ByteString, Edit, Request, Settings};
 
-/// Runs the canary on a subject and answers how it failed; none where it did not.
+/// Runs the canary on a subject and returns how it failed; `None` if it did not.
 ///
 /// # Errors
 /// A run that could not be made.

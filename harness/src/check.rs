@@ -1,5 +1,5 @@
-//! One history against one subject, for a test of somebody else: it holds, or the error says which
-//! rule is broken and shows the shortest history that breaks it.
+//! Checks one history against one subject, for tests of other crates: it holds, or the error says
+//! which rule is broken and shows the shortest history that breaks it.
 
 use crate::history::History;
 use crate::report;
@@ -22,13 +22,13 @@ pub enum CheckError {
     NotRun(#[from] RunError),
 }
 
-/// A rule that a subject breaks. As a text it is what a test's failure message should say.
+/// A rule that a subject breaks. Its text is meant to be the failure message of a test.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub struct BrokenRule {
     /// The rule.
     pub rule: RuleRef,
-    /// What is wrong, in words that hold no path, id or number.
+    /// What is wrong, without paths, ids or numbers.
     pub symptom: String,
     /// What the model allows.
     pub expected: String,
@@ -36,7 +36,7 @@ pub struct BrokenRule {
     pub found: String,
     /// The shortest history found that shows it.
     pub history: History,
-    /// All of this and more, for a person.
+    /// All of this and more, as text for a person.
     text: String,
 }
 
@@ -56,20 +56,19 @@ impl BrokenRule {
     }
 }
 
-/// Runs `history` on a subject; where that breaks a rule, looks for the shortest history that
-/// breaks it in the same way. What a subject is shows the example at
-/// [`Subject`](crate::subject::Subject).
+/// Runs `history` on a subject; if that breaks a rule, looks for the shortest history that breaks
+/// it in the same way. [`Subject`](crate::subject::Subject) has an example of a subject.
 ///
 /// # Errors
-/// [`CheckError::Broken`] where the subject breaks a rule, [`CheckError::NotRun`] where the run
-/// could not be made.
+/// [`CheckError::Broken`] if the subject breaks a rule, [`CheckError::NotRun`] if the run could not
+/// be made.
 ///
 /// ```
 /// use herma_harness::history::file::from_yaml;
 /// use herma_harness::sandbox::Scratch;
 /// use herma_harness::{CheckError, check, null};
 ///
-/// // Two operations more than it takes to see that nothing is kept.
+/// // Two operations more than are needed to see that nothing is kept.
 /// let text = "operations:
 /// - new_turn
 /// - write: {path: work/alpha/a, content: one}

@@ -1,9 +1,9 @@
 //! Two implementations, or two versions of one, on the same histories: what they answer and what
 //! they leave on the disk, side by side.
 //!
-//! Neither is judged. Only what both claim is asked of them, so that a difference is one of
-//! behaviour. Ids and wordings are each one's own: ids are compared by when they first appeared,
-//! and messages for people not at all.
+//! Neither is judged. Only requests that both are capable of are made, so that every difference is
+//! one of behaviour. Ids are compared by the order in which they first appear, and messages for
+//! people not at all.
 
 use crate::generate::{self, Options};
 use crate::history::History;
@@ -30,7 +30,7 @@ pub struct Difference {
     pub step: usize,
     /// What was asked.
     pub request: String,
-    /// What differs, in words that hold no path, id or number.
+    /// What differs, without paths, ids or numbers.
     pub symptom: String,
     /// What the first did.
     pub one: String,
@@ -39,7 +39,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// By what the difference is known again in another history.
+    /// Whether both are the same difference, possibly in different histories.
     fn is_same(&self, other: &Difference) -> bool {
         self.rule == other.rule && self.symptom == other.symptom
     }
@@ -64,23 +64,23 @@ pub struct Comparison<'a> {
     pub one: &'a NewSubject<'a>,
     /// The other.
     pub other: &'a NewSubject<'a>,
-    /// What both claim.
+    /// The capabilities that both have.
     pub capabilities: Capabilities,
     /// Where sandboxes are made.
     pub scratch: &'a Scratch,
 }
 
-/// What one did at one request, without what its sandbox and its choices have to do with it.
+/// What one did on one request, without what depends on its sandbox or on its free choices.
 struct Done {
     asked: Box<RequestRecord>,
     request: String,
     answer: String,
-    /// What is otherwise than at the start.
+    /// The paths that differ from the start; `None` for what is gone.
     files: BTreeMap<ByteString, Option<Node>>,
 }
 
 impl Comparison<'_> {
-    /// Compares both on drawn histories, `jobs` at a time; `progress` is told after each.
+    /// Compares both on drawn histories, `jobs` at a time; `progress` is called after each.
     ///
     /// # Errors
     /// A run that could not be made.
@@ -186,7 +186,8 @@ impl Comparison<'_> {
 /// Executions for one shortest history; each is a run of both.
 const SHRINK_BUDGET: usize = 200;
 
-/// What was said, without the sandbox's path and what each implementation chooses for itself.
+/// A request or answer without the sandbox's path and without what each implementation chooses
+/// freely.
 fn comparable(said: &impl Serialize, place: &str, ids: &mut Vec<String>) -> String {
     let mut value = serde_json::to_value(said).unwrap_or_default();
     without_choices(&mut value, ids);
@@ -234,7 +235,7 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
     }
 }
 
-/// Every path that is otherwise than at the start, without the sandbox's own.
+/// Every path that differs from the start, with the sandbox's own path left out of link targets.
 fn changes(start: &Files, after: &Files, place: &str) -> BTreeMap<ByteString, Option<Node>> {
     let paths = start.iter().chain(after.iter()).map(|(path, _)| path);
     let changed = paths.filter(|path| start.get(path) != after.get(path));
@@ -242,7 +243,7 @@ fn changes(start: &Files, after: &Files, place: &str) -> BTreeMap<ByteString, Op
     changed.map(|path| (path.clone(), after.get(path).map(node))).collect()
 }
 
-/// The first of the files that others do not have like this.
+/// The first few paths of `files` that are missing or different in `others`.
 fn files_but(
     files: &BTreeMap<ByteString, Option<Node>>,
     others: &BTreeMap<ByteString, Option<Node>>,

@@ -1,7 +1,8 @@
-//! What a run has met: in which class of state each operation was asked, and what came of it.
+//! Which behaviours a run covered: in which class of state each operation was asked, and its
+//! outcome.
 //!
-//! A rule that holds says nothing of situations that never came up. The classes are coarse on
-//! purpose: few enough to be met again and again, and each a situation of its own.
+//! A rule that held says nothing about situations that never occurred. The classes are coarse on
+//! purpose: few enough to recur often, and each a distinct situation.
 
 use herma_model::request::Effect;
 use herma_model::verdict::word;
@@ -16,16 +17,16 @@ pub struct Behaviour {
     pub state: String,
     /// What was asked.
     pub operation: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: String,
 }
 
-/// How often each behaviour was met.
+/// How often each behaviour occurred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage(pub BTreeMap<Behaviour, u64>);
 
 impl Coverage {
-    /// Counts one.
+    /// Counts one behaviour.
     pub fn add(&mut self, state: String, request: &Request, answer: &Answer) {
         if request.kind().effect == Effect::Tells {
             return;
@@ -34,7 +35,7 @@ impl Coverage {
         *self.0.entry(Behaviour { state, operation, outcome }).or_default() += 1;
     }
 
-    /// Counts what another run met; answers whether any of it is new.
+    /// Adds the counts of another run; returns whether any of its behaviours is new.
     pub fn join(&mut self, other: Coverage) -> bool {
         let before = self.0.len();
         for (behaviour, times) in other.0 {
@@ -100,7 +101,7 @@ fn operation(request: &Request) -> String {
     }
 }
 
-/// What an answer says, without how much of it there is.
+/// The kind of an answer, without its amounts.
 fn outcome(answer: &Answer) -> String {
     let parts: Vec<(bool, &str)> = match answer {
         Answer::Taken { skipped, .. } => vec![(!skipped.is_empty(), "some left out")],

@@ -1,5 +1,5 @@
 //! A difference between what happened and what the model allows: which rule is blamed, what may
-//! follow from it, and by what it is known again in another history.
+//! follow from it, and the fingerprint that identifies it in other histories.
 
 use herma_model::blame::Failure;
 use herma_model::rules::RuleRef;
@@ -7,14 +7,14 @@ pub use herma_model::verdict::{Judge, Kind, Mismatch, Violation};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// By what a failure is known again, whatever history shows it.
+/// Identifies a failure, whichever history shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// The id of the broken rule.
     pub rule: String,
     /// How it is broken.
     pub verdict: Kind,
-    /// What is wrong, in words that hold no path, id or number.
+    /// What is wrong, without paths, ids or numbers.
     pub symptom: String,
 }
 
@@ -31,7 +31,7 @@ pub struct Divergence {
     pub rule: RuleRef,
     /// Who disagrees with the model.
     pub judge: Judge,
-    /// The operation, from 0; the number of operations where only the end shows it.
+    /// The operation, from 0; the number of operations if only the end of the history shows it.
     pub step: usize,
     /// What is wrong.
     pub mismatch: Mismatch,
@@ -46,7 +46,7 @@ impl Divergence {
         Divergence { rule, judge, step, mismatch, symptoms: failure.symptoms }
     }
 
-    /// By what this failure is known again.
+    /// What identifies this failure.
     pub fn fingerprint(&self) -> Fingerprint {
         let Mismatch { kind: verdict, symptom, .. } = &self.mismatch;
         Fingerprint { rule: self.rule.id.to_owned(), verdict: *verdict, symptom: symptom.clone() }

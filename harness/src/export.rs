@@ -1,8 +1,8 @@
 //! A history as a shell script: it makes the same files, drives the same adapter with the same
 //! requests, prints what is answered, and needs nothing of this suite.
 //!
-//! The history is run once, so that the script has everything concrete. Where the run met an id
-//! that the subject chose, the script takes the one that it meets itself.
+//! The history is run once to make everything concrete. Where a request contains an id that the
+//! subject chose, the script uses the id that it received itself.
 
 use crate::history::History;
 use crate::protocol::VERSION;
@@ -44,7 +44,7 @@ ask() {
 field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" <<<"$REPLY"; }
 "#;
 
-/// Runs `history` on the adapter and answers the script that does the same.
+/// Runs `history` on the adapter and returns the script that does the same.
 ///
 /// # Errors
 /// The run could not be made.
@@ -89,7 +89,7 @@ pub fn script(
             Event::StoreEdited(edit) => {
                 // A shell script has no way to make a repository as v1 made it.
                 let text = format!("{edit:?}").replace('\n', " ");
-                script.line(&format!("# by hand, before what follows: {text}"));
+                script.line(&format!("# do this manually before going on: {text}"));
             }
             Event::Requested(asked) => {
                 if !opened || asked.request == Request::Reopen {
@@ -115,7 +115,7 @@ pub fn script(
 struct Script {
     text: String,
     root: Vec<u8>,
-    /// Every id that an answer brought, in order; the script's variables are numbered likewise.
+    /// Every id in the answers so far, in order; the script's variables have the same numbers.
     ids: Vec<String>,
     requests: u64,
 }
@@ -151,7 +151,7 @@ impl Script {
                 self.line(&format!("ln -s -- {target} {place}"));
             }
             Node::File { content, executable, readable } => {
-                // No word of a shell holds a zero byte, so those are in the format.
+                // A word of a shell cannot hold a zero byte, so the format holds those.
                 let parts: Vec<&[u8]> = content.split(|byte| *byte == 0).collect();
                 let format = vec!["%s"; parts.len()].join("\\0");
                 let words: Vec<String> = parts.into_iter().map(|part| self.quoted(part)).collect();
@@ -227,7 +227,7 @@ impl Script {
         let envelope = Envelope { id: self.requests, message };
         let mut value = serde_json::to_value(&envelope).unwrap_or_default();
         let target = value.get("target").and_then(|target| target.as_str()).map(str::to_owned);
-        // Where a target is an id or begins one, the script has its own.
+        // A target that is an id, or begins one, is replaced by the script's own id.
         let known = target.as_ref().and_then(|target| {
             let begins = |id: &&String| target.len() >= 4 && id.starts_with(target.as_str());
             let at = self.ids.iter().rposition(|id| begins(&id))?;
@@ -245,7 +245,7 @@ impl Script {
     }
 }
 
-/// The bytes as one word of bash; the sandbox's path as the script's own.
+/// The bytes as one word of bash, with the sandbox's path replaced by the script's.
 fn shell(bytes: &[u8], root: &[u8]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = bytes;

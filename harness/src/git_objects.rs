@@ -1,7 +1,7 @@
-//! What git would call the content of a checkpoint, worked out from the model's tree alone.
+//! The git object ids of a checkpoint's content, computed from the model's tree alone.
 //!
-//! Equal tree ids mean equal content, names, types and modes; this is how a whole checkpoint is
-//! judged by one comparison, with no code of the core involved.
+//! Equal tree ids mean equal content, names, types and modes, so one comparison judges a whole
+//! checkpoint, with no code of the core involved.
 
 use herma_model::bytes::{ancestors, file_name, parent};
 use herma_model::{ByteString, Entry, Tree};

@@ -1,10 +1,10 @@
-//! Who judges: generated and written histories run against the model and a subject side by side.
+//! The judge: runs generated and written histories against the model and a subject side by side.
 //!
 //! Data flows one way. A generator or a file yields a [`History`]; the [`runner`] applies each
-//! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the [`oracle`] compares
-//! the answer and everything observable; on a difference a [`trial`] tells whose doing it is and
-//! [`shrink`] looks for a shorter history with the same one; a [`suite`] does so many times and
-//! [`results`] says which rules hold.
+//! operation to the model and to a [`subject::Subject`] in a [`sandbox`]; the `oracle` observes
+//! the answer and everything on the disk, and the model compares it with what is allowed. On a
+//! difference a [`trial`] finds its cause and [`shrink`] looks for a shorter history that shows it;
+//! a [`suite`] does this many times and [`results`] says which rules hold.
 //!
 //! A downstream crate checks its own implementation, a [`subject::Subject`], with [`check`] over
 //! [`generate::history`]:

@@ -1,9 +1,9 @@
-//! What somebody meant who spelled a name wrong.
+//! Suggests the name that a misspelled one probably meant.
 
 use std::cmp::Reverse;
 
-/// The name that begins most like `spelled`, of equals the one nearest in length: good enough for a
-/// typing error.
+/// The name with the longest beginning in common with `spelled`; among equals, the one nearest in
+/// length. Good enough for typing errors.
 pub fn nearest<'a>(spelled: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
     let shared = |name: &str| {
         let same = name.bytes().zip(spelled.bytes()).take_while(|(one, other)| one == other);

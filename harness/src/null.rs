@@ -1,5 +1,5 @@
-//! Null subjects: implementations that do nothing of what they should, each in another way. What
-//! one of them passes says nothing about anybody, so no written case may be passed by any.
+//! Null subjects: implementations that do nothing useful, each in another way. What one of them
+//! passes proves nothing, so none of them may pass a written case.
 
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
@@ -23,7 +23,7 @@ pub struct Null {
 pub static ALL: &[Null] = &[
     Null {
         name: "null-agrees",
-        about: "Says of everything that it was done, and does nothing.",
+        about: "Reports every request as done, and does nothing.",
         open: |_, _, _| Box::new(Agrees { taken: 0 }),
     },
     Null {
@@ -33,7 +33,7 @@ pub static ALL: &[Null] = &[
     },
     Null {
         name: "null-fails",
-        about: "Answers everything with an error that it has no word for.",
+        about: "Refuses everything as an internal error.",
         open: |_, _, _| Box::new(Fails),
     },
     Null {
@@ -46,7 +46,7 @@ pub static ALL: &[Null] = &[
     },
     Null {
         name: "null-stands-still",
-        about: "Does nothing, and says that everything is as it was before.",
+        about: "Does nothing, and reports that nothing changed.",
         open: |_, _, _| Box::new(StandsStill),
     },
 ];
@@ -134,7 +134,7 @@ impl Subject for Forgets {
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
-        // Where it cannot be removed it was never made.
+        // If it cannot be removed, it was never made.
         let _ = fs::remove_dir_all(&self.base);
         self.core.ask(request)
     }
@@ -152,7 +152,7 @@ impl Subject for StandsStill {
     }
 }
 
-/// The answer where nothing was ever taken, and nothing is.
+/// The answer if no checkpoint was ever taken and none is taken now.
 fn as_before(request: &Request) -> Answer {
     match request.kind().answered {
         Answered::Done => Answer::Done,

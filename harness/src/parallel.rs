@@ -1,14 +1,13 @@
-//! The same work for many items, on several threads at the same time.
+//! Runs the same work for many items, on several threads at the same time.
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What `work` makes of each item, in the order of the items: as many at the same time as there are
-/// `jobs`, and at least one.
+/// The results of `work` for all items, in their order; `jobs` items at a time, and at least one.
 ///
 /// # Panics
-/// Where `work` does, or no thread can be had.
+/// If `work` panics, or no thread can be started.
 pub fn map<T: Send, R: Send>(
     items: impl Iterator<Item = T> + Send,
     jobs: usize,
@@ -16,8 +15,8 @@ pub fn map<T: Send, R: Send>(
 ) -> Vec<R> {
     let threads = ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
     let threads = threads.expect("a machine that runs a subject has a few threads");
-    // An iterator is handed out one by one as it comes, since it may be long and may end early;
-    // so nobody but us knows the order.
+    // Items are taken from the iterator one by one, since it may be long and may end early, and the
+    // results come in any order; so each keeps its number.
     let work = |(at, item)| (at, work(item));
     let mut results: Vec<(usize, R)> =
         threads.install(|| items.enumerate().par_bridge().map(work).collect());
@@ -25,10 +24,10 @@ pub fn map<T: Send, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The same for work that may fail: once some has, no other is begun.
+/// As [`map`], for work that may fail: after the first failure no further item is begun.
 ///
 /// # Errors
-/// The first in the order of the items of those that failed.
+/// Of the items that failed, the error of the first one in their order.
 ///
 /// # Panics
 /// As [`map`].

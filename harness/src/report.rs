@@ -1,4 +1,4 @@
-//! What a person reads beside the results of a run: a counterexample alone, and the rule book.
+//! Texts for people beside the results of a run: a single counterexample, and the rule book.
 
 use crate::divergence::Divergence;
 use crate::history::History;

@@ -1,8 +1,8 @@
-//! Runs one history: each operation is made concrete, compared and learned, until the world and the
-//! subject no longer agree on what there is.
+//! Runs one history: each operation is made concrete, judged and learned, until the model's world
+//! and the subject no longer agree.
 //!
-//! For each request the model says what is allowed, the oracle observes, the model compares, and the
-//! world learns. Nothing else changes the world but the edits of the history.
+//! For each request the model says what is allowed, the oracle observes, the model compares, and
+//! the world learns. Apart from that, only the history's edits change the world.
 
 use crate::coverage::{self, Coverage};
 use crate::divergence::Divergence;
@@ -31,10 +31,10 @@ pub struct Run {
     pub checks: BTreeMap<&'static str, u64>,
     /// How many operations were applied.
     pub operations: usize,
-    /// Which behaviours were met.
+    /// Which behaviours were covered.
     pub coverage: Coverage,
-    /// Every difference, once; the last ended the run, where model and subject no longer agreed on
-    /// what there is.
+    /// Every difference, once. The last one may have ended the run, if model and subject no longer
+    /// agreed after it.
     pub divergences: Vec<Divergence>,
     /// What the subject can do; the history was run without the rest.
     pub capabilities: Capabilities,
@@ -108,13 +108,13 @@ pub struct RequestRecord {
     pub after: Files,
 }
 
-/// Who is told what happens in a run.
+/// Called with every event of a run.
 pub type Watch<'a> = Option<&'a mut dyn FnMut(Event)>;
 
 /// Runs `history` in a fresh sandbox.
 ///
 /// # Errors
-/// Only where the run itself could not be made; what the subject does is in the answer.
+/// Only if the run itself could not be made; what the subject does is part of the result.
 pub fn run(
     history: &History,
     new_subject: &NewSubject<'_>,
@@ -123,7 +123,7 @@ pub fn run(
     run_watched(history, new_subject, scratch, &Capabilities::default(), None)
 }
 
-/// The same, asking for no more than `limit`, with `watch` told what happens.
+/// As [`run`], using only the capabilities in `limit`, and calling `watch` with every event.
 ///
 /// # Errors
 /// As [`run`].
@@ -137,7 +137,7 @@ pub fn run_watched(
     let sandbox = Sandbox::new(scratch, history)?;
     let mut runner = Runner::open(history, new_subject, sandbox, limit, watch)?;
     for (step, operation) in history.operations.iter().enumerate() {
-        // The steps that are counted are those of the history as written.
+        // Steps are counted in the history as written.
         for operation in asked_for(&runner.run.capabilities, operation, &runner.world) {
             runner.apply(step, &operation)?;
         }
@@ -159,7 +159,7 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Opens the subject in its sandbox, and begins with a world of what is there.
+    /// Opens the subject in its sandbox, and starts with a world of the files that are there.
     fn open(
         history: &History,
         new_subject: &NewSubject<'_>,
@@ -215,8 +215,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Puts a request to the subject: what is allowed, what is seen, how the two compare, and what
-    /// the world learns of it.
+    /// Puts a request to the subject: allow, observe, compare, learn.
     fn ask(&mut self, step: usize, request: &Request) -> Result<(), RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
@@ -242,7 +241,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Sees to it that the disk is what the world says before anything is asked.
+    /// Checks that the disk is as the world says, before anything is asked.
     fn check_files(&mut self, step: usize) -> Result<(), RunError> {
         let seen = self.oracle.files(&self.sandbox)?;
         if *seen == self.world.files {
@@ -278,9 +277,9 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Keeps what the comparisons of one operation came to.
+    /// Records the comparisons of one operation.
     fn record(&mut self, step: usize, mut checks: Checks) {
-        // No subject is held to a rule that takes more than it claims; that it died needs no rule.
+        // No subject is held to a rule that it lacks a capability for; that it died needs no rule.
         let applies = |one: &Violation| self.run.capabilities.lacking(one.rule).is_none();
         let ended = |one: &Violation| matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
         checks.violations.retain(|one| applies(one) || ended(one));
@@ -297,7 +296,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Compares what is left, where the world still is what is there.
+    /// Compares the final state, if world and subject still agree.
     fn close(mut self, history: &History) -> Result<Run, RunError> {
         if !self.diverged {
             let hostile = !history.plain_home && !self.run.capabilities.needs_repository();

@@ -1,7 +1,6 @@
 //! Many histories on one subject: which rules hold, and a shortest history for each that does not.
 //!
-//! Histories run on several threads, but what is drawn, run and reported depends on the seed
-//! alone.
+//! Histories run on several threads, but what is drawn, run and reported depends on the seed alone.
 
 use crate::cases::Case;
 use crate::coverage::Coverage;
@@ -32,7 +31,7 @@ pub struct Plan {
     pub options: Options,
     /// Histories to run before any is drawn, each with a name.
     pub kept: Vec<(String, History)>,
-    /// Written cases, run after those for a subject that claims what they need.
+    /// Written cases, run after the kept histories if the subject has the capabilities they need.
     pub cases: Vec<Case>,
     /// How many at the same time.
     pub jobs: usize,
@@ -48,19 +47,19 @@ pub const REPRODUCTIONS: usize = 3;
 /// One way in which a rule is broken.
 #[derive(Debug)]
 pub struct Failure {
-    /// What the first failing history was: its number, or the name of a kept one.
+    /// The first failing history: its number, or the name of a kept one.
     pub origin: String,
-    /// How many histories failed so.
+    /// How many histories failed in this way.
     pub histories: u64,
-    /// The shortest history found; of a known failure the first one.
+    /// The shortest history found; for a known failure, the first one.
     pub shrunk: Shrunk,
-    /// How many of [`REPRODUCTIONS`] runs of that history failed so again; none were made of a
-    /// known failure.
+    /// How many of [`REPRODUCTIONS`] runs of that history failed in the same way; `None` for a
+    /// known failure, which is not run again.
     pub reproduced: Option<usize>,
 }
 
 impl Failure {
-    /// Whether it did not show again even once: then it is nobody's verdict.
+    /// Whether it never failed again, so that no verdict follows from it.
     pub fn is_unstable(&self) -> bool {
         self.reproduced == Some(0)
     }
@@ -75,7 +74,7 @@ pub struct Findings {
     pub operations: u64,
     /// Comparisons for each rule.
     pub checks: BTreeMap<&'static str, u64>,
-    /// Which behaviours were met.
+    /// Which behaviours were covered.
     pub coverage: Coverage,
     /// Every way in which a rule is broken.
     pub failures: BTreeMap<Fingerprint, Failure>,
@@ -83,7 +82,7 @@ pub struct Findings {
     pub elapsed: Duration,
     /// How many ran at the same time.
     pub jobs: usize,
-    /// What the subject claims.
+    /// The capabilities of the subject.
     pub capabilities: Capabilities,
     /// Who the subject is.
     pub subject: Identity,
@@ -92,7 +91,7 @@ pub struct Findings {
 /// How one history ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ended {
-    /// Which it was: its number, or the name of a kept one.
+    /// Its number, or the name of a kept one.
     pub origin: String,
     /// Operations applied.
     pub operations: usize,
@@ -100,7 +99,7 @@ pub struct Ended {
     pub failures: Vec<Fingerprint>,
 }
 
-/// What became of one rule.
+/// The verdict on one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -110,14 +109,14 @@ pub enum Verdict {
     Broken,
     /// Nothing that ran put it to the test.
     NotExercised,
-    /// The subject does not claim what it takes to judge it.
+    /// The subject lacks a capability that is needed to judge it.
     NotApplicable,
     /// The model does not decide it yet.
     NotModelled,
 }
 
 impl Findings {
-    /// The verdict for a rule.
+    /// The verdict on a rule.
     pub fn verdict(&self, rule: RuleRef) -> Verdict {
         let breaks = |(fingerprint, failure): (&Fingerprint, &Failure)| {
             fingerprint.rule == rule.id && !failure.is_unstable()
@@ -161,10 +160,10 @@ struct Shared {
     raw: BTreeMap<Fingerprint, Raw>,
 }
 
-/// Runs the plan; `progress` is told how each history ended, in the order in which they do.
+/// Runs the plan; `progress` is called as each history ends.
 ///
 /// # Errors
-/// A run that could not be made; then no verdict is given.
+/// A run that could not be made; there is no verdict then.
 pub fn run_suite(
     plan: &Plan,
     new_subject: &NewSubject<'_>,
@@ -194,7 +193,7 @@ pub fn run_suite(
     Ok(findings)
 }
 
-/// Looks for the shortest history of a failure and whether that fails again and again.
+/// Looks for the shortest history of a failure and runs that again to see whether it is stable.
 fn examine(
     raw: Raw,
     fingerprint: &Fingerprint,
@@ -218,8 +217,8 @@ fn examine(
 }
 
 impl Plan {
-    /// The plan for a subject that claims this: nothing is drawn that nobody could be asked, and
-    /// no case is run that would not mean to it what it says.
+    /// The plan for a subject with these capabilities: without operations that it cannot be asked,
+    /// and without cases that need more.
     pub fn within(&self, capabilities: &Capabilities) -> Plan {
         let mut plan = Plan { options: self.options.within(capabilities), ..self.clone() };
         plan.cases.retain(|case| case.suits(capabilities));
@@ -252,7 +251,7 @@ impl Trial {
     }
 }
 
-/// Who a subject is and what it claims, before anything is asked of it.
+/// Who a subject is and what its capabilities are, before anything is asked of it.
 ///
 /// # Errors
 /// No sandbox, or an adapter that does not open.

@@ -1,14 +1,14 @@
-//! A verdict on one history: a run, and where that fails another one that tells why.
+//! A verdict on one history: one run, and after a failure another one that shows the cause.
 //!
-//! A fifo or an unreadable file may have stopped what was refused; it is blamed where the same
-//! history without any such file holds.
+//! A refusal may be due to a fifo or an unreadable file; these are blamed if the same history holds
+//! without any of them.
 //!
-//! What fails where the bookkeeping of a store is damaged and holds where it is not is the doing of
-//! that damage, which must stop nothing.
+//! A failure that only occurs while a store's bookkeeping is damaged is blamed on the damage, which
+//! must stop nothing.
 //!
-//! What fails with a hostile git configuration in the home and holds without one is the doing of
-//! that configuration, whatever rule shows it first; it is reported as that. So a leak does not
-//! pass for many other failures, and does not hide them.
+//! A failure that only occurs with the hostile git configuration in the home is blamed on that
+//! configuration, whichever rule shows it first. So one leak is not reported as many other
+//! failures, and does not hide them.
 
 use crate::divergence::{Divergence, Mismatch};
 use crate::history::{Event, History, Operation, StoreEvent};
@@ -23,8 +23,8 @@ use herma_model::rules::{self, RuleRef};
 pub struct Trial {
     /// The run as the history says, each difference blamed on its cause.
     pub run: Run,
-    /// Differences that the same history shows in a plain home only, since in the hostile one it
-    /// ended earlier.
+    /// Differences that the same history shows in a plain home only, because it ended earlier in
+    /// the hostile one.
     pub plain: Vec<Divergence>,
 }
 
@@ -46,7 +46,7 @@ pub fn trial(
 /// Whether an edit makes a file that may stop something.
 type Suspect = fn(&Edit) -> bool;
 
-/// Looks whether what was refused is refused without the files that may have stopped it, too.
+/// Checks whether a request is still refused without the files that may have caused the refusal.
 fn blame_on_files(
     history: &History,
     run: &mut Run,
@@ -79,7 +79,7 @@ fn blame_on_files(
     Ok(())
 }
 
-/// Runs `history`, and once more in a plain home where it fails in a hostile one.
+/// Runs `history`, and once more in a plain home if it fails in a hostile one.
 fn trial_of_configuration(
     history: &History,
     new_subject: &NewSubject<'_>,
@@ -94,7 +94,7 @@ fn trial_of_configuration(
     let plain = History { plain_home: true, ..history.clone() };
     let mut plain = run(&plain, new_subject, scratch)?.divergences;
     for divergence in &mut hostile.divergences {
-        // What shows later in a plain home shows for another reason.
+        // A failure that shows at a later step in a plain home has another cause.
         let same = plain.iter().any(|one| {
             one.step == divergence.step && one.fingerprint() == divergence.fingerprint()
         });
@@ -109,8 +109,8 @@ fn trial_of_configuration(
     Ok(Trial { run: hostile, plain })
 }
 
-/// Looks whether differences show where no metadata and no index is damaged either. What a sweep
-/// makes of damage has rules of its own.
+/// Checks whether differences also occur with undamaged metadata and indexes. How a sweep treats
+/// damage has rules of its own.
 fn blame_on_damage(
     history: &History,
     damaged: &mut Run,
@@ -141,7 +141,7 @@ fn blame_on_damage(
     Ok(())
 }
 
-/// The history with nothing in the place of each such operation.
+/// The history with each such operation replaced by one that does nothing.
 fn without(history: &History, leaves_out: &dyn Fn(&Operation) -> bool) -> History {
     let mut history = history.clone();
     for operation in history.operations.iter_mut().filter(|one| leaves_out(one)) {
@@ -150,7 +150,7 @@ fn without(history: &History, leaves_out: &dyn Fn(&Operation) -> bool) -> Histor
     history
 }
 
-/// Blames a difference on what decides about it.
+/// Blames a difference on its real cause.
 fn blame(divergence: &mut Divergence, cause: RuleRef, otherwise: &str) {
     let mismatch = divergence.mismatch.clone();
     let area = divergence.rule.id.split('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A real project directory as the ground of histories.
+//! A real project directory to run histories on.
 
 use herma_model::ByteString;
 use herma_model::bytes::join;

@@ -24,7 +24,7 @@ rules alone.
   several processes. A: the wider checkpoint of a whole agent.
 - **since** is the version of the rule book that the rule came with.
 - A rule that is **not yet modelled** is in the book, and nothing checks it yet.
-- **Needs** are the [capabilities](#capabilities) that an implementation must claim before it can be
+- **Needs** are the [capabilities](#capabilities) that an implementation must have before it can be
   judged by the rule. Without them the rule is shown as not applicable.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
   verdict.

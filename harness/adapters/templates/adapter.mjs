@@ -61,9 +61,9 @@ function copy(name, from, to) {
   const kind = fs.lstatSync(from);
   if (kind.isSymbolicLink()) return fs.symlinkSync(fs.readlinkSync(from, "buffer"), to);
   if (kind.isDirectory()) return copyTree(from, to);
-  // As with cp, a file goes into a directory that is in its place.
+  // Like cp, copies a file into a directory that is in its place.
   const place = look(to)?.isDirectory() ? join(to, name) : to;
-  // Opening a pipe would wait for somebody at its other end.
+  // Opening a pipe would wait for its other end.
   if (!kind.isFile() || look(place)?.isFile() === false) {
     throw new Error(`${from} or ${place} is no file`);
   }
@@ -83,7 +83,7 @@ class Toy {
 
   checkpoint(project, reason) {
     if (!look(project)?.isDirectory()) throw new Refused("missing_directory", project);
-    // Digits alone would be a number of the list to whoever types them.
+    // Digits alone would be read as a number of the list when typed.
     const id = "c" + (this.ids().length + 1).toString(16).padStart(7, "0");
     const folder = join(this.store, id);
     copyTree(project, join(folder, "tree"));
@@ -112,7 +112,7 @@ const OPERATIONS = {
   hello: () => ({
     protocol: 1,
     impl: { name: "copy-tree", version: "0.1.0" },
-    // Listing and restoring are asked of everyone; the rest only of who claims it.
+    // Everyone is asked to list and restore; anything else needs a capability.
     capabilities: { checkpoint: true },
   }),
   open({ store }) {
@@ -132,7 +132,7 @@ function reply(line) {
     if (!operation) throw new Refused("unsupported", asked.op);
     answer = { ok: operation(asked) ?? {} };
   } catch (error) {
-    // Whatever else goes wrong is an answer too.
+    // Any other error is an answer, too.
     const refused = error instanceof Refused ? error : new Refused("internal", error, "unknown");
     answer = { err: { code: refused.code, message: refused.message, changed: refused.changed } };
   }

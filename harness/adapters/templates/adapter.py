@@ -13,7 +13,7 @@ import sys
 
 
 class Refused(Exception):
-    """A refusal: its code is from the protocol's list, and it says what became of the disk."""
+    """A refusal: its code is from the protocol's list, and it says what was changed on the disk."""
 
     def __init__(self, code, message, changed="none"):
         super().__init__(message)
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 def path(value):
-    """A path is a string, or {"b64": ...} where it is not UTF-8."""
+    """A path is a string, or {"b64": ...} if it is not UTF-8."""
     if isinstance(value, dict):
         return os.fsdecode(base64.b64decode(value["b64"]))
     return value
@@ -40,7 +40,7 @@ class Toy:
     def checkpoint(self, project, reason):
         if not os.path.isdir(project):
             raise Refused("missing_directory", project)
-        # Digits alone would be a number of the list to whoever types them.
+        # Digits alone would be read as a number of the list when typed.
         checkpoint = f"c{len(self.ids()) + 1:07x}"
         folder = os.path.join(self.store, checkpoint)
         shutil.copytree(project, os.path.join(folder, "tree"), symlinks=True)
@@ -69,7 +69,7 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "copy-tree", "version": "0.1.0"},
-        # Listing and restoring are asked of everyone; the rest only of who claims it.
+        # Everyone is asked to list and restore; anything else needs a capability.
         "capabilities": {"checkpoint": True},
     }
 
@@ -114,6 +114,6 @@ for line in sys.stdin:
         message = str(refused).encode("utf-8", "backslashreplace").decode()
         error = {"code": refused.code, "message": message, "changed": refused.changed}
         reply = {"err": error}
-    except Exception as error:  # whatever else goes wrong is an answer too
+    except Exception as error:  # any other error is an answer, too
         reply = {"err": {"code": "internal", "message": repr(error), "changed": "unknown"}}
     print(json.dumps({"id": asked["id"], **reply}), flush=True)

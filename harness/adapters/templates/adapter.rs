@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// A refusal: its code is from the protocol's list, and it says what became of the disk.
+/// A refusal: its code is from the protocol's list, and it says what was changed on the disk.
 struct Refused {
     code: &'static str,
     message: String,
@@ -28,14 +28,14 @@ impl Refused {
     }
 }
 
-/// Whatever else goes wrong is an answer too.
+/// Any other error is an answer, too.
 impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Self {
         Refused { code: "internal", message: error.to_string(), changed: "unknown" }
     }
 }
 
-/// A path is a string, or `{"b64": ...}` where it is not UTF-8.
+/// A path is a string, or `{"b64": ...}` if it is not UTF-8.
 fn path(value: &Value) -> Result<PathBuf, Refused> {
     let bytes = match (value, &value["b64"]) {
         (Value::String(text), _) => Some(text.clone().into_bytes()),
@@ -61,7 +61,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Copies a tree over what is there. What cannot be copied does not keep the rest from it.
+/// Copies a tree over what is there. If something cannot be copied, the rest still is.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     let entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
     fs::create_dir_all(to)?;
@@ -81,9 +81,9 @@ fn copy(entry: &fs::DirEntry, to: &Path) -> io::Result<()> {
     if kind.is_dir() {
         return copy_tree(&from, to);
     }
-    // As with cp, a file goes into a directory that is in its place.
+    // Like cp, copies a file into a directory that is in its place.
     let place = if to.is_dir() { to.join(entry.file_name()) } else { to.to_owned() };
-    // Opening a pipe would wait for somebody at its other end.
+    // Opening a pipe would wait for its other end.
     if !kind.is_file() || (place.exists() && !place.is_file()) {
         let message = format!("{} or {} is no file", from.display(), place.display());
         return Err(io::Error::other(message));
@@ -115,7 +115,7 @@ impl Toy {
         if !project.is_dir() {
             return Err(Refused::new("missing_directory", project.display()));
         }
-        // Digits alone would be a number of the list to whoever types them.
+        // Digits alone would be read as a number of the list when typed.
         let id = format!("c{:07x}", self.ids()?.len() + 1);
         let folder = self.store.join(&id);
         copy_tree(project, &folder.join("tree"))?;
@@ -147,7 +147,7 @@ fn answer(asked: &Value, opened: &mut Option<Toy>) -> Result<Value, Refused> {
         "hello" => Ok(json!({
             "protocol": 1,
             "impl": { "name": "copy-tree", "version": "0.1.0" },
-            // Listing and restoring are asked of everyone; the rest only of who claims it.
+            // Everyone is asked to list and restore; anything else needs a capability.
             "capabilities": { "checkpoint": true },
         })),
         "open" => {

@@ -33,10 +33,10 @@ pub enum InstallError {
     Cache(#[from] io::Error),
 }
 
-/// Installs a subject below `cache`; one that is there already stays as it is.
+/// Installs a subject below `cache`; one that is already there stays as it is.
 ///
 /// # Errors
-/// [`InstallError`]; nothing is there then that was not there before.
+/// [`InstallError`]; nothing new is there then.
 pub fn install(bundled: &Bundled, cache: &Path) -> Result<(), InstallError> {
     if bundled.is_installed(cache) {
         return Ok(());
@@ -79,7 +79,8 @@ fn python(
     part: &Path,
     packages: &Path,
 ) -> Result<(), InstallError> {
-    // Where one package has a hash pip wants one for all of them, so each is asked for alone.
+    // If one package has a hash, pip wants one for all of them, so each is installed by a call of
+    // its own.
     for (requirement, hash) in pinned {
         let list = part.join("requirements.txt");
         let hash = hash.map_or_else(String::new, |hash| format!(" --hash=sha256:{hash}"));

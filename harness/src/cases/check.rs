@@ -1,6 +1,6 @@
-//! Whether written cases deserve their place: each says of itself what is so, the core passes it,
-//! every planted bug that it names fails it by that bug's rule, and no null subject passes it; and
-//! together they leave out no rule and no planted bug.
+//! Whether written cases deserve their place: what each says about itself is true, the core passes
+//! it, every planted bug that it names fails it by that bug's rule, and no null subject passes it;
+//! and together they cover every rule and every planted bug.
 
 use super::{Case, needs, tier};
 use crate::history::History;
@@ -41,13 +41,13 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     }
     for null in null::ALL {
         if run(&history, &null.open, scratch)?.divergences.is_empty() {
-            faults.push(format!("it says nothing: {} passes it", null.name));
+            faults.push(format!("it proves nothing: {} passes it", null.name));
         }
     }
     Ok(faults)
 }
 
-/// What is written in a case and is not so, as far as that shows without running it.
+/// What a case says wrongly, as far as that shows without running it.
 fn spelling(case: &Case) -> Vec<String> {
     let mut faults = Vec::new();
     let unknown = case.rules.iter().filter(|id| rules::find(id).is_none());
@@ -84,7 +84,7 @@ pub fn kills(
     Ok(kills)
 }
 
-/// As a history is run that may fail: the cause is told from what follows from it.
+/// Runs a history that may fail, and separates the cause from what follows from it.
 fn run_bug(bug: &PlantedBug, history: &History, scratch: &Scratch) -> Result<Run, RunError> {
     Ok(trial(history, &bug.opener(), scratch)?.run)
 }
@@ -100,7 +100,7 @@ fn survives(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Option<S
     })
 }
 
-/// What all cases together leave out.
+/// What all cases together do not cover.
 pub fn gaps(cases: &[Case]) -> Vec<String> {
     let mut gaps = Vec::new();
     for rule in rules::catalogue().filter(|rule| rule.state == State::Modelled) {

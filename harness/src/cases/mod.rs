@@ -2,7 +2,7 @@
 //! for. They are YAML files in `harness/cases`, one folder for each subject of the rule book, and
 //! the command carries all of them.
 //!
-//! A case is data. Whether it deserves its place is told by [`check`].
+//! A case is data. [`check`] says whether it deserves its place.
 
 pub mod check;
 mod needs;
@@ -27,7 +27,7 @@ pub struct Case {
     pub rules: Vec<String>,
     /// The highest tier of those rules.
     pub tier: String,
-    /// What a subject must claim for this case to mean anything.
+    /// The capabilities that a subject needs for this case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// The real failure it comes from, with a public link where there is one.
@@ -51,12 +51,12 @@ impl Case {
         History { settings, workspace: None, plain_home: self.plain_home, operations }
     }
 
-    /// The rules it is there for, those that are in the book.
+    /// Its rules, as far as they are in the rule book.
     pub fn rules(&self) -> impl Iterator<Item = RuleRef> {
         self.rules.iter().filter_map(|id| rules::find(id))
     }
 
-    /// Whether a subject that claims this can be put to it.
+    /// Whether a subject with these capabilities can be judged by it.
     pub fn suits(&self, capabilities: &Capabilities) -> bool {
         self.needs.iter().all(|need| capabilities.names().any(|name| name == need))
     }
@@ -92,7 +92,7 @@ static BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs")
 /// Every case that the command carries, sorted by folder and name.
 ///
 /// # Errors
-/// One of them is no case.
+/// One of them is not valid.
 pub fn bundled() -> Result<Vec<Case>, HistoryError> {
     BUNDLED.iter().map(|(path, text)| Case::from_yaml(text, Path::new(path))).collect()
 }

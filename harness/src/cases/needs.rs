@@ -1,5 +1,5 @@
-//! What a subject must claim for a history to mean to it what it says: every claim without which
-//! something else would be asked of it, or a rule could not be judged.
+//! The capabilities that a history needs: those without which other requests would be made, or a
+//! rule could not be judged.
 
 use crate::history::History;
 use crate::history::concrete::without_place;
@@ -11,7 +11,7 @@ use herma_model::Settings;
 use herma_model::edit::Change;
 use herma_model::rules::RuleRef;
 
-/// The claims that `history` needs where these rules are what it is there for, sorted.
+/// The capabilities that `history` needs to test these rules, sorted.
 ///
 /// # Errors
 /// A run that could not be made.
@@ -34,7 +34,7 @@ pub fn needs(
     Ok(needs)
 }
 
-/// Whether these claims leave out a setting that a history chose.
+/// Whether these capabilities leave out a setting that a history chose.
 fn changes_a_setting(capabilities: &Capabilities, settings: &Settings) -> bool {
     let fields = |settings: &Settings| serde_json::to_value(settings).unwrap_or_default();
     let (chosen, usual) = (fields(settings), fields(&Settings::default()));
@@ -43,7 +43,7 @@ fn changes_a_setting(capabilities: &Capabilities, settings: &Settings) -> bool {
     names.into_iter().any(|name| chosen[name] != left[name] && chosen[name] != usual[name])
 }
 
-/// What is asked for in a run within these claims, without what differs from run to run.
+/// The requests of a run with these capabilities, without what differs from run to run.
 fn asked(
     history: &History,
     capabilities: &Capabilities,
@@ -68,7 +68,7 @@ fn asked(
     Ok(asked)
 }
 
-/// A text with ids told by their length alone: they depend on where the sandbox is.
+/// A text with each id replaced by its length, since ids depend on the sandbox's path.
 fn without_ids(text: &str, root: &str) -> String {
     let text = text.replace(root, "");
     let words = text.split_inclusive(|one: char| !one.is_ascii_alphanumeric());

@@ -7,14 +7,14 @@ use crate::suite::Verdict;
 use herma_model::rules;
 use std::collections::BTreeSet;
 
-/// What a run says of its expectations, and they of it.
+/// How a run compares with its expectations.
 #[derive(Debug, Default)]
 pub struct Judgement<'a> {
     /// Failures that are expected.
     pub expected: Vec<&'a FailureFound>,
     /// Failures that are not.
     pub regressions: Vec<&'a FailureFound>,
-    /// Failures that did not show again, which are nobody's verdict.
+    /// Failures that did not show again, from which no verdict follows.
     pub unstable: Vec<&'a FailureFound>,
     /// Why the file needs work, a sentence each.
     pub needs_work: Vec<String>,
@@ -29,7 +29,7 @@ impl Judgement<'_> {
     }
 }
 
-/// Compares a whole run of the expectations' own plan with them.
+/// Compares a whole run of the plan in the expectations with them.
 pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement<'a> {
     let mut judgement = Judgement::default();
     let version = &results.started.subject.version;
@@ -67,7 +67,7 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
             (false, Some(index)) => {
                 let entry = unmatched.remove(index);
                 judgement.needs_work.push(format!(
-                    "{} fails otherwise than expected: {}",
+                    "{} fails differently than expected: {}",
                     entry.fingerprint(),
                     failure.fingerprint
                 ));
@@ -104,7 +104,7 @@ fn stale(entry: &Entry, results: &Results) -> String {
     let name = entry.fingerprint();
     match rule.map(|rule| rule.verdict) {
         Some(Verdict::Held) => format!("{name} does not fail any more: remove it"),
-        Some(Verdict::Broken) => format!("{name} does not fail so any more: remove it"),
+        Some(Verdict::Broken) => format!("{name} does not fail in this way any more: remove it"),
         _ => format!("{name} was not reached"),
     }
 }

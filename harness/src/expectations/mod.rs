@@ -1,8 +1,8 @@
 //! What is known to be wrong with one implementation, and whether a run shows exactly that.
 //!
 //! A file names the run (seed, histories, operations) and every failure it is expected to show,
-//! each with a reason and a link. It is written by `update` and read by `gate`; both work on a
-//! whole run of that plan and on nothing less, since a failure that was not reached is not mended.
+//! each with a reason and a link. It is written by `update` and read by `gate`; both need a whole
+//! run of that plan, since a failure that was not reached is not fixed.
 
 mod gate;
 mod update;
@@ -33,7 +33,7 @@ pub struct Expectations {
     pub operations: usize,
     /// How many rules must be judged, held or broken: fewer is too little.
     pub judged: usize,
-    /// How many failures may be expected at most; it only ever sinks.
+    /// How many failures may be expected at most; it is only ever lowered.
     pub most: usize,
     /// Every expected failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,7 +59,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// By what the failure is known.
+    /// What identifies the failure.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint {
             rule: self.rule.clone(),
@@ -68,8 +68,8 @@ impl Entry {
         }
     }
 
-    /// Whether the entry is about this version; one that is no version of the usual form is
-    /// covered by every entry.
+    /// Whether the entry applies to this version; a version that is not semantic is covered by
+    /// every entry.
     pub fn covers(&self, version: &str) -> bool {
         semver::Version::parse(version).map_or(true, |version| self.versions.matches(&version))
     }
@@ -133,7 +133,7 @@ impl Expectations {
         let body = toml::to_string(self).expect("expectations hold only what TOML can say");
         format!(
             "# What is known to be wrong with {}. Written by `herma-conform update`, which keeps\n\
-             # the reasons and links of what is still so.\n\n{body}",
+             # the reasons and links of failures that remain.\n\n{body}",
             self.subject
         )
     }

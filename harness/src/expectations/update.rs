@@ -21,8 +21,8 @@ pub enum UpdateRefused {
     New(String),
 }
 
-/// The expectations that a run leaves: what does not fail any more is gone, and what is new is
-/// added where `allow_new` says so, with neither reason nor link.
+/// The expectations after a run: what no longer fails is removed, and with `allow_new` new failures
+/// are added, without reason and link.
 ///
 /// # Errors
 /// [`UpdateRefused`].
@@ -41,7 +41,7 @@ pub fn update(
         return Err(UpdateRefused::OtherSubject(ran, about));
     }
     for failure in &results.failures {
-        // One that did not show again at all is nobody's failure.
+        // A failure that never showed again is not listed.
         let sometimes = |(times, of): &(usize, usize)| (1..*of).contains(times);
         if let Some((times, of)) = failure.reproduced.filter(sometimes) {
             return Err(UpdateRefused::Flaky(failure.fingerprint.to_string(), times, of));
@@ -52,7 +52,7 @@ pub fn update(
     let fails = |entry: &Entry| {
         results.failures.iter().any(|failure| failure.fingerprint == entry.fingerprint())
     };
-    // What is about other versions cannot be seen from here.
+    // This run shows nothing about entries for other versions.
     let kept = |entry: &&Entry| !of_now(entry) || fails(entry);
     let mut expect: Vec<Entry> = before.expect.iter().filter(kept).cloned().collect();
     let is_new = |one: &&crate::results::FailureFound| {
@@ -79,7 +79,7 @@ pub fn update(
     Ok(Expectations { expect, most, judged: gate::judged(results), ..before.clone() })
 }
 
-/// The requirement of one version; any, where it is of no usual form.
+/// The requirement of one version; any, if the version is not semantic.
 fn exactly(version: &str) -> VersionReq {
     let Ok(version) = semver::Version::parse(version) else { return VersionReq::STAR };
     let comparator = Comparator {

@@ -1,13 +1,13 @@
 //! Every short history: all sequences of few operations from a small alphabet, on an empty project
 //! and on one with a checkpoint or two, the shortest first. Most bugs need very few operations, and
-//! what is tried in full is not missed by chance.
+//! an exhaustive search does not miss those by chance.
 
 use super::source::Source;
 use crate::history::{History, Operation, Target};
 use herma_model::{ByteString, Edit, Request};
 
-/// What every history is made of. The first few only prepare something; what comes last in a
-/// history must ask for something.
+/// The operations that histories consist of. The first few only prepare something; the last
+/// operation of a history is always a request.
 fn alphabet() -> Vec<Operation> {
     let dir = || ByteString::from("work/alpha");
     let restore = |number, exact| {
@@ -45,7 +45,7 @@ fn alphabet() -> Vec<Operation> {
     ]
 }
 
-/// How many of the alphabet ask for nothing.
+/// How many of the alphabet only prepare something.
 const PREPARING: usize = 7;
 
 fn write(path: &str, content: &str, executable: bool) -> Operation {
@@ -64,7 +64,7 @@ fn beginnings() -> [Vec<Operation>; 3] {
     [Vec::new(), one.clone(), [one, again].concat()]
 }
 
-/// Every history of at most so many operations after its beginning.
+/// Every history with at most this many operations after its beginning.
 pub struct Exhaustive {
     alphabet: Vec<Operation>,
     beginnings: [Vec<Operation>; 3],
@@ -123,7 +123,7 @@ mod tests {
         }
         let (letters, asking) = (alphabet().len(), alphabet().len() - PREPARING);
         assert!(seen.len() <= 3 * (asking + letters * asking));
-        // Two beginnings and a sequence may spell the same history, which is then one of them.
+        // Different beginnings and sequences can form the same history, which comes once.
         assert!(seen.len() > 3 * asking * letters);
     }
 }

@@ -1,5 +1,5 @@
-//! Idioms: short runs of operations that belong together, for situations that single operations
-//! drawn at random meet too seldom.
+//! Idioms: short runs of operations that belong together, for situations that random single
+//! operations rarely produce.
 
 use super::{content, names};
 use crate::history::{Operation, Target};

@@ -1,5 +1,5 @@
-//! What happens to a store as a whole, drawn in among everything else: sweeps and prunes, days that
-//! pass, projects that go and disks that are not mounted, what v1 left, and damage.
+//! What happens to a store as a whole, mixed with everything else: sweeps and prunes, passing days,
+//! projects that are removed and disks that are not mounted, leftovers of v1, and damage.
 
 use super::idiom::{checkpoint, write};
 use super::operation::Kinds;
@@ -15,7 +15,7 @@ use proptest::strategy::Union;
 /// A project on a disk of its own, which can be taken away.
 const ON_A_DISK: &str = "work/disk/gamma";
 
-/// Settings as `drawn`, with bounds for the store that a history can meet.
+/// Settings as `drawn`, with bounds for the store that a history can reach.
 pub fn with_bounds(
     drawn: BoxedStrategy<(Settings, u64)>,
     real: bool,
@@ -26,7 +26,7 @@ pub fn with_bounds(
         4 => 400..4_000u64,
         1 => 4_000..40_000u64,
     ];
-    // A real tree would meet no small bound with any of its checkpoints but the newest.
+    // In a real tree a small bound would leave only the newest checkpoint.
     let bytes = if real { Just(500 << 20).boxed() } else { bytes.boxed() };
     let rest = (
         prop::bool::weighted(0.9),
@@ -50,7 +50,7 @@ pub fn with_bounds(
         .boxed()
 }
 
-/// Fragments as they are, with maintenance among them in three of four histories.
+/// The fragments, with maintenance among them in three of four histories.
 pub fn among(
     fragments: BoxedStrategy<Vec<Operation>>,
     cap: u64,
@@ -91,7 +91,7 @@ fn prune() -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Also such that something is exactly as old as a bound allows, or the clock is set back.
+/// Time passes: also exactly as much as a bound allows, or backwards.
 fn days_pass() -> BoxedStrategy<Operation> {
     const DAY: i64 = 24 * 60 * 60;
     let seconds = prop_oneof![
@@ -143,7 +143,7 @@ fn on_the_store(event: StoreEvent) -> Operation {
     Event::Store(event).into()
 }
 
-/// Several projects have more than one checkpoint each when there must be less.
+/// Several projects have more than one checkpoint each when the store must shrink.
 fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
     let takes = |project: &str, content: &str| {
         let path = names::join(&project.into(), &"a.txt".into());
@@ -183,7 +183,7 @@ fn v1_repositories() -> BoxedStrategy<Vec<Operation>> {
     let repositories = vec((directory(), 0..12u16), 1..3);
     (repositories, names::project(), any::<bool>())
         .prop_map(|(repositories, project, collides)| {
-            // Their archive may find its name taken.
+            // The name of their archive may be taken already.
             let archive = collides.then_some(StoreEvent::Archive { days: 0 });
             let stands =
                 repositories.into_iter().map(|(dir, days)| StoreEvent::Repository { dir, days });
@@ -193,7 +193,7 @@ fn v1_repositories() -> BoxedStrategy<Vec<Operation>> {
         .boxed()
 }
 
-/// Runs that single operations drawn at random meet too seldom.
+/// Runs of operations that random single operations rarely produce.
 fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
     let forgotten = names::project().prop_map(|dir| {
         vec![checkpoint(&dir), nine_days(), prunes(7, 0, false), Request::List { dir }.into()]

@@ -1,9 +1,9 @@
 //! Generated histories, as proptest strategies that any test can use.
 //!
-//! A history is biased to collisions: few projects and names, so that edits meet each other;
-//! names with every awkward character; limits random and small, and sizes at a limit or one off
-//! it. Swarm testing: each history leaves out a random subset of the kinds of operation, so that
-//! rare ones have room.
+//! Histories are biased to collisions: few projects and names, so that edits collide; names with
+//! every awkward character; limits random and small, and sizes at a limit or one off it. Swarm
+//! testing: each history leaves out a random subset of the kinds of operation, so that rare ones
+//! have room.
 
 mod content;
 pub mod exhaustive;
@@ -44,13 +44,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same for who claims this: without what nobody could be asked or shown.
+    /// These options for a subject with these capabilities: without what it cannot be asked or
+    /// shown.
     pub fn within(&self, capabilities: &Capabilities) -> Options {
         Options { maintenance: self.maintenance && capabilities.keeps_store(), ..self.clone() }
     }
 }
 
-/// Histories of the default kind; the first page of this crate shows a test over them.
+/// Histories of the default kind; the documentation of this crate shows a test over them.
 pub fn history() -> impl Strategy<Value = History> {
     history_with(Options::default())
 }
@@ -78,8 +79,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             operations.truncate(options.operations_max);
             if workspace.is_some() {
-                // What a real tree is there for: a checkpoint of it is taken as it came, and in the
-                // end every one comes back.
+                // The point of a real tree: it is checkpointed unchanged, and at the end every
+                // checkpoint is restored.
                 let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
                 operations
                     .insert(0, Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }));
@@ -91,7 +92,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     })
 }
 
-/// Limits are small, so that they are met. A real workspace is not cut down by them.
+/// Limits are small, so that histories reach them. A real workspace has the default ones.
 fn settings(real: bool) -> BoxedStrategy<Settings> {
     if real {
         return Just(Settings::default()).boxed();

@@ -5,7 +5,7 @@ use herma_model::ByteString;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Plain names, several of which cannot be there at the same time.
+/// Plain names, some of which exclude each other.
 const PLAIN: &[&str] =
     &["a.txt", "b", "a.txt/inner", "src/main.rs", "src/lib.rs", "deep/er/f", "b/c"];
 
@@ -31,7 +31,7 @@ const MEANINGFUL: &[&str] = &[
     "target",
 ];
 
-/// Names that something on the way may take for more than a name.
+/// Names that some tool on the way may take for more than a name.
 const AWKWARD: &[&[u8]] = &[
     b"*.txt",
     b"[ab].txt",
@@ -105,7 +105,8 @@ pub fn project() -> BoxedStrategy<ByteString> {
     prop_oneof![5 => Just("work/alpha"), 1 => Just("work/beta")].prop_map(ByteString::from).boxed()
 }
 
-/// Directories as a person may name them: projects under all their names, and what is none.
+/// Directories as a person may name them: projects under all their names, and directories that are
+/// none.
 pub fn dir() -> BoxedStrategy<ByteString> {
     const ALIASES: &[&str] =
         &["work/alias", "work/alpha/", "./alpha", "./../work/alpha", "work//beta", "./alias/."];

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-/// Which kinds of operation a history leaves out: a kind stays where its bit or the one after it
-/// is set, so that three in four do.
+/// Which kinds of operation a history leaves out. A kind stays if its bit or the next one is set,
+/// so that three in four do.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds(pub u64);
 
@@ -35,7 +35,7 @@ pub fn operation(
         prop_oneof![3 => select(own_paths), 1 => names::file()].boxed()
     };
     let cap = settings.max_file_bytes;
-    // Writing and taking are never left out: without them nothing else has anything to do.
+    // Writes and checkpoints are never left out: everything else depends on them.
     let mut weighted = vec![(30, write(&file, cap)), (14, checkpoint()), (6, ensure())];
     let optional: Vec<(u32, BoxedStrategy<Operation>)> = vec![
         (6, remove(&file)),
@@ -63,7 +63,8 @@ pub fn operation(
         (14, restore()),
         (9, restore_file(&file)),
         (1, names::project().prop_map(|dir| Operation::Event(Event::RestoreEach { dir })).boxed()),
-        // Whole projects go, move and come back less often, since that ends what was set up.
+        // Whole projects are removed, moved and brought back less often, since that discards what
+        // was set up.
         (1, whole_project()),
     ];
     let chosen = optional.into_iter().enumerate().filter(|(kind, _)| kinds.has(*kind));
@@ -169,8 +170,8 @@ fn restore_file(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Mostly numbers that are there; then ids in all lengths, of this and of other projects; then
-/// what must be refused.
+/// Mostly existing numbers; then ids of all lengths, of this and of other projects; then targets
+/// that must be refused.
 fn target() -> BoxedStrategy<Target> {
     const TEXTS: &[&[u8]] = &[
         b"",

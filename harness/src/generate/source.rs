@@ -1,5 +1,5 @@
 //! Where histories come from, one after the other: drawn, or drawn with a preference for what
-//! reaches something new. Both depend on a seed and on what was learnt, and on nothing else.
+//! reaches something new. Both depend on a seed and on what was learned, and on nothing else.
 
 use super::{Options, draw};
 use crate::coverage::Coverage;
@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 /// Histories, one after the other.
 pub trait Source {
-    /// The next one; none where there are no more.
+    /// The next one; `None` at the end.
     fn next(&mut self) -> Option<History>;
 
-    /// Which behaviours a history met.
+    /// Records which behaviours a history covered.
     fn learn(&mut self, _history: &History, _met: Coverage) {}
 }
 
@@ -23,7 +23,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// From the first one on.
+    /// Starts with the first one.
     pub fn new(options: Options, seed: u64) -> Self {
         Drawn { options, seed, number: 0 }
     }
@@ -36,16 +36,17 @@ impl Source for Drawn {
     }
 }
 
-/// Novelty-guided: every other history goes on from somewhere in one that met something new.
+/// Novelty-guided: every other history continues one that covered something new, from some point in
+/// it.
 pub struct Guided {
     drawn: Drawn,
     coverage: Coverage,
-    /// Histories that met what none before had met.
+    /// Histories that covered something for the first time.
     novel: Vec<History>,
 }
 
 impl Guided {
-    /// From the first one on.
+    /// Starts with the first one.
     pub fn new(options: Options, seed: u64) -> Self {
         Guided {
             drawn: Drawn::new(options, seed),

@@ -7,7 +7,7 @@ use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
 use jiff::Timestamp;
 
-/// What an operation comes to in a given world.
+/// What an operation means in a given world.
 #[derive(Debug)]
 pub enum Step {
     /// The runner edits files itself.
@@ -21,7 +21,7 @@ pub enum Step {
 /// Digits of an id that no checkpoint has, for a target that does not exist in this world.
 const NOBODY: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// How the target of a link begins that is an absolute path into the sandbox, wherever that is.
+/// The beginning of a link target that is an absolute path into the sandbox.
 pub const SANDBOX: &str = "$SANDBOX";
 
 /// Makes `operation` concrete.
@@ -41,7 +41,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
     }
 }
 
-/// The request as the subject is asked it.
+/// The request as the subject gets it.
 fn concrete(mut request: Request<Target>, world: &World) -> Request {
     if let Request::ProjectOf { file: path } = &mut request {
         *path = typed(path, world);
@@ -52,12 +52,12 @@ fn concrete(mut request: Request<Target>, world: &World) -> Request {
     request.with_target(|target| spell(&target, world))
 }
 
-/// The edit with the sandbox's place in it.
+/// The edit with the sandbox's path filled in.
 fn located(edit: &Edit, world: &World) -> Edit {
     let inside = |target: &[u8]| match target.strip_prefix(SANDBOX.as_bytes())? {
         [] => Some(world.absolute(b"")),
         [b'/', path @ ..] => Some(world.absolute(path)),
-        // Then this is a name like any other.
+        // A name like any other.
         _ => None,
     };
     match edit {
@@ -69,7 +69,7 @@ fn located(edit: &Edit, world: &World) -> Edit {
     }
 }
 
-/// What stands at a path, without the place of the sandbox at `root` in it: the other way round.
+/// The inverse of that: the sandbox at `root` replaced by [`SANDBOX`].
 pub fn without_place(node: &Node, root: &[u8]) -> Node {
     match node {
         Node::Link { target } => match target.strip_prefix(root) {
@@ -120,7 +120,7 @@ fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {
     .collect()
 }
 
-/// The path as the subject is given it.
+/// The path as the subject gets it.
 pub fn typed(path: &ByteString, world: &World) -> ByteString {
     match &path[..] {
         [b'~', ..] | [b'/', ..] => path.clone(),
@@ -148,9 +148,9 @@ fn spell(target: &Target, world: &World) -> ByteString {
     ByteString::from(text.as_str())
 }
 
-/// The first digits of an id, such that what they are does not depend on which id it is: fewer than
-/// any id may be given by are no number either, and more of them are added until they are no number
-/// and stand for one checkpoint only.
+/// The first digits of an id, such that their meaning does not depend on the id: too few digits are
+/// never a number, and otherwise digits are added until they are no number and only this checkpoint
+/// has them.
 fn short(id: String, digits: usize, world: &World) -> String {
     const TOO_FEW: &str = "abc";
     if digits <= TOO_FEW.len() {

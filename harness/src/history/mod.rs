@@ -1,8 +1,8 @@
 //! Histories: the operations of one run, as people write and read them.
 //!
 //! A request in a history names directories relative to the sandbox and checkpoints by their place
-//! in a project's history, so that it means the same on every machine. Every operation is legal in every state, so every subsequence of a history is
-//! a history.
+//! in a project's history, so that it means the same on every machine. Every operation is legal in
+//! every state, so every subsequence of a history is a history.
 
 pub(crate) mod concrete;
 pub mod file;
@@ -24,7 +24,7 @@ pub struct History {
     /// A real directory whose copy is the first project, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
-    /// Whether the home holds no git configuration, where it otherwise holds a hostile one.
+    /// Whether the home holds no git configuration instead of a hostile one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain_home: bool,
     /// What happens, in order.
@@ -35,7 +35,7 @@ pub(crate) fn is_default(settings: &Settings) -> bool {
     *settings == Settings::default()
 }
 
-/// What happens to the base of a store that nobody was asked to do.
+/// Something that happens to the base of a store without a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreEvent {
@@ -51,9 +51,9 @@ pub enum StoreEvent {
         /// How many days ago.
         days: u16,
     },
-    /// Something stands there that is none of ours.
+    /// A foreign file lies there.
     Stray,
-    /// What is noted of a project is damaged.
+    /// The metadata of a project is damaged.
     Metadata {
         /// The project.
         dir: ByteString,
@@ -67,9 +67,9 @@ pub enum StoreEvent {
         /// How.
         damage: Damage,
     },
-    /// The mark of the last sweep says something else.
+    /// The marker of the last sweep says something else.
     Marker {
-        /// How many hours ago the sweep was; none for what is no time.
+        /// How many hours ago the sweep was; `None` for text that is no time.
         hours: Option<i32>,
     },
 }

@@ -1,5 +1,5 @@
-//! One operation of a history, and how it is read: by its name, so that what is wrong is said of
-//! the one operation that has it.
+//! One operation of a history, and how it is parsed: by its name, so that an error names the
+//! operation that is wrong.
 
 use super::StoreEvent;
 use crate::nearest::nearest;
@@ -24,7 +24,7 @@ pub enum Target {
         of: ByteString,
         /// How many checkpoints were taken of it since.
         back: usize,
-        /// How many digits; more than an id has are all of them.
+        /// How many digits, at most all of them.
         digits: usize,
     },
     /// By the id of the checkpoint's outermost tree, which is no checkpoint.
@@ -47,9 +47,9 @@ pub enum Target {
 
 /// One thing that happens.
 ///
-/// Directories and files are relative to the sandbox. One that opens with a tilde or with `./` is
+/// Directories and files are relative to the sandbox. One that begins with a tilde or with `./` is
 /// given to the subject as it stands; `/` is the file system's root. The target of a link is as
-/// written, but for one that begins with `$SANDBOX/`: that is an absolute path into the sandbox.
+/// written, unless it begins with `$SANDBOX/`: that is an absolute path into the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Operation {
@@ -76,7 +76,7 @@ pub enum Event {
         /// The project.
         dir: ByteString,
     },
-    /// Something happens to the store behind everybody's back.
+    /// Something happens to the store without a request.
     Store(StoreEvent),
 }
 

@@ -39,7 +39,7 @@ pub fn judge(target: &[u8], path: &[u8], scratch: &Scratch) -> Result<(), String
         match answer {
             Answer::Crashed(why) => return failed(format!("crashed: {why}")),
             Answer::Refused { code: Code::Internal | Code::Io, message, .. } => {
-                return failed(format!("refused for no reason of its own: {message}"));
+                return failed(format!("refused as an internal error: {message}"));
             }
             Answer::Refused { message, .. } => {
                 let same = files_before.files == files_after.files

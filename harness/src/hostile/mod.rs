@@ -1,5 +1,5 @@
-//! Oracles for hostile input: what a user or a damaged store may hand to the core, and what must
-//! hold whatever that is. Fuzz targets and property tests are thin glue over these.
+//! Oracles for hostile input: what a user or a damaged store may give to the core, and what must
+//! hold in every case. Fuzz targets and property tests are thin glue over these.
 
 pub mod arguments;
 pub mod stored_tree;
@@ -51,7 +51,7 @@ impl Ground {
     }
 }
 
-/// The first path that changed though it lies outside the project or in its own repository.
+/// The first changed path that lies outside the project or in the project's own repository.
 fn escaped(before: &Manifest, after: &Manifest) -> Option<ByteString> {
     let (old, new) = (&before.files, &after.files);
     let untouchable = |path: &&ByteString| match below(b"work/alpha", path) {

@@ -1,9 +1,9 @@
 //! Stored trees: anything a damaged or malicious store may hold as a checkpoint's content.
 //!
-//! Names that climb, repeat, hold slashes or name a repository; modes that git does not have;
-//! trees that contain each other's entries over and over; links planted in the way of later
-//! paths. Whatever it is, nothing panics, a refusal changes nothing, and nothing outside the
-//! project or in its own repository changes.
+//! Names that climb, repeat, hold slashes or name a repository; modes that git does not have; trees
+//! that contain each other's entries over and over; links planted in the way of later paths.
+//! Whatever it is, nothing panics, a refusal changes nothing, and nothing changes outside the
+//! project or in the project's own repository.
 
 use super::{Ground, escaped};
 use crate::sandbox::Scratch;
@@ -36,7 +36,7 @@ pub enum Child {
 pub struct Entry {
     /// Its mode, as git would print it.
     pub mode: u32,
-    /// Its name, which need not be one.
+    /// Its name, which may be invalid.
     pub name: Vec<u8>,
     /// What it leads to.
     pub child: Child,
@@ -45,7 +45,7 @@ pub struct Entry {
 /// Trees, each able to contain those before it; the last is the checkpoint's.
 pub type Trees = Vec<Vec<Entry>>;
 
-/// Names that do harm, or could.
+/// Names that do harm, or might.
 pub const NAMES: &[&[u8]] = &[
     b"..",
     b".",
@@ -72,7 +72,7 @@ pub const NAMES: &[&[u8]] = &[
 pub const MODES: &[u32] =
     &[0o100_644, 0o100_755, 0o120_000, 0o40_000, 0o160_000, 0o100_777, 0o104_755, 0, 0o60_000];
 
-/// Reads trees from bytes, as a fuzzer makes them: every input means something.
+/// Reads trees from bytes, as a fuzzer makes them: every input is valid.
 pub fn from_bytes(bytes: &[u8]) -> Trees {
     let mut trees: Trees = vec![Vec::new()];
     let mut rest = bytes.iter().copied();
@@ -126,7 +126,7 @@ pub fn judge(trees: &Trees, scratch: &Scratch) -> Result<(), String> {
         match answer {
             Answer::Crashed(why) => return failed(format!("crashed: {why}")),
             Answer::Refused { code: Code::Internal, message, .. } => {
-                return failed(format!("refused for no reason of its own: {message}"));
+                return failed(format!("refused as an internal error: {message}"));
             }
             Answer::Refused { message, .. } if before.files != after.files => {
                 return failed(format!("refused ({message}), but files changed"));
@@ -175,7 +175,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a loose object without asking anyone whether it makes sense.
+/// Writes a loose object without any check that it makes sense.
 fn write_object(store: &Path, kind: &str, bytes: &[u8]) -> io::Result<[u8; 20]> {
     let whole = [format!("{kind} {}\0", bytes.len()).as_bytes(), bytes].concat();
     let id: [u8; 20] = Sha1::digest(&whole).into();

@@ -1,5 +1,4 @@
-//! What stands in the base beside the store: v1 repositories, their archives, and
-//! what is nobody's business.
+//! What is in the base beside the store: v1 repositories, their archives, and foreign files.
 
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::digest;
@@ -12,10 +11,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the repositories held when they were put there, by where that is in the base.
+/// A hash of what each repository held when it was planted, by its place in the base.
 pub type Planted = BTreeMap<String, u64>;
 
-/// One number for everything below a folder: every path with its bytes.
+/// A hash of everything below a folder: every path with its bytes.
 ///
 /// # Errors
 /// It cannot be read.
@@ -39,7 +38,7 @@ pub fn content(folder: &Path) -> io::Result<u64> {
     Ok(digest(&all))
 }
 
-/// Where a repository of that name stands: in the base itself, or in an archive of that name.
+/// Where repositories of that name are: in the base itself, or in archives.
 fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
     let base = sandbox.base();
     let mut found = vec![(base.join(name), None)];
@@ -50,13 +49,13 @@ fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<Stri
     Ok(found)
 }
 
-/// What stands in the base, of what was put there or moved since.
+/// Which of the planted things are in the base, where they are, and whether they are whole.
 ///
 /// # Errors
 /// The base cannot be read.
 pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Result<Base> {
     let base = sandbox.base();
-    // What was in an archive that is rightly gone may be gone, and the name be used again.
+    // The content of a rightly removed archive may be gone, and its name used again.
     planted.retain(|place, _| {
         place.split_once('/').is_none_or(|(archive, _)| world.archives().contains_key(archive))
     });
@@ -85,7 +84,7 @@ pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Resu
     })
 }
 
-/// Archives that stand in the base, by name.
+/// The names of the archives in the base.
 ///
 /// # Errors
 /// The base cannot be read.
@@ -100,7 +99,7 @@ fn archives(sandbox: &Sandbox) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// The parts of the store that speak of a project of that hash, where they are there.
+/// The existing parts of the store that belong to the project with that hash.
 pub fn traces(sandbox: &Sandbox, hash: &str) -> Vec<String> {
     let names = [format!("store/indexes/{hash}"), format!("store/projects/{hash}.json")];
     names.into_iter().filter(|name| sandbox.base().join(name).exists()).collect()

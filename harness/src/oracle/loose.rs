@@ -1,8 +1,8 @@
-//! A store as its files alone show it, for the many looks between those of plain git: git takes a
-//! process for every question, and a history asks after every other request.
+//! Reads a store from its plain files alone, for the many observations that need no git: git costs
+//! a process for every question, and a history observes the store after every other request.
 //!
-//! Only what is plainly whole is read here: refs that are files, and commits and objects that have
-//! a file each. Of anything else nothing is said, and git is asked instead.
+//! Only the simple case is read: refs that are files, and commits and objects with a file each. For
+//! anything else git is asked instead.
 
 use super::plain_git::{Commit, Found, Refs};
 use crate::git_objects::object_id;
@@ -15,24 +15,23 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What decides how git reads a store, without being part of what is stored.
+/// The files that decide how git reads a store, without being part of its content.
 const DECIDING: [&str; 2] = ["HEAD", "config"];
 
-/// Files and folders by which git may see other refs, objects or parents than stand in files of
-/// their own.
+/// Files and folders by which git may see other refs, objects or parents than the plain files show.
 const ELSEWHERE: [&str; 3] = ["packed-refs", "info/grafts", "commondir"];
 
-/// The bytes of what decides how git reads the store.
+/// The bytes of the [`DECIDING`] files.
 pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
     let all: Option<Vec<Vec<u8>>> =
         DECIDING.iter().map(|name| fs::read(store.join(name)).ok()).collect();
-    // A configuration that goes on in another file does not decide alone.
+    // A configuration that includes another file does not decide alone.
     all.filter(|all| {
         !all.iter().any(|text| text.windows(8).any(|word| word.eq_ignore_ascii_case(b"[include")))
     })
 }
 
-/// What the store holds; none where that does not follow from plain files.
+/// What the store holds; `None` if plain files do not show it.
 pub fn read(store: &Path) -> Option<Found> {
     let tips = plain_tips(store)?;
     let objects = store.join("objects");
@@ -45,7 +44,7 @@ pub fn read(store: &Path) -> Option<Found> {
     Some((visible, sizes))
 }
 
-/// Where each ref points, by its name; none where that does not follow from plain files.
+/// Where each ref points, by its name; `None` if plain files do not show it.
 pub fn refs(store: &Path) -> Option<Refs> {
     let tips = plain_tips(store)?.into_iter();
     Some(tips.map(|(hash, tip)| (format!("{HISTORIES}{hash}"), tip)).collect())
@@ -57,7 +56,7 @@ fn plain_tips(store: &Path) -> Option<BTreeMap<String, String>> {
     (head.starts_with(b"ref: ") && !elsewhere).then(|| tips(&store.join("refs"))).flatten()
 }
 
-/// The names of what is in a folder, each with whether it is a folder itself.
+/// The names in a folder, each with whether it is a folder itself.
 fn names(folder: &Path) -> Option<Vec<(String, bool)>> {
     let entries = fs::read_dir(folder).ok()?.map(|entry| {
         let entry = entry.ok()?;
@@ -70,7 +69,7 @@ fn are_digits(text: &str, count: usize) -> bool {
     text.len() == count && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The bytes that the file of each object takes.
+/// The size of each object's file, in bytes.
 fn sizes(objects: &Path) -> Option<Sizes> {
     let mut sizes = Sizes::new();
     for (folder, is_folder) in names(objects)? {
@@ -93,7 +92,7 @@ fn sizes(objects: &Path) -> Option<Sizes> {
     Some(sizes)
 }
 
-/// The newest checkpoint of each project, by the hash of that.
+/// The newest checkpoint of each project, by the project's hash.
 fn tips(refs: &Path) -> Option<BTreeMap<String, String>> {
     let mut tips = BTreeMap::new();
     for (kind, is_folder) in names(refs)? {
@@ -108,7 +107,7 @@ fn tips(refs: &Path) -> Option<BTreeMap<String, String>> {
     Some(tips)
 }
 
-/// The commits that git takes for the oldest, whatever parent they name.
+/// The commits that git treats as the oldest, whatever parent they name.
 fn boundary(store: &Path) -> Option<BTreeSet<String>> {
     let path = store.join("shallow");
     let text = if path.exists() { fs::read_to_string(path).ok()? } else { String::new() };
@@ -132,7 +131,7 @@ fn history(objects: &Path, boundary: &BTreeSet<String>, tip: String) -> Option<V
     }
 }
 
-/// Every commit that is seen of a project; none where that does not follow from plain files.
+/// Every visible commit of a project; `None` if plain files do not show it.
 pub fn commits<'a>(
     store: &Path,
     visible: impl Iterator<Item = &'a String>,
@@ -145,7 +144,7 @@ pub fn commits<'a>(
     parsed.collect()
 }
 
-/// What that commit says, where its file is whole.
+/// The text of a commit, if its file is whole.
 pub(super) fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
     let (folder, name) = id.split_at(2);
     let compressed = fs::read(objects.join(folder).join(name)).ok()?;

@@ -1,8 +1,8 @@
-//! The oracle: how to look. What was seen is compared with what is allowed by the model alone.
+//! The oracle: observes files, base and store. The model alone compares that with what is allowed.
 //!
-//! [`Oracle`] looks at the files and at the base around each request. Where the subject's store can
-//! be read, plain git is asked: a little after each request that needs it, everything once something
-//! is wrong, and at the end.
+//! [`Oracle`] observes the files and the base before and after each request. If the subject's store
+//! can be read, it asks plain git too: a little after each request that needs it, and everything
+//! once something is wrong and at the end.
 
 mod base;
 mod loose;
@@ -23,17 +23,18 @@ use plain_git::Git;
 use std::io;
 use std::sync::Arc;
 
-/// A bound on the total size above this many bytes is met by no history.
+/// No history reaches a bound on the total size above this many bytes.
 const BOUND_MET_MAX: u64 = 1 << 20;
 
-/// What looks at one sandbox.
+/// Observes one sandbox.
 pub struct Oracle {
     git: Git,
-    /// The disk as it was seen last; none once an edit changed it.
+    /// The disk as it was last observed; `None` once an edit changed it.
     seen: Option<Manifest>,
     /// What the runner put into the base of the store.
     planted: Planted,
-    /// The most that stored objects took; none once something was stored that nobody looked at.
+    /// The largest size of each stored object; `None` once something was stored without being
+    /// observed.
     sizes_max: Option<Sizes>,
     /// Whether the subject keeps its store in the repositories of the projects.
     in_repositories: bool,
@@ -42,7 +43,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// One that begins with a look at the files.
+    /// Starts with an observation of the files.
     ///
     /// # Errors
     /// The sandbox cannot be read.
@@ -74,7 +75,7 @@ impl Oracle {
         self.seen = None;
     }
 
-    /// The runner put something into the base, which is to be found again as it is now.
+    /// The runner put something into the base that must stay as it is now.
     ///
     /// # Errors
     /// It cannot be read.
@@ -87,7 +88,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Asks the subject, and looks at what came of it.
+    /// Asks the subject, and observes what it did.
     ///
     /// # Errors
     /// The sandbox cannot be read.
@@ -139,14 +140,14 @@ impl Oracle {
         })
     }
 
-    /// Whether a bound on the total size holds for what a request leaves that a history can meet.
+    /// Whether a request leaves the store under a bound on the total size that a history can reach.
     fn is_bounded(&self, world: &World, request: &Request) -> bool {
         let bytes = world.size_bound(request);
         let judged = self.layout && world.has("settings.max_total_bytes");
         judged && (1..=BOUND_MET_MAX).contains(&bytes)
     }
 
-    /// What the store holds, where a request keeps it within bounds.
+    /// What the store holds after a request that keeps it within bounds.
     fn contents(
         &mut self,
         (world, sandbox): (&World, &Sandbox),
@@ -159,7 +160,7 @@ impl Oracle {
         let there = sandbox.has_store();
         let looks = swept && self.layout || stored && bounded && there;
         if !looks {
-            // What was seen before is only all there was while every request is followed.
+            // The known sizes are complete only if every request is observed.
             if !(bounded || request.only_looks()) {
                 self.sizes_max = None;
             }
@@ -168,7 +169,7 @@ impl Oracle {
         let (visible, sizes) = self.git.contents(there)?;
         let mut sizes_max = self.sizes_max.take().unwrap_or_default();
         for (id, size) in &sizes {
-            // What is stored in another form now was judged by what it took before, or takes now.
+            // An object may be stored in another form now: the larger size is judged.
             let seen = sizes_max.entry(id.clone()).or_insert(*size);
             *seen = (*seen).max(*size);
         }
@@ -188,8 +189,8 @@ impl Oracle {
         Ok(Some(contents))
     }
 
-    /// What the store holds of a project as it was before a restore, where that is something else
-    /// than was captured.
+    /// The content of the newest checkpoint before a restore, if it differs from what should have
+    /// been captured.
     fn held(
         &self,
         world: &World,
@@ -207,7 +208,7 @@ impl Oracle {
         }
     }
 
-    /// Looks at everything that is stored as checkpoints, since something is wrong.
+    /// Observes all stored checkpoints, because something is wrong.
     ///
     /// # Errors
     /// Git is not there.
@@ -224,7 +225,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Looks at what is left at the end of a history; `thorough` has git list every checkpoint.
+    /// Observes what is left at the end of a history; if `thorough`, git lists every checkpoint.
     ///
     /// # Errors
     /// Git or the store is not there.
@@ -247,7 +248,7 @@ impl Oracle {
     }
 }
 
-/// Whether the request may leave no trace in the store.
+/// Whether the request must leave no trace in the store.
 fn must_leave_store(request: &Request, allowed: &Allowed) -> bool {
     let restore = matches!(request, Request::Restore { .. } | Request::RestoreFile { .. });
     match allowed {

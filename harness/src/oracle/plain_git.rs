@@ -1,8 +1,7 @@
-//! Plain git as a program that answers questions about one store; what the answers mean is judged
-//! elsewhere.
+//! Plain git as a program that answers questions about one store; the answers are judged elsewhere.
 //!
 //! Git runs with an empty environment, so that neither the user's nor the sandbox's configuration
-//! has a say in what it sees.
+//! applies.
 
 use super::loose;
 use crate::sandbox::{Understood, git_alone};
@@ -16,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Bytes of the empty tree in a pack: a byte that says what it is, and nothing, compressed.
+/// Bytes of the empty tree in a pack: a type byte and an empty compressed stream.
 const EMPTY_TREE_PACKED: u64 = 9;
 
 /// One commit of the store as git prints it.
@@ -25,7 +24,7 @@ pub struct Commit {
     pub tree: String,
     /// The commit before it, or nothing.
     pub parent: String,
-    /// Whether it names one before it, stored or not.
+    /// Whether it names a parent, stored or not.
     pub continues: bool,
     /// The name of its author.
     pub author: String,
@@ -55,8 +54,8 @@ impl Commit {
     }
 }
 
-/// The checkpoints that are seen of each project, by its hash, newest first, and the bytes that each
-/// stored object takes on the disk.
+/// The visible checkpoints of each project, by its hash, newest first, and the size of each stored
+/// object on the disk, in bytes.
 pub type Found = (BTreeMap<String, Vec<String>>, Sizes);
 
 /// Where each ref points, by its name.
@@ -79,8 +78,8 @@ impl Git {
         &self.store
     }
 
-    /// What the store holds now, if it `stands`. Git itself is only asked where that does not follow
-    /// from plain files, or where they may no longer be a repository to it.
+    /// What the store holds now, if it exists (`stands`). Git itself is only asked if plain files
+    /// do not show it, or if it may not accept them as a repository.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -104,7 +103,7 @@ impl Git {
         plain.map_or_else(|| self.listed_refs(), |refs| Ok(Ok(refs)))
     }
 
-    /// The same as git itself lists them.
+    /// The same as listed by git itself.
     pub(super) fn listed_refs(&self) -> io::Result<Result<Refs, String>> {
         let listed = self.run(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
         if !listed.status.success() {
@@ -118,7 +117,7 @@ impl Git {
         Ok(Ok(refs.map(|(name, id)| (name.to_owned(), id.to_owned())).collect()))
     }
 
-    /// Whether git is known to understand the store as it is now, but for what is in it.
+    /// Whether git is known to accept a store with such a head and configuration as a repository.
     fn is_plain(&self) -> bool {
         loose::deciding(&self.store).is_some_and(|deciding| self.understood.has(&deciding))
     }
@@ -140,7 +139,7 @@ impl Git {
         Ok(Some(text).filter(|_| found.status.success()))
     }
 
-    /// What git says to these arguments.
+    /// Runs git with these arguments.
     ///
     /// # Errors
     /// Git is not there.
@@ -150,7 +149,7 @@ impl Git {
         command.output()
     }
 
-    /// What git prints.
+    /// The standard output of git with these arguments.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -159,7 +158,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// The checkpoints that git sees of each project, by its hash, newest first.
+    /// The visible checkpoints of each project, by its hash, newest first.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -188,32 +187,32 @@ impl Git {
         Ok(visible)
     }
 
-    /// Where an object is that has a file of its own.
+    /// The path of the file of an object, if it has one of its own.
     fn loose(&self, id: &str) -> PathBuf {
         let (folder, name) = id.split_at(2);
         self.store.join("objects").join(folder).join(name)
     }
 
-    /// What git says to a check of the whole store.
+    /// Runs a check of the whole store.
     ///
     /// # Errors
     /// As [`Git::run`].
     pub fn check(&self, options: &[&str]) -> io::Result<Output> {
         let speeds = ["info/commit-graph", "info/commit-graphs", "pack/multi-pack-index"];
-        // Git starts two more processes to verify these, also where there are none.
+        // Git starts two more processes to verify these, even if there are none.
         let has_any = speeds.iter().any(|name| self.store.join("objects").join(name).exists());
         let without = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
         let settings = if has_any { &[][..] } else { &without };
         self.run(&[settings, &["fsck", "--no-progress"], options].concat())
     }
 
-    /// Every stored object that nothing needs, in a store that was seen to hold this.
+    /// Every stored object that nothing needs, in a store with these contents.
     ///
     /// # Errors
     /// As [`Git::run`].
     pub fn unreachable(&self, contents: &Contents) -> io::Result<Vec<String>> {
         if contents.visible.is_empty() && self.text(&["for-each-ref"])?.is_empty() {
-            // Without any ref git does not say what it cannot reach.
+            // Without any ref git reports nothing as unreachable.
             return Ok(contents.sizes.keys().cloned().collect());
         }
         let output = self.check(&["--unreachable", "--no-reflogs"])?;
@@ -227,7 +226,7 @@ impl Git {
         let lines = self.text(&["cat-file", "--batch-all-objects", "--unordered", format])?;
         let size = |line: &str| {
             let (id, size) = line.split_once(' ')?;
-            // Git knows the empty tree by heart, and so says that it takes nothing.
+            // The empty tree is built into git, which reports its size as 0.
             let loose = || self.loose(id).metadata().map(|file| file.size());
             let size = size.parse().ok()?;
             Some((
@@ -238,8 +237,8 @@ impl Git {
         Ok(lines.lines().filter_map(size).collect())
     }
 
-    /// Every commit that a ref leads to, by its id. Git itself is only asked where `visible` ones
-    /// have no plain file each.
+    /// Every commit that a ref leads to, by its id. Git itself is only asked if a `visible` one has
+    /// no plain file.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -269,7 +268,7 @@ impl Git {
             let head = String::from_utf8_lossy(&record[..tab]).into_owned();
             let mut words = head.split(' ');
             if let (Some(mode), _, Some(blob)) = (words.next(), words.next(), words.next()) {
-                // What is no blob has no bytes.
+                // Only blobs have bytes.
                 let content = Content::from(self.run(&["cat-file", "blob", blob])?.stdout);
                 let entry = match mode {
                     "120000" => Entry::Link { target: content },

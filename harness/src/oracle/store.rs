@@ -12,11 +12,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-/// Trees that are known, by the id that git gives to each.
+/// Known trees, by their git ids.
 type Known = BTreeMap<String, Arc<Tree>>;
 
-/// What is stored as checkpoints. Trees are told by their ids, where what they hold is known; a
-/// `thorough` look has git list each of them. `captured` is what may just have been captured.
+/// The stored checkpoints. Trees with known content are recognized by their ids; if `thorough`, git
+/// lists each of them. `captured` is what may just have been captured.
 ///
 /// # Errors
 /// Git is not there.
@@ -116,7 +116,7 @@ pub fn layout(git: &Git, world: &World, sandbox: &Sandbox) -> io::Result<StoreLa
     Ok(found)
 }
 
-/// The objects that each known checkpoint needs, the one that was just answered included.
+/// The objects that each known checkpoint needs, including the one just taken.
 pub fn needs(
     world: &World,
     request: &Request,

@@ -1,4 +1,4 @@
-//! What a restore came to, for a bug to change: the files before and after, and what is said.
+//! The outcome of a restore, for a bug to change: the files before and after, and the report.
 
 use super::intercepted::{Intercepted, restores};
 use crate::sandbox::manifest::on_disk;
@@ -11,20 +11,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-/// What a restore came to.
+/// The outcome of a restore.
 pub struct Outcome<'a> {
-    /// Whose restore.
+    /// The subject that restored.
     pub subject: &'a Intercepted,
     /// The project's directory, relative to the root of the sandbox.
     project: ByteString,
     /// The files before and after.
     before: Files,
     after: Files,
-    /// What is said of it.
+    /// The report of it.
     pub said: &'a mut Restored,
 }
 
-/// Asks the core, and where it restored something, changes the outcome.
+/// Asks the core, and if that restored something, changes the files.
 pub fn afterwards(
     subject: &mut Intercepted,
     request: &Request,
@@ -38,13 +38,13 @@ pub fn afterwards(
     if let (Answer::Restored(said), Some(project)) = (&mut answer, subject.project_inside(request))
     {
         let after = subject.files();
-        // Where the bug cannot act the restore stays correct.
+        // If the bug cannot act, the restore stays correct.
         let _ = change(&mut Outcome { subject, project, before, after, said });
     }
     answer
 }
 
-/// Asks the core, and where it restored something, says something else.
+/// Asks the core, and if that restored something, changes the report.
 pub fn saying(
     subject: &mut Intercepted,
     request: &Request,
@@ -62,12 +62,12 @@ impl Outcome<'_> {
         ByteString(bytes::join(&self.project, path))
     }
 
-    /// Where a path of the project is.
+    /// Where a path of the project is on the disk.
     pub fn on_disk(&self, path: &[u8]) -> PathBuf {
         on_disk(self.subject.sandbox.root(), &self.full(path))
     }
 
-    /// What stood at a path of the project.
+    /// What was at a path of the project.
     pub fn before(&self, path: &[u8]) -> Option<&Node> {
         self.before.get(&self.full(path))
     }
@@ -77,12 +77,12 @@ impl Outcome<'_> {
         self.after.get(&self.full(path))
     }
 
-    /// Makes a path what it was before.
+    /// Restores a path to what it was before.
     pub fn put_back(&self, path: &[u8]) -> io::Result<()> {
         self.subject.put_back(&self.before, &self.full(path))
     }
 
-    /// Does something at every path that came back.
+    /// Changes something at every path that was restored.
     pub fn each_restored(
         &self,
         change: impl Fn(&Self, &ByteString) -> io::Result<()>,
@@ -90,8 +90,8 @@ impl Outcome<'_> {
         self.said.restored.iter().try_for_each(|path| change(self, path))
     }
 
-    /// Where a link was replaced by a file: puts the link back, and the bytes of the file into what
-    /// the link points at, where that is a file inside the project, or outside.
+    /// If a link was replaced by a file: puts the link back, and writes the file's bytes into the
+    /// link's target, if that is a file in the project (`inside`) or outside of it.
     pub fn follow(&self, path: &[u8], inside: bool) -> io::Result<()> {
         let (Some(Node::Link { target }), Some(Node::File { content, .. })) =
             (self.before(path), self.after(path))

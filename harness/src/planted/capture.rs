@@ -1,4 +1,4 @@
-//! Bugs of captures: what a checkpoint holds, and what is said of it.
+//! Bugs of captures: what a checkpoint holds, and how it is reported.
 
 use super::Flaw::{Configured, Disk, Intercepted as Intercept};
 use super::PlantedBug;
@@ -21,10 +21,10 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "equal-sizes-are-no-change",
         rule: &rules::CAPTURE_CREATED,
-        about: "A project whose files are as large as they were is taken for unchanged.",
+        about: "A project whose files have the same sizes as before counts as unchanged.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
-            // The core has dropped the oldest by the time that the newest is taken back.
+            // In a full history the core has already dropped the oldest when the newest is undone.
             let is_full = subject.listed(request).len() >= subject.settings.max_snapshots;
             let answer = subject.ask(request);
             if is_full {
@@ -44,7 +44,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "executable-bit-is-not-seen",
         rule: &rules::CAPTURE_EXECUTABLE,
-        about: "Every file is captured as one that nobody may execute.",
+        about: "Every file is captured as not executable.",
         operations_min: 2,
         flaw: Disk(Stat(|stat| match stat.kind {
             Kind::File => Metadata { mode: stat.mode & !0o111, ..stat },
@@ -54,7 +54,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "links-are-left-out",
         rule: &rules::CAPTURE_SYMLINK,
-        about: "Only regular files are captured, and no links.",
+        about: "Regular files are captured, but not links.",
         operations_min: 2,
         flaw: Disk(List(|_, directory, name| !directory.join(name).is_symlink())),
     },
@@ -99,7 +99,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "default-excludes-speak-last",
         rule: &rules::CAPTURE_DEFAULT_EXCLUDES,
-        about: "What a project takes back from the default excludes is left out all the same.",
+        about: "Files that a project re-includes despite the default excludes are left out.",
         operations_min: 3,
         flaw: Disk(Ignores(|_, _, text| {
             [&text[..], b"\n", DEFAULT_EXCLUDES.join("\n").as_bytes()].concat()
@@ -128,7 +128,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-ignore-file-re-includes-secrets",
         rule: &rules::CAPTURE_SECRETS,
-        about: "An ignore file that takes secrets back is obeyed.",
+        about: "An ignore file that re-includes secrets is obeyed.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {
@@ -163,7 +163,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-cap-of-nothing-leaves-everything-out",
         rule: &rules::CAPTURE_SIZE_CAP,
-        about: "A cap of 0 is applied as a cap, where it means that there is none.",
+        about: "A cap of 0 excludes every file, where it should mean no cap.",
         operations_min: 2,
         flaw: Configured(|settings| {
             settings.max_file_bytes += u64::from(settings.max_file_bytes == 0);
@@ -172,7 +172,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-pattern-for-a-name-hides-its-siblings",
         rule: &rules::CAPTURE_INDEPENDENT,
-        about: "A file whose name reads as a pattern keeps out the others that it matches.",
+        about: "A file whose name is a pattern excludes other files that match it.",
         operations_min: 3,
         flaw: Disk(List(|_, directory, name| {
             let siblings = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -186,7 +186,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-nested-repository-is-lost",
         rule: &rules::CAPTURE_NESTED_REPOSITORY,
-        about: "Of a repository inside a project's own nothing is captured but that it is there.",
+        about: "The files of a nested repository are not captured.",
         operations_min: 3,
         flaw: Disk(List(|sandbox, directory, _| {
             let is_repository = |place: &Path| place.join(".git").symlink_metadata().is_ok();
@@ -205,7 +205,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-earlier-id-is-told",
         rule: &rules::CAPTURE_HONEST,
-        about: "The id that is told of a new checkpoint is that of the one before it.",
+        about: "The answer for a new checkpoint has the id of the one before it.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| subject.parent_of(id))
@@ -225,7 +225,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "an-empty-directory-is-taken",
         rule: &rules::CAPTURE_EMPTY_FIRST,
-        about: "A directory with nothing to capture has a first checkpoint, of nothing.",
+        about: "A directory with nothing to capture gets an empty first checkpoint.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             although_unchanged(subject, request, |subject, history| {
@@ -239,7 +239,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-diff-leaves-its-patch",
         rule: &rules::CAPTURE_READ_ONLY,
-        about: "A diff leaves a file with what it shows in the project.",
+        about: "A diff leaves its output as a file in the project.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -281,7 +281,7 @@ fn without_keyword(text: String) -> String {
     parts.unwrap_or(text)
 }
 
-/// Takes a new checkpoint back if its files have the sizes of those of the one before.
+/// Undoes a new checkpoint if its files have the sizes of those in the one before.
 fn undo_if_sizes_are_equal(subject: &Intercepted, id: &str) -> bool {
     let sizes = |commit: &str| {
         subject.git(&["ls-tree", "-r", "--format=%(objectmode) %(objectsize) %(path)", commit])
@@ -297,7 +297,7 @@ fn undo_if_sizes_are_equal(subject: &Intercepted, id: &str) -> bool {
     undo().unwrap_or(false)
 }
 
-/// Asks the core, and where it finds nothing changed takes a checkpoint all the same.
+/// Asks the core, and takes a checkpoint although nothing changed.
 fn although_unchanged(
     subject: &mut Intercepted,
     request: &Request,

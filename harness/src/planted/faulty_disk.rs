@@ -1,5 +1,5 @@
 //! A disk that does one thing wrong. So a planted bug sits inside the core, where a real one would
-//! be. Only [`DiskFault::Mode`] reaches the store; all else is about the files of projects.
+//! be. Only [`DiskFault::Mode`] reaches the store; all others are about the files of projects.
 
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
@@ -9,18 +9,18 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// What a disk does wrong; the functions are told the sandbox and the path where they need them.
+/// What a disk does wrong; the functions get the sandbox and the path where they need them.
 #[derive(Clone, Copy)]
 pub enum DiskFault {
-    /// What a file is read as.
+    /// The content that is read from a file.
     Read(fn(&Path, Vec<u8>) -> Vec<u8>),
     /// Which names in a directory are found.
     List(fn(&Sandbox, &Path, &OsStr) -> bool),
-    /// What an ignore file is read as; it is found in every directory, empty where there is none.
+    /// The content that is read from an ignore file; every directory has one, empty by default.
     Ignores(fn(&Sandbox, &Path, Vec<u8>) -> Vec<u8>),
-    /// What the metadata of a path is read as.
+    /// The metadata that is read of a path.
     Stat(fn(Stat) -> Stat),
-    /// What cannot be looked at or read.
+    /// Which paths cannot be inspected or read.
     Fails(fn(Stat) -> bool),
     /// The permission bits of what is made or changed.
     Mode(fn(&Sandbox, &Path, u32) -> u32),

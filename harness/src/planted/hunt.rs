@@ -1,5 +1,5 @@
-//! Looking for a planted bug, as the suite looks for any: histories are run until one fails, and
-//! that is shrunk.
+//! Searches for a planted bug as the suite searches for any: runs histories until one fails, and
+//! shrinks that one.
 
 use super::PlantedBug;
 use crate::divergence::Divergence;
@@ -17,7 +17,7 @@ const HISTORIES_MAX: u64 = 1_000;
 
 /// How a bug was found.
 pub struct Score {
-    /// The first failure, with its shortest history; none where the bug was missed.
+    /// The first failure, with its shortest history; `None` if the bug was missed.
     pub found: Option<(Divergence, Shrunk)>,
     /// Histories run until it showed.
     pub histories: u64,

@@ -1,6 +1,5 @@
-//! A core with code around it, which may change what it is asked, what it answers and what it left
-//! behind: the place in which most planted bugs sit. What reads and changes the store is in
-//! `stored`.
+//! A core with code around it that may change its requests, its answers and what it leaves behind.
+//! Most planted bugs are built on it. Access to the store is in `stored`.
 
 use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{CoreSubject, HookedDisk, Subject};
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A core, and what a bug can know of it.
+/// A core, and what a bug may need to know about it.
 pub struct Intercepted {
     pub(super) core: CoreSubject,
     second: Option<CoreSubject>,
@@ -29,7 +28,7 @@ pub struct Intercepted {
     pub settings: Settings,
     /// When it is, in seconds since the epoch.
     pub seconds: i64,
-    /// Everything that the core was asked, and what it said.
+    /// Every request to the core, with its answer.
     pub log: Vec<(Request, Answer)>,
     aside: Option<TempDir>,
 }
@@ -43,7 +42,7 @@ impl Intercepted {
         Intercepted { core, second, sandbox, settings, seconds, log, aside }
     }
 
-    /// Asks the core, which does it right.
+    /// Asks the correct core.
     pub fn ask(&mut self, request: &Request) -> Answer {
         if let Request::SetClock { seconds } = request {
             self.seconds = *seconds;
@@ -56,8 +55,8 @@ impl Intercepted {
         answer
     }
 
-    /// Asks a second core on the same store instead, which was configured otherwise when it was
-    /// first asked. It lives as long as the first and keeps turns of its own.
+    /// Asks a second core on the same store instead, with settings of its own from its first
+    /// request on. It lives as long as the first and keeps turns of its own.
     pub fn ask_second(
         &mut self,
         request: &Request,
@@ -76,9 +75,9 @@ impl Intercepted {
         answer
     }
 
-    /// Asks the core while everything in the base of such a name is out of its way.
+    /// Asks the core while the entries of the base that `is_hidden` selects are moved away.
     pub fn ask_without(&mut self, request: &Request, is_hidden: fn(&Path) -> bool) -> Answer {
-        // What cannot be moved stays in the way, and the bug just does not show.
+        // What cannot be moved stays, and then the bug does not show.
         let hidden = self.hide(is_hidden).unwrap_or_default();
         let answer = self.ask(request);
         let base = self.sandbox.base();
@@ -104,7 +103,7 @@ impl Intercepted {
         CoreSubject::new(&self.sandbox, &self.settings, self.seconds)
     }
 
-    /// What was asked in this turn and process, and what the core said.
+    /// The requests of this turn and process, with their answers.
     pub fn turn(&self) -> &[(Request, Answer)] {
         let begins = |(request, _): &(Request, Answer)| {
             matches!(request, Request::NewTurn | Request::Reopen)
@@ -113,8 +112,8 @@ impl Intercepted {
         &self.log[start..]
     }
 
-    /// Whether an automatic checkpoint of the project that a request is about came to this in this
-    /// turn and process.
+    /// Whether an automatic checkpoint of the request's project had such an answer in this turn and
+    /// process.
     pub fn had(&self, request: &Request, what: impl Fn(&Answer) -> bool) -> bool {
         self.turn().iter().any(|(before, answer)| {
             matches!(before, Request::EnsureCheckpoint { .. })
@@ -135,8 +134,8 @@ impl Intercepted {
         manifest::on_disk(&self.sandbox.current_directory(), relative)
     }
 
-    /// The canonical directory that a request is about, where it is inside the sandbox; a bug
-    /// never reaches further.
+    /// The canonical directory of a request, if it is inside the sandbox; a bug never reaches
+    /// further.
     pub fn project(&self, request: &Request) -> Option<PathBuf> {
         let project = self.path(request.dir()?).canonicalize().ok()?;
         project.starts_with(self.sandbox.root()).then_some(project)
@@ -149,7 +148,7 @@ impl Intercepted {
         Some(ByteString::from(inside.as_os_str().as_bytes()))
     }
 
-    /// The canonical directory that a request is about, which need not be there.
+    /// The canonical directory of a request, which need not exist.
     pub fn directory(&self, request: &Request) -> Option<PathBuf> {
         let typed = manifest::on_disk(Path::new(""), request.dir()?);
         let environment = CoreSubject::environment_in(&self.sandbox);
@@ -162,7 +161,7 @@ impl Intercepted {
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 
-    /// Makes a path, relative to the root of the sandbox, what it was in `files`.
+    /// Restores a path, relative to the root of the sandbox, to what it was in `files`.
     ///
     /// # Errors
     /// Its place is no longer there, or leads out of the sandbox.
@@ -187,8 +186,8 @@ impl Intercepted {
         Ok(())
     }
 
-    /// Whether what is made at an absolute path is made in the sandbox, whatever links are on the
-    /// way.
+    /// Whether something made at an absolute path would be in the sandbox, whatever links are on
+    /// the way.
     pub fn is_inside(&self, path: &Path) -> bool {
         let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
         parent.is_some_and(|parent| parent.starts_with(self.sandbox.root()))
@@ -210,7 +209,7 @@ impl Intercepted {
     }
 }
 
-/// Whether every process is told this.
+/// Whether every process gets this request.
 fn is_for_all(request: &Request) -> bool {
     matches!(request, Request::NewTurn | Request::Reopen | Request::SetClock { .. })
 }
@@ -223,7 +222,7 @@ pub fn created(answer: &Answer) -> Option<&str> {
     }
 }
 
-/// The answer to a request for a checkpoint that comes to nothing.
+/// The answer that no checkpoint was taken.
 pub fn none_taken(outcome: CheckpointOutcome) -> Answer {
     Answer::Taken { outcome, skipped: Vec::new() }
 }
@@ -266,7 +265,7 @@ pub fn about(request: &Request, directory: &Path) -> Request {
     request
 }
 
-/// The names in a folder, sorted; none where there is no folder.
+/// The names in a folder, sorted; empty if there is no folder.
 ///
 /// # Errors
 /// It cannot be read.
@@ -281,7 +280,7 @@ pub fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Gives a file another text, and leaves its permissions as they are.
+/// Changes the text of a file, and keeps its permissions.
 ///
 /// # Errors
 /// It cannot be read or written.

@@ -1,4 +1,4 @@
-//! Bugs of isolation: what of the user reaches the store, and what of the store reaches the user.
+//! Bugs of isolation: what reaches the store from the user's environment, and the reverse.
 
 use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
@@ -16,7 +16,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-users-name-is-on-checkpoints",
         rule: &rules::ISOLATION_USER_CONFIG,
-        about: "A checkpoint is committed in the name that the user's git configuration says.",
+        about: "A checkpoint is committed with the author name of the user's git configuration.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {
@@ -47,7 +47,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-log-is-left-in-the-home",
         rule: &rules::ISOLATION_HOME,
-        about: "What is done is logged in a file in the home directory.",
+        about: "Every checkpoint is logged in a file in the home directory.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_each(subject, request, |subject, _, id| {
@@ -59,7 +59,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-users-index-is-written",
         rule: &rules::ISOLATION_USER_REPOSITORY,
-        about: "What is captured is staged in the index of the project's own repository.",
+        about: "Captured files are staged in the index of the project's own repository.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_each(subject, request, |_, repository, _| {
@@ -70,7 +70,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-store-borrows-from-the-user",
         rule: &rules::ISOLATION_SELF_CONTAINED,
-        about: "The store has the objects of the project's own repository for alternates.",
+        about: "The store uses the objects of the project's own repository as alternates.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_each(subject, request, |subject, repository, _| {
@@ -86,15 +86,15 @@ pub static BUGS: &[PlantedBug] = &[
         about: "The store is made with the permissions that files and folders usually have.",
         operations_min: 1,
         flaw: Disk(Mode(|sandbox, path, mode| match path.starts_with(sandbox.base()) {
-            // Whoever may enter or run it may read it.
+            // Who may enter or execute it may read it, too.
             true => mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6,
             false => mode,
         })),
     },
 ];
 
-/// Does something after each checkpoint that was taken of a project with a repository of its own,
-/// given that and the id of the checkpoint.
+/// Acts after each checkpoint of a project with a repository of its own, with the path of that and
+/// the id of the checkpoint.
 fn after_each(
     subject: &mut Intercepted,
     request: &Request,
@@ -109,7 +109,7 @@ fn after_each(
     })
 }
 
-/// What git prints on the store as the user runs it: with the configuration of their home.
+/// What git prints about the store when the user runs it, with the configuration of their home.
 fn users_git(subject: &Intercepted, arguments: &[&str]) -> io::Result<String> {
     let mut git = git_alone();
     git.env_remove("GIT_CONFIG_GLOBAL").env("HOME", subject.sandbox.home());

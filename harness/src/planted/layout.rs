@@ -1,5 +1,5 @@
-//! Bugs of the layout: what other tools find in the store. The core itself works on a store that is
-//! put right for as long as it is asked.
+//! Bugs of the layout: what other tools find in the store. The store is put right while the core
+//! works on it.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -18,7 +18,7 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| {
             let refs = subject.sandbox.store().join("refs");
             let (right, wrong) = (refs.join("hermes"), refs.join("checkpoints"));
-            // Where there is no store yet there is nothing to rename.
+            // Without a store there is nothing to rename.
             let _ = fs::rename(&wrong, &right);
             let answer = subject.ask(request);
             let _ = fs::rename(&right, &wrong);
@@ -28,7 +28,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "half-an-object-is-left",
         rule: &rules::LAYOUT_FSCK,
-        about: "An object that was not written whole is left where whole ones are.",
+        about: "A half-written object is left among the objects.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             after_checkpoint(subject, request, |subject, id| {
@@ -59,7 +59,7 @@ pub static BUGS: &[PlantedBug] = &[
 fn rename_key(subject: &Intercepted, from: &str, to: &str) {
     let projects = subject.sandbox.store().join("projects");
     for name in names(&projects).unwrap_or_default() {
-        // It may have been damaged, which then is no matter of this bug.
+        // The history may have damaged it, which does not concern this bug.
         let _ = rewrite(&projects.join(name), |text| text.replace(from, to));
     }
 }

@@ -25,11 +25,11 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "dropped-checkpoints-stay-stored",
         rule: &rules::LIMIT_NEWEST_REMAIN,
-        about: "What the limit drops is no longer listed, but stays in the store.",
+        about: "Checkpoints dropped by the limit are no longer listed, but stay in the store.",
         operations_min: 6,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep | Request::Prune { .. } | Request::Clear => subject.ask(request),
-            // Under a bound on the size, what stays is for that bound to say.
+            // With a bound on the size, that bound decides what stays.
             _ if subject.settings.max_total_bytes < Settings::default().max_total_bytes => {
                 subject.ask(request)
             }
@@ -76,7 +76,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Asks the core, and brings back what it removed of the objects where its answer is such a one.
+/// Asks the core, and if its answer satisfies `when` brings back the objects that it removed.
 pub fn keeping_objects(
     subject: &mut Intercepted,
     request: &Request,
@@ -108,8 +108,8 @@ pub fn keeping_objects(
     answer
 }
 
-/// Writes a history that was cut at the limit anew, without the parent of its oldest checkpoint;
-/// answers the id of its newest.
+/// Rewrites a history that was cut at the limit, without the parent of its oldest checkpoint;
+/// returns the id of its newest.
 fn written_anew(subject: &Intercepted, newest: &str) -> io::Result<String> {
     let ids = subject.git(&["rev-list", "--reverse", newest])?;
     let oldest = subject.text_of(ids.lines().next().unwrap_or(newest))?;
@@ -133,7 +133,7 @@ fn written_anew(subject: &Intercepted, newest: &str) -> io::Result<String> {
     Ok(id)
 }
 
-/// Bytes that what the checkpoints need takes.
+/// The size of the objects that the checkpoints need, in bytes.
 fn reachable_bytes(subject: &Intercepted) -> io::Result<u64> {
     let bytes = subject.git(&["rev-list", "--objects", "--all", "--disk-usage"])?;
     bytes.parse().map_err(io::Error::other)

@@ -60,7 +60,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-list-tells-local-time",
         rule: &rules::LIST_TIME,
-        about: "The times of the list are those of a place two hours ahead.",
+        about: "The times of the list are two hours ahead.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             listed(subject, request, |_, list| {

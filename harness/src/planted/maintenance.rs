@@ -1,5 +1,5 @@
-//! Bugs of maintenance commands and of recovery from damage: what is said of the store, what is
-//! cleared, and what becomes of metadata that cannot be read.
+//! Bugs of maintenance commands and of recovery from damage: what the status says, what is cleared,
+//! and how unreadable metadata is handled.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -45,7 +45,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "clear-clears-nothing",
         rule: &rules::MAINTENANCE_COMMANDS,
-        about: "Everything is said to be cleared, and all of it is still there.",
+        about: "Clearing reports success and removes nothing.",
         operations_min: 2,
         flaw: Intercept(|subject, request| match request {
             Request::Clear => Answer::Done,
@@ -107,7 +107,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The status with each project said otherwise, or not at all.
+/// The status with each project changed or left out.
 fn saying(
     subject: &mut Intercepted,
     request: &Request,
@@ -125,7 +125,7 @@ fn projects(subject: &Intercepted) -> PathBuf {
     subject.sandbox.store().join("projects")
 }
 
-/// The files of metadata that are there and say nothing.
+/// The metadata files that exist but cannot be read.
 fn unreadable(subject: &Intercepted) -> io::Result<Vec<OsString>> {
     let says_nothing = |path: &Path| {
         fs::read(path).is_ok_and(|text| serde_json::from_slice::<serde_json::Value>(&text).is_err())

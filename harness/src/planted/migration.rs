@@ -1,4 +1,4 @@
-//! Bugs of the migration from v1: what becomes of its repositories.
+//! Bugs of the migration from v1: what happens to its repositories.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -35,14 +35,14 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// The file by which the v1 knew the directory of a repository.
+/// The file in which v1 noted the directory of a repository.
 const WORKDIR: &str = "HERMES_WORKDIR";
 
 fn is_repository(path: &Path) -> bool {
     path.join(WORKDIR).exists()
 }
 
-/// What stands in the base.
+/// The entries of the base.
 fn entries(subject: &Intercepted) -> Vec<PathBuf> {
     let base = subject.sandbox.base();
     names(&base).unwrap_or_default().into_iter().map(|name| base.join(name)).collect()

@@ -3,8 +3,8 @@
 //!
 //! A bug is a row: a name, the rule, one sentence, the minimum and the flaw. Every rule that is
 //! decided has one, and a few rules have more, for mistakes that the suite once missed or that a
-//! written case is there for. One file for each subject of the rule book holds its rows. This module
-//! only opens them; looking for them is [`hunt`]'s.
+//! written case is there for. One file for each subject of the rule book holds its rows. This
+//! module only opens them; [`hunt`] searches for them.
 
 mod after_restore;
 mod capture;
@@ -41,7 +41,7 @@ pub struct PlantedBug {
     pub rule: RuleRef,
     /// What is wrong, in a sentence.
     pub about: &'static str,
-    /// As few operations show it, and every search must get there.
+    /// The fewest operations that show it; every search must get down to this.
     pub operations_min: usize,
     /// How it is wrong.
     flaw: Flaw,
@@ -53,7 +53,7 @@ enum Flaw {
     Intercepted(fn(&mut Intercepted, &Request) -> Answer),
     /// Its disk does something wrong.
     Disk(DiskFault),
-    /// It runs with other settings than it was given.
+    /// It runs with settings other than those it was given.
     Configured(fn(&mut Settings)),
 }
 

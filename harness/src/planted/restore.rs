@@ -1,4 +1,5 @@
-//! Bugs of restores: what comes back, what stays, what is taken before, and what is said of it.
+//! Bugs of restores: what comes back, what stays, which checkpoint is taken before, and what is
+//! reported.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
@@ -16,7 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-refusal-takes-a-checkpoint",
         rule: &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
-        about: "The pre-rollback checkpoint is taken before it is known whether anything follows.",
+        about: "The pre-rollback checkpoint is taken before it is known whether the restore will be refused.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -29,7 +30,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-missing-file-is-made-empty",
         rule: &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
-        about: "The file is opened for writing before the checkpoint is asked for it.",
+        about: "The file is opened for writing before it is looked up in the checkpoint.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
@@ -40,7 +41,7 @@ pub static BUGS: &[PlantedBug] = &[
             {
                 let full = on_disk(&project, path);
                 if subject.is_inside(&full) {
-                    // Where it cannot be made the refusal is as it should be.
+                    // If it cannot be made, the refusal stays correct.
                     let _ = OpenOptions::new().write(true).create_new(true).open(full);
                 }
             }
@@ -62,7 +63,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-rollback-uses-the-slot",
         rule: &rules::RESTORE_SAFETY_OUTSIDE_TURN,
-        about: "The pre-rollback checkpoint is the one that the project may have in a turn.",
+        about: "The pre-rollback checkpoint counts as the automatic one of the turn.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             let used = subject.turn().iter().any(|(before, answer)| {
@@ -134,7 +135,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-turn-is-not-undone",
         rule: &rules::RESTORE_UNDOES_TURN,
-        about: "After a full restore the conversation still tells of what was undone.",
+        about: "A full restore does not undo the last conversation turn.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             saying(subject, request, |said| said.undoes_turn = false)
@@ -174,7 +175,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-missing-program-comes-back-as-a-text",
         rule: &rules::RESTORE_EXECUTABLE,
-        about: "A restored file may not be executed, whatever was recorded.",
+        about: "A restored file is never executable, whatever was recorded.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
@@ -207,7 +208,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-is-written-through-a-link",
         rule: &rules::RESTORE_TYPE,
-        about: "A file is written into what a link in its place points at, inside the project.",
+        about: "A file is written through a link in its place, to a file inside the project.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
@@ -218,7 +219,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-directory-in-the-way-is-left",
         rule: &rules::RESTORE_TYPE,
-        about: "Where a directory with files in it stands now, no file or link comes back.",
+        about: "A file or link is not restored where there is now a directory with files.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
@@ -232,7 +233,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "files-created-since-are-removed",
         rule: &rules::RESTORE_LEAVES_NEW,
-        about: "A restore removes files created since though nobody asked for that.",
+        about: "A restore removes files created since, without being asked to.",
         operations_min: 4,
         flaw: Intercept(|subject, request| full_as(subject, request, |exact, _| *exact = true)),
     },
@@ -246,7 +247,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-restored-path-is-not-said",
         rule: &rules::RESTORE_HONEST,
-        about: "A restore leaves out the last of the paths that it brought back.",
+        about: "The report of a restore leaves out the last restored path.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             saying(subject, request, |said| drop(said.restored.pop()))
@@ -318,7 +319,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-link-out-of-the-project-is-followed",
         rule: &rules::RESTORE_CONTAINED,
-        about: "A file is written into what a link in its place points at, outside the project.",
+        about: "A file is written through a link in its place, to a file outside the project.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
@@ -328,7 +329,7 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Asks for a full restore with other choices: whether it is exact, and whether it is forced.
+/// Asks for a full restore with other options: exact or not, forced or not.
 fn full_as(
     subject: &mut Intercepted,
     request: &Request,
@@ -341,7 +342,7 @@ fn full_as(
     subject.ask(&request)
 }
 
-/// Has another process take a checkpoint such as is taken before a restore.
+/// Lets another process take a checkpoint like the one before a restore.
 fn take_before(subject: &Intercepted, request: &Request) {
     if let Some(dir) = request.dir().cloned() {
         let reason = "before rollback".into();
@@ -349,8 +350,8 @@ fn take_before(subject: &Intercepted, request: &Request) {
     }
 }
 
-/// Restores, and then changes the project's history and what is said; the answer of `change` only
-/// lets it give up.
+/// Restores, and then changes the project's history and the report; `change` returns `None` only to
+/// give up early.
 fn with_history(
     subject: &mut Intercepted,
     request: &Request,

@@ -17,7 +17,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "short-ids-are-no-ids",
         rule: &rules::RESTORE_TARGET,
-        about: "Only a full id is one.",
+        about: "Shortened ids are refused.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
             if request.target().is_some_and(|text| is_hexadecimal(text, 4..=39)) {
@@ -130,7 +130,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-path-is-a-pattern",
         rule: &rules::RESTORE_FILE_LITERAL,
-        about: "The path of a single file is a pattern to git: every file that matches comes back, or that lies below.",
+        about: "The path of a single file is a pattern to git: every file that matches it, or lies below it, is restored.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match (subject.ask(request), request) {
             (
@@ -150,7 +150,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "one-file-clears-its-way",
         rule: &rules::RESTORE_FILE_ONLY,
-        about: "What stands in the way of a single file is removed.",
+        about: "Whatever is in the way of a single file is removed.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             clearing(subject, request, |full, place| !is_itself(full, place))
@@ -163,11 +163,11 @@ fn is_hexadecimal(text: &[u8], digits: RangeInclusive<usize>) -> bool {
     digits.contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Where the core rightly finds no checkpoint: restores what is in the store under that id, if it
-/// is an object of that kind.
+/// If the core rightly finds no checkpoint: restores the object with that id in the store, if it is
+/// of that kind.
 fn found_in_store(subject: &mut Intercepted, request: &Request, kind: &str) -> Answer {
     let answer = subject.ask(request);
-    // A single file need not be there, which would be refused for another reason.
+    // The file of a single restore may be missing, which is refused for another reason.
     let unknown = matches!(answer, Answer::Refused { code: Code::UnknownCheckpoint, .. })
         && matches!(request, Request::Restore { .. })
         && subject.project(request).is_some();
@@ -185,7 +185,7 @@ fn restored_from_store(
     kind: &str,
 ) -> Option<Answer> {
     let history = subject.history(request)?;
-    // A full history would lose checkpoints to those that this and the restore put on top.
+    // In a full history, the checkpoints added here and by the restore would push others out.
     let taken = subject.git(&["rev-list", "--count", &history]).unwrap_or_default();
     if taken.trim().parse().unwrap_or(0) + 2 > subject.settings.max_snapshots {
         return None;
@@ -196,7 +196,7 @@ fn restored_from_store(
     } else if subject.git(&["for-each-ref", "--contains", id]).is_ok_and(|refs| !refs.is_empty()) {
         subject.git(&["update-ref", &history, id]).ok()?;
     } else {
-        // What no history holds any more may be gone at any time, so that proves nothing.
+        // Objects of no history may be gone at any time, so they prove nothing.
         return None;
     }
     let answer = subject.ask(&with_target(request, "1"));
@@ -245,13 +245,12 @@ fn matching(subject: &mut Intercepted, request: &Request, pattern: &ByteString) 
     all.map(Answer::Restored)
 }
 
-/// Whether what stands in the way of a single file stands exactly where it is to be, and is no
-/// directory.
+/// Whether the obstacle to a single file is exactly at its place, and no directory.
 fn is_itself(full: &Path, place: &Path) -> bool {
     place == full && !place.is_dir()
 }
 
-/// Restores a single file where something stands in its way, if that is to be removed.
+/// Restores a single file after removing what is in its way.
 fn clearing(
     subject: &mut Intercepted,
     request: &Request,
@@ -276,7 +275,7 @@ fn clearing(
     };
     let again = subject.ask(request);
     if !matches!(again, Answer::Restored(_)) {
-        // It is refused for another reason as well.
+        // It is refused for another reason, too.
         let _ = fs::rename(&aside, place);
         return answer;
     }

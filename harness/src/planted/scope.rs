@@ -82,11 +82,11 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-root-is-checkpointed",
         rule: &rules::SCOPE_NEVER_ROOT,
-        about: "The root is a directory like any other.",
+        about: "The root is accepted like any other directory.",
         operations_min: 1,
         flaw: Intercept(|subject, request| match request.dir() {
             Some(dir) if takes(request) && dir.iter().all(|byte| *byte == b'/') => {
-                // The sandbox stands for the whole disk, of which a bug must not touch more.
+                // The sandbox stands for the whole disk; a bug must not touch more.
                 let whole = subject.sandbox.root().to_owned();
                 subject.ask(&about(request, &whole))
             }
@@ -96,7 +96,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "the-home-is-checkpointed",
         rule: &rules::SCOPE_NEVER_HOME,
-        about: "The home directory is one like any other.",
+        about: "The home directory is accepted like any other.",
         operations_min: 1,
         flaw: Intercept(|subject, request| {
             let home = subject.sandbox.home();
@@ -156,7 +156,7 @@ fn project(path: &Path) -> Answer {
     Answer::Project(Some(ByteString::from(path.as_os_str().as_bytes())))
 }
 
-/// Answers another project of a file than the one that was found.
+/// Changes the project that was found for a file.
 fn found_project(
     subject: &mut Intercepted,
     request: &Request,
@@ -171,7 +171,7 @@ fn found_project(
     }
 }
 
-/// Finds nothing to capture where the core rightly refuses such a directory.
+/// Answers that nothing changed where the core rightly refuses such a directory.
 fn unchanged_in(
     subject: &mut Intercepted,
     request: &Request,
@@ -199,12 +199,11 @@ fn files(directory: &Path) -> usize {
     entries.map(count).sum()
 }
 
-/// A hash that no path has, for what is moved out of the way.
+/// A hash that no path has, for what is temporarily moved away.
 const ASIDE: &str = "0000000000000000";
 
 /// Asks as if the hash of the project were made of `hashed`, and its directory noted as `name`. The
-/// core knows it by its own hash: what is kept under the two hashes changes places for as long as it
-/// is asked.
+/// core uses its own hash, so what is stored under the two hashes is swapped while it is asked.
 fn known_as(subject: &mut Intercepted, request: &Request, hashed: &[u8], name: &Path) -> Answer {
     let Some(directory) = subject.directory(request) else { return subject.ask(request) };
     let (right, wrong) = (hash_of(directory.as_os_str().as_bytes()), hash_of(hashed));
@@ -216,7 +215,7 @@ fn known_as(subject: &mut Intercepted, request: &Request, hashed: &[u8], name: &
     rename(&store, &wrong, &right);
     let answer = subject.ask(request);
     let noted = store.join("projects").join(format!("{right}.json"));
-    // Where nothing was noted of it there is nothing to change.
+    // Without metadata there is nothing to change.
     let _ = rewrite(&noted, |text| {
         let (was, is) = (directory.to_string_lossy(), name.to_string_lossy());
         text.replace(&format!("\"{was}\""), &format!("\"{is}\""))
@@ -226,7 +225,7 @@ fn known_as(subject: &mut Intercepted, request: &Request, hashed: &[u8], name: &
     answer
 }
 
-/// Gives what the store keeps under one hash another, as far as it is there.
+/// Moves what the store keeps under one hash to another, if it exists.
 fn rename(store: &Path, from: &str, to: &str) {
     for (folder, extension) in [("refs/hermes", ""), ("indexes", ""), ("projects", ".json")] {
         let file = |hash: &str| store.join(folder).join(format!("{hash}{extension}"));

@@ -11,14 +11,14 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
-/// The tree of nothing, which git knows by heart.
+/// The empty tree, which is built into git.
 pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// Fewer digits are no id.
+/// The fewest digits of an id.
 const SHORT_ID_MIN: usize = 4;
 
 impl Intercepted {
-    /// Plain git on the store: what it printed.
+    /// Runs plain git on the store, and returns what it printed.
     ///
     /// # Errors
     /// Git is not there or fails.
@@ -26,7 +26,7 @@ impl Intercepted {
         self.git_given(arguments, b"")
     }
 
-    /// The same, given these bytes. What it writes is for its owner only, as all of the store is.
+    /// The same with this input. New files are for their owner only, like the rest of the store.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -55,7 +55,7 @@ impl Intercepted {
         Ok(output.stdout)
     }
 
-    /// Stores an object of that kind, and answers its id.
+    /// Stores an object of that kind, and returns its id.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -63,7 +63,7 @@ impl Intercepted {
         self.git_given(&["hash-object", "-t", kind, "-w", "--stdin"], content)
     }
 
-    /// The id of the tree of a commit, however that is named.
+    /// The id of the tree of a commit, whichever way the commit is named.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -71,7 +71,7 @@ impl Intercepted {
         self.git(&["rev-parse", &format!("{commit}^{{tree}}")])
     }
 
-    /// The name under which the history is kept whose newest checkpoint is `id`.
+    /// The ref of the history whose newest checkpoint is `id`.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -104,8 +104,8 @@ impl Intercepted {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Stores a commit that is one of the store with its text changed, as the newest checkpoint in
-    /// the place of `newest`; answers its id.
+    /// Replaces the newest checkpoint `newest` by a stored commit with changed text; returns the id
+    /// of the new one.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -119,7 +119,7 @@ impl Intercepted {
         Ok(id)
     }
 
-    /// The same checkpoint with one more file in the project's own directory; answers its id.
+    /// The same checkpoint with one more file in the project's own directory; returns its id.
     ///
     /// # Errors
     /// As [`Intercepted::git`].
@@ -192,8 +192,8 @@ impl Intercepted {
     }
 }
 
-/// Asks the core, and where that took a checkpoint changes the store; answers the id that `change`
-/// says, or the core's own answer where it fails.
+/// Asks the core, and after a checkpoint changes the store; answers with the id that `change`
+/// returns, or like the core if it fails.
 pub fn after_checkpoint(
     subject: &mut Intercepted,
     request: &Request,

@@ -25,7 +25,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "orphans-are-kept",
         rule: &rules::SWEEP_ORPHANS,
-        about: "No sweep looks whether the directory of a project is still there.",
+        about: "No sweep checks whether the directory of a project still exists.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
             reconfigured(subject, request, |settings| settings.delete_orphans = false)
@@ -43,7 +43,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "nothing-is-ever-stale",
         rule: &rules::SWEEP_STALE,
-        about: "However long a project was not used, it stays.",
+        about: "A project stays however long it was not used.",
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             reconfigured(subject, request, |settings| settings.retention_days = 0)
@@ -52,7 +52,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "no-retention-keeps-nothing",
         rule: &rules::SWEEP_STALE,
-        about: "A retention of no days is taken for a bound that everything is beyond.",
+        about: "A retention of 0 days removes everything, where it should mean no bound.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match request {
             Request::Prune { retention_days: 0, max_total_bytes, delete_orphans } => {
@@ -93,7 +93,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "unmounted-is-deleted",
         rule: &rules::SWEEP_EVIDENCE,
-        about: "A project on a disk that is not mounted is taken for deleted.",
+        about: "A project on a disk that is not mounted counts as deleted.",
         operations_min: 4,
         flaw: Intercept(|subject, request| match request {
             Request::Sweep | Request::Prune { .. } => {
@@ -107,12 +107,12 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Where it is noted when the last sweep was.
+/// The file that notes the time of the last sweep.
 pub const MARKER: &str = ".last_prune";
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// When the last sweep was, where that can be read.
+/// The time of the last sweep, if it can be read.
 pub fn last_sweep(subject: &Intercepted) -> Option<f64> {
     fs::read_to_string(subject.sandbox.base().join(MARKER)).ok()?.trim().parse().ok()
 }
@@ -122,7 +122,7 @@ pub fn not_due() -> Answer {
     Answer::Swept { outcome: SweepOutcome::NotDue, counts: Counts::default() }
 }
 
-/// Has checkpoints, sweeps and prunes made with other settings.
+/// Makes checkpoints, sweeps and prunes with other settings.
 pub fn reconfigured(
     subject: &mut Intercepted,
     request: &Request,
@@ -143,8 +143,8 @@ pub fn reconfigured(
     }
 }
 
-/// The hash and the directory of every project, as they are noted in the store, by directory: a hash
-/// is another one in every sandbox.
+/// The hash and the directory of every project noted in the store, sorted by directory, since
+/// hashes differ between sandboxes.
 pub fn workdirs(subject: &Intercepted) -> io::Result<Vec<(String, PathBuf)>> {
     let folder = subject.sandbox.store().join("projects");
     let mut found = Vec::new();
@@ -168,8 +168,8 @@ fn counting(subject: &mut Intercepted, request: &Request, count: fn(Counts) -> C
     }
 }
 
-/// Makes the directories that projects were in where they are missing, so that nothing shows that
-/// their disk is not mounted.
+/// Creates the missing parent directories of projects, so that nothing shows that their disk is not
+/// mounted.
 fn make_missing_parents(subject: &Intercepted) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     for (_, workdir) in workdirs(subject)? {

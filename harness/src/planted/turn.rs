@@ -21,7 +21,7 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-new-turn-is-not-noticed",
         rule: &rules::TURN_RESET,
-        about: "Nobody is told that a new turn begins.",
+        about: "New turns are ignored.",
         operations_min: 3,
         flaw: Intercept(|subject, request| match request {
             Request::NewTurn => Answer::Done,
@@ -103,12 +103,12 @@ fn was_looked_for(answer: &Answer) -> bool {
     created(answer).is_some() || *answer == none_taken(CheckpointOutcome::Unchanged)
 }
 
-/// Answers that the turn has its checkpoint, where `used`.
+/// If `used`, answers that the turn has its checkpoint.
 fn deduped_if(subject: &mut Intercepted, request: &Request, used: bool) -> Answer {
     if used { none_taken(CheckpointOutcome::Deduped) } else { subject.ask(request) }
 }
 
-/// Takes a checkpoint although the core says that the turn has one, where `again`.
+/// If `again`, takes a checkpoint although the core says that the turn has one.
 fn manual_if_deduped(subject: &mut Intercepted, request: &Request, again: bool) -> Answer {
     let answer = subject.ask(request);
     match request {

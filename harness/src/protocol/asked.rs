@@ -1,8 +1,8 @@
-//! What of a history is put to an implementation that does not claim everything.
+//! Which requests of a history are made of an implementation that lacks some capabilities.
 //!
-//! What comes closest among what is claimed stands in an operation's place; where nothing does,
-//! the operation is left out. That is never a verdict, and never changes what a claim is judged by.
-//! What could harm the machine is left out for everybody.
+//! An operation is replaced by the closest one that the implementation is capable of; if there is
+//! none, it is left out. Neither is a verdict, and neither changes how a capability is judged.
+//! Operations that could harm the machine are left out for everybody.
 
 use super::capabilities::Capabilities;
 use crate::history::{Event, Operation, Target, concrete};
@@ -12,7 +12,7 @@ use herma_model::{ByteString, Edit, Request, World};
 /// The directories that are projects from the start.
 const PROJECTS: [&[u8]; 2] = [b"work/alpha", b"work/beta"];
 
-/// What is asked for in the place of one operation, in this state of the world.
+/// The operations that replace one operation, in this state of the world.
 pub fn asked_for(
     capabilities: &Capabilities,
     operation: &Operation,
@@ -37,14 +37,14 @@ pub fn asked_for(
     }
 }
 
-/// The requests that are made in the place of one.
+/// The requests that replace one request.
 fn requests(
     capabilities: &Capabilities,
     mut request: Request<Target>,
     world: &World,
 ) -> Vec<Request<Target>> {
     let kind = request.kind();
-    // What comes of a change to the store is seen by looking at the store alone.
+    // A change to the store can only be observed in the store itself.
     let seen = (kind.about, kind.effect) != (About::Store, Effect::Stores);
     if !kind.capability.is_none_or(|(needed, _)| capabilities.has(needed))
         || !(seen || capabilities.has("layout"))
@@ -71,12 +71,12 @@ fn requests(
             *max_total_bytes = 0;
         }
         Request::Restore { exact, force, .. } => {
-            // Who always removes what was created since can be asked for nothing else.
+            // A subject that always removes files created since cannot be asked to leave them.
             *exact = capabilities.has("restore.exact")
                 && (*exact || !capabilities.has("restore.leaves_new"));
             *force &= capabilities.has("restore.force");
         }
-        // Who cannot be asked by hand takes one in a turn of its own.
+        // Without manual checkpoints, an automatic one is taken in a turn of its own.
         Request::Checkpoint { reason, .. } if !capabilities.has("checkpoint") => {
             let ensure = Request::EnsureCheckpoint { dir, reason: std::mem::take(reason) };
             let ensured = capabilities.has("ensure_checkpoint");
@@ -87,17 +87,17 @@ fn requests(
     vec![request]
 }
 
-/// Whether a directory lies in the sandbox. Nobody is asked to write outside it, however surely that
-/// would be refused: whoever does not refuse it writes to the machine that this runs on.
+/// Whether a directory lies in the sandbox. No subject is asked to write outside it, even where it
+/// must refuse: one that does not refuse would write to the machine that this runs on.
 fn is_inside(dir: &ByteString, world: &World) -> bool {
     world.canonical(&concrete::typed(dir, world)).is_some()
 }
 
-/// Whether an edit leaves the subject what it may count on.
+/// Whether an edit respects what the subject depends on.
 fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     let in_repository = |path: &ByteString| {
         let names_one = path.split(|byte| *byte == b'/').any(|name| name == b".git");
-        // A project that goes takes its repository with it.
+        // Removing a project would remove its repository.
         names_one || path.split(|byte| *byte == b'/').count() < 3
     };
     let paths: Vec<&ByteString> = match edit {
@@ -114,7 +114,7 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
     !capabilities.needs_repository() || !paths.into_iter().any(in_repository)
 }
 
-/// The directory as the subject may be told it; none where it may not be asked about it.
+/// The directory as it may be given to the subject; `None` if the subject cannot be asked about it.
 fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Option<ByteString> {
     let canonical = world.canonical(&concrete::typed(dir, world));
     if !capabilities.has("scope.refusals")
@@ -130,7 +130,7 @@ fn directory(capabilities: &Capabilities, dir: &ByteString, world: &World) -> Op
     if capabilities.has("project.spellings") { Some(dir.clone()) } else { canonical }
 }
 
-/// Spells a target as the subject may be told it; answers whether it may at all.
+/// Spells a target as it may be given to the subject; returns whether it may be used at all.
 fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteString) -> bool {
     if let Target::Number(number @ 1..) = *target
         && !capabilities.has("target.number")
@@ -144,7 +144,7 @@ fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteS
     }
     match target {
         Target::Number(_) => capabilities.has("target.number"),
-        // What could be digits of an id or a number means something else to everyone.
+        // Text that could be a number or the digits of an id means something else to each subject.
         Target::Text(text)
             if !(capabilities.has("target.number") && capabilities.has("target.short")) =>
         {

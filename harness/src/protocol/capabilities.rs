@@ -1,8 +1,8 @@
-//! What an implementation claims to do, and what that means for the judges.
+//! The capabilities of an implementation, and what they mean for judging it.
 //!
-//! What is not claimed is not asked ([`super::asked`]), settings are without bounds, and parts of
-//! an answer are not compared. The rules that only such things can put to the test are *not
-//! applicable*, and shown so; never held.
+//! What it is not capable of is not asked ([`super::asked`]), settings it lacks are without bounds,
+//! and missing parts of an answer are not compared. Rules that could only be tested that way are
+//! shown as *not applicable*, never as held.
 
 use crate::nearest::nearest;
 use herma_model::Settings;
@@ -11,8 +11,8 @@ use herma_model::rules::{self, RuleRef};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What can be claimed beside serving a request, and what it means. The record of a rule names those
-/// without which it cannot be judged.
+/// The capabilities beside those of requests, with their meaning. The record of a rule names those that
+/// are needed to judge it.
 static CAPABILITIES: &[Capability] = &[
     (
         "project.spellings",
@@ -26,7 +26,10 @@ static CAPABILITIES: &[Capability] = &[
         "scope.refusals",
         "It refuses the file system's root, the home directory and its own store as a project.",
     ),
-    ("refusal.reasons", "A refusal says why: a malformed target is told from an unknown one."),
+    (
+        "refusal.reasons",
+        "A refusal says why, and distinguishes a malformed target from an unknown one.",
+    ),
     ("checkpoint", "It takes a checkpoint whenever it is asked for one, whatever the turn."),
     ("take.unchanged", "It takes no checkpoint where nothing changed, and says so."),
     ("take.skipped", "The answer to a checkpoint names the files that could not be read."),
@@ -77,13 +80,13 @@ static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
 /// What a subject may need of the sandbox.
 const NEEDS: &[&str] = &["repository"];
 
-/// Claims everything there is.
+/// Stands for all capabilities.
 const COMPLETE: &str = "complete";
 
-/// More than any history holds, and still a number in every language.
+/// More than any history holds, and within the integers of every language.
 const UNBOUNDED: usize = 1_000_000_000;
 
-/// Every capability, in an order fit to be read, with its meaning in a sentence.
+/// Every capability with its meaning in a sentence, in reading order.
 pub fn known() -> impl Iterator<Item = Capability> {
     let of_requests = REQUESTS.iter().filter_map(|kind| kind.capability);
     let mut seen = BTreeSet::new();
@@ -91,7 +94,7 @@ pub fn known() -> impl Iterator<Item = Capability> {
     of_requests.chain(CAPABILITIES.iter().copied()).filter(move |(name, _)| seen.insert(*name))
 }
 
-/// What an implementation claims. The names are those of the
+/// The capabilities of an implementation. Their names are those of the
 /// [protocol](crate::protocol::schema), which says what each means.
 ///
 /// ```
@@ -116,22 +119,21 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// Everything that can be claimed.
+    /// All capabilities.
     pub fn all() -> Self {
         let claimed = known().map(|(name, _)| name).collect();
         Capabilities { claimed, repository: false }
     }
 
-    /// Nothing but what every implementation does.
+    /// None: only what every implementation does.
     pub fn none() -> Self {
         Capabilities { claimed: BTreeSet::new(), repository: false }
     }
 
-    /// The same and this one.
+    /// These and one more.
     ///
     /// # Panics
-    /// Where there is no capability of that name, with the nearest one: a name in code that is
-    /// spelled wrong is a fault of the code.
+    /// If there is no capability of that name; the message suggests the nearest one.
     pub fn with(mut self, name: &str) -> Self {
         match find(name) {
             Some(claim) => self.claimed.insert(claim),
@@ -140,10 +142,11 @@ impl Capabilities {
         self
     }
 
-    /// Reads what a hello claims. Omitted and false are the same.
+    /// Reads the capabilities of a hello; one that is omitted is false.
     ///
     /// # Errors
-    /// A claim that does not exist, with the nearest one that does.
+    /// A capability that does not exist, with the nearest one that does, or a value that is not a
+    /// boolean.
     pub fn read(capabilities: &BTreeMap<String, Value>, needs: &[String]) -> Result<Self, String> {
         if let Some(unknown) = needs.iter().find(|need| !NEEDS.contains(&need.as_str())) {
             return Err(format!("no sandbox offers `{unknown}`; there is {NEEDS:?}"));
@@ -171,18 +174,18 @@ impl Capabilities {
         Ok(read)
     }
 
-    /// Whether this is claimed.
+    /// Whether this capability is there.
     pub fn has(&self, claim: &str) -> bool {
         debug_assert!(find(claim).is_some(), "{claim}");
         self.claimed.contains(claim)
     }
 
-    /// Everything that is claimed, sorted.
+    /// The names of these capabilities, sorted.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.claimed.iter().copied()
     }
 
-    /// What two implementations both claim.
+    /// The capabilities that two implementations both have.
     pub fn in_common(&self, other: &Capabilities) -> Capabilities {
         Capabilities {
             claimed: self.claimed.intersection(&other.claimed).copied().collect(),
@@ -190,7 +193,7 @@ impl Capabilities {
         }
     }
 
-    /// The same without one of them.
+    /// These without one of them.
     pub fn without(&self, claim: &str) -> Capabilities {
         let mut capabilities = self.clone();
         capabilities.claimed.retain(|claimed| *claimed != claim);
@@ -209,7 +212,7 @@ impl Capabilities {
         self.repository
     }
 
-    /// The claim without which the rule cannot be judged, where it is not made.
+    /// A missing capability without which the rule cannot be judged, if there is one.
     pub fn lacking(&self, rule: RuleRef) -> Option<&'static str> {
         if self.repository && OF_A_STORE_OF_ITS_OWN.contains(&rule) {
             return Some("a store outside the project");
@@ -217,7 +220,7 @@ impl Capabilities {
         rule.needs.iter().copied().find(|claim| !self.claimed.contains(claim))
     }
 
-    /// The settings without what is not claimed: who cannot be told a bound is not held to one.
+    /// The settings without those that the implementation lacks, so that it is not held to them.
     pub fn restrict_settings(&self, settings: &Settings) -> Settings {
         let mut kept = settings.clone();
         if !self.has("settings.enabled") {
@@ -246,7 +249,7 @@ fn find(name: &str) -> Option<&'static str> {
 
 fn unknown(name: &str) -> String {
     let nearest = nearest(name, known().map(|(name, _)| name));
-    format!("there is no claim `{name}`; did you mean `{nearest}`?")
+    format!("there is no capability `{name}`; did you mean `{nearest}`?")
 }
 
 #[cfg(test)]
@@ -278,7 +281,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "there is no claim `restore.exac`; did you mean `restore.exact`?")]
+    #[should_panic(
+        expected = "there is no capability `restore.exac`; did you mean `restore.exact`?"
+    )]
     fn a_name_that_is_none_is_refused_with_the_nearest() {
         let _ = Capabilities::none().with("restore.exac");
     }

@@ -20,7 +20,7 @@ use std::path::Path;
 pub struct Probed {
     /// What was probed, as a sentence that should hold.
     pub probe: &'static str,
-    /// What is wrong, where it does not.
+    /// What is wrong, if it does not hold.
     pub wrong: Option<String>,
 }
 
@@ -39,8 +39,8 @@ pub fn environment(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// Runs every probe on the adapter that `command` starts. One that fails ends the run, since what
-/// follows would only show the same.
+/// Runs every probe on the adapter that `command` starts. The first failure ends the run, since
+/// later probes would only repeat it.
 ///
 /// # Errors
 /// The sandbox cannot be made.
@@ -111,7 +111,7 @@ fn hello(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     }
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
     if vague && hello.implementation.commit.is_none() {
-        return Err("a version that moves needs a commit beside it".into());
+        return Err("a version that moves needs a commit, too".into());
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn checkpoint(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     let mut reply = ask(adapter, &manual)?;
     let code = reply.err.as_ref().map(|refusal| refusal.code);
     if code == Some(ErrorCode::Unsupported(Unsupported::Unsupported)) {
-        // Who cannot be asked by hand takes one in a turn.
+        // Without manual checkpoints, an automatic one is taken.
         reply = ask(adapter, &Message::Request(Request::EnsureCheckpoint { dir, reason }))?;
     }
     let taken = reply.ok.ok_or_else(|| format!("refused: {:?}", reply.err))?;

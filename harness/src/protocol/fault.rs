@@ -13,15 +13,15 @@ pub enum Fault {
     /// It cannot be started.
     #[error("not-started: the adapter cannot be started: {0}")]
     NotStarted(String),
-    /// It said nothing within the limit.
+    /// It printed nothing within the limit.
     #[error("silent: no reply to `{op}` within {} s", .limit.as_secs_f32())]
     Silent {
         /// What was asked.
         op: String,
-        /// How long it was waited for.
+        /// How long the runner waited.
         limit: Duration,
     },
-    /// It said something and did not end the line.
+    /// It printed something and did not end the line.
     #[error("no-newline: the reply to `{op}` has no newline at its end; flush a whole line")]
     NoNewline {
         /// What was asked.
@@ -80,13 +80,13 @@ pub enum Fault {
         op: String,
         /// How it ended.
         status: String,
-        /// Whether its own code made it end: a signal such as a bad access raises.
+        /// Whether its own code ended it, by a signal such as that of a bad memory access.
         by_itself: bool,
     },
     /// It did not end when its input did.
     #[error("lingers: the adapter did not end within {} s of the end of its input", .limit.as_secs_f32())]
     Lingers {
-        /// How long it was waited for.
+        /// How long the runner waited.
         limit: Duration,
     },
     /// It ended, and something it started did not.
@@ -95,9 +95,9 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it is an answer of the implementation behind the adapter, which crashed or hangs,
-    /// rather than a breach of the protocol: an adapter that merely ends, or that somebody ended,
-    /// has answered nothing, and nor has one that does not even open.
+    /// Whether it counts as an answer of the implementation, which crashed or hangs, rather than as
+    /// a breach of the protocol. An adapter that just exits, that is ended from outside or that
+    /// does not even open has not answered.
     pub fn is_the_subjects(&self) -> bool {
         match self {
             Fault::Exited { op, by_itself, .. } => *by_itself && !is_about_the_adapter(op),
@@ -106,7 +106,7 @@ impl Fault {
         }
     }
 
-    /// The stable name, which opens the message.
+    /// The stable name, with which the message begins.
     pub fn name(&self) -> &'static str {
         match self {
             Fault::NotStarted(_) => "not-started",

@@ -1,4 +1,4 @@
-//! What runner and adapter say to each other, one JSON object on a line each.
+//! The messages between runner and adapter, one JSON object on a line each.
 
 use crate::subject::Identity;
 use herma_model::answer::{Changed, Code};
@@ -42,12 +42,12 @@ pub enum Control {
     },
     /// The store is not used any more.
     Close,
-    /// An operation that no version has; the right reply is `unsupported`.
+    /// An operation that does not exist in any version; the right reply is `unsupported`.
     #[serde(rename = "x_no_such_operation")]
     NoSuchOperation,
 }
 
-/// Everything that is said to an adapter.
+/// Every message to an adapter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Message {
@@ -87,8 +87,7 @@ fn write_by_op<S: Serializer>(request: &Request, serializer: S) -> Result<S::Ok,
     line.end()
 }
 
-/// The request that a line stands for; none where it is no request. What else the line says is
-/// ignored.
+/// The request in a line; `None` if the line is no request. Other fields are ignored.
 pub fn request(line: &Value) -> Option<Request> {
     let op = line["op"].as_str()?;
     serde_json::from_value(json!({ (op): line }))
@@ -105,7 +104,7 @@ pub struct Versions {
     pub max: u32,
 }
 
-/// What an adapter says of itself.
+/// What an adapter says about itself.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[schemars(rename = "HelloAnswer")]
 pub struct Hello {
@@ -114,7 +113,7 @@ pub struct Hello {
     /// The implementation behind it.
     #[serde(rename = "impl")]
     pub implementation: Identity,
-    /// What it claims, each by name with its value; what is not named is not claimed.
+    /// Its capabilities, each by name, true or false; one that is not named is false.
     #[serde(default)]
     pub capabilities: BTreeMap<String, Value>,
     /// What it needs of the sandbox: `repository`, where it keeps its store in the project's own
@@ -145,7 +144,7 @@ pub struct Refusal {
     /// For people.
     #[serde(default)]
     pub message: String,
-    /// What became of the disk.
+    /// What was changed on the disk.
     #[serde(default)]
     pub changed: Changed,
 }

@@ -1,9 +1,10 @@
 //! The adapter protocol, version 1: how an implementation in any language is driven.
 //!
 //! The runner starts the adapter as a process of its own group and speaks JSON lines with it, one
-//! request and one reply at a time. [`message`] is what is said, [`process`] is how a process is
-//! kept to it, [`fault`] is every way it can fail to, by name, [`claims`] is what an
-//! implementation says it can, [`asked`] is what is put to it then, [`check`] probes an adapter for all of it, and [`serve`] is the core behind it.
+//! request and one reply at a time. [`message`] defines the lines, [`process`] runs an adapter and
+//! enforces the protocol, [`fault`] names every way to break it, [`capabilities`] says what an
+//! implementation can do, [`asked`] adapts a history to that, [`check`] probes an adapter, and
+//! [`serve`] is the core behind one.
 
 pub mod asked;
 pub mod capabilities;

@@ -21,7 +21,7 @@ pub struct Limits {
     pub reply: Duration,
     /// For the process to end once its input has.
     pub end: Duration,
-    /// For a process group to end of itself after it was asked to, before it is killed.
+    /// For a process group to end after it was asked to, before it is killed.
     pub mercy: Duration,
 }
 
@@ -37,9 +37,9 @@ impl Default for Limits {
 
 /// No line of either side is longer than this, in bytes.
 pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// As much of what was printed to stderr is kept, from its end.
+/// How many bytes of stderr are kept, from its end.
 const COMPLAINT_BYTES_MAX: usize = 16 * 1024;
-/// How often a process that should end is looked at.
+/// How often a process that should end is polled.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What the reading thread saw.
@@ -54,7 +54,7 @@ enum Heard {
 pub struct Adapter {
     child: Child,
     group: Pid,
-    /// Lines on their way; a process that does not read them must not hold the runner.
+    /// Lines to be written; a process that does not read them must not block the runner.
     input: Option<Sender<Vec<u8>>>,
     heard: Receiver<Heard>,
     complaint: Arc<Mutex<Vec<u8>>>,
@@ -102,10 +102,10 @@ impl Adapter {
         Ok(Adapter { child, group, input, heard, complaint, limits, requests: 0, lines: 0 })
     }
 
-    /// Says one thing and waits for the reply.
+    /// Sends one message and waits for the reply.
     ///
     /// # Errors
-    /// Whatever is wrong with the reply; the adapter is of no use any more then.
+    /// Whatever is wrong with the reply; the adapter cannot be used any more then.
     pub fn ask(&mut self, message: &Message) -> Result<Reply, Fault> {
         self.requests += 1;
         let id = self.requests;
@@ -113,7 +113,7 @@ impl Adapter {
             .expect("a message holds only what JSON can say");
         let op = || message.name().to_owned();
         line.push(b'\n');
-        // A process that ended cannot be written to; why it ended is told by reading.
+        // Writing to a process that ended fails; reading shows why it ended.
         if let Some(input) = &self.input {
             let _ = input.send(line);
         }
@@ -148,7 +148,7 @@ impl Adapter {
         }
     }
 
-    /// Tells an adapter that said nothing from one that only did not end its line.
+    /// Distinguishes an adapter that printed nothing from one that did not end its line.
     fn silent(&mut self, op: String) -> Fault {
         self.kill();
         let rest = self.heard.recv_timeout(self.limits.mercy);
@@ -208,9 +208,9 @@ impl Adapter {
         String::from_utf8_lossy(&kept).into_owned()
     }
 
-    /// Ends the whole group: first asked to, then made to.
+    /// Ends the whole group: asks first, then kills.
     fn kill(&mut self) {
-        // A group that is gone already cannot be signalled, which is as good.
+        // A group that is gone already cannot be signalled, which is fine.
         let _ = kill_process_group(self.group, Signal::TERM);
         let deadline = Instant::now() + self.limits.mercy;
         while Instant::now() < deadline {
@@ -235,7 +235,7 @@ impl Drop for Adapter {
     }
 }
 
-/// Writes lines until there are no more to come, and ends the input then.
+/// Writes lines until no more can come, and then ends the input.
 fn speak(mut input: ChildStdin) -> Sender<Vec<u8>> {
     let (sender, lines) = channel::<Vec<u8>>();
     thread::spawn(move || {

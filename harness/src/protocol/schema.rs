@@ -13,7 +13,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// What stands under `ok` in a reply to a request.
+/// The schema of `ok` in a reply to a request.
 fn answer(answered: Answered, generator: &mut SchemaGenerator) -> Schema {
     match answered {
         Answered::Done => done(generator),

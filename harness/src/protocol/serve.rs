@@ -1,7 +1,6 @@
 //! The core as an adapter: the same requests over the protocol that it answers in-process.
 //!
-//! What the suite says of it here and there must be the same, which is how the protocol itself is
-//! tested.
+//! The suite must judge it in the same way either way, which tests the protocol itself.
 
 use super::message::{self, Versions};
 use super::{VERSION, translate};
@@ -31,8 +30,8 @@ struct Open {
     settings: Settings,
 }
 
-/// Serves the core until the input ends, or a deliberately broken one: only in a sandbox of this
-/// suite, and there to show that an adapter's subject is judged.
+/// Serves the core, or a deliberately broken one, until the input ends. It only works in a sandbox
+/// of this suite, to show that what is behind an adapter is judged.
 ///
 /// # Errors
 /// Input or output that failed.

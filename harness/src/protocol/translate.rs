@@ -1,4 +1,4 @@
-//! Between the model's answers and what stands in a reply, in both directions.
+//! Translates between the model's answers and the contents of a reply, in both directions.
 //!
 //! Nothing is added and nothing repaired on the way.
 
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, to_value};
 
-/// The project of a file, as an absolute path; none where there is none.
+/// The project of a file, as an absolute path; `None` if it has none.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ProjectAnswer")]
 pub(super) struct Project {
@@ -22,7 +22,7 @@ pub(super) struct Project {
     project: Option<ByteString>,
 }
 
-/// What a request for a checkpoint came to, and what was left out.
+/// The outcome of a request for a checkpoint, and what was left out.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TakeAnswer")]
 pub(super) struct Taken {
@@ -51,7 +51,7 @@ pub(super) struct Diffed {
     stats: Stats,
 }
 
-/// What a sweep or a prune came to.
+/// The outcome of a sweep or a prune.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SweepAnswer")]
 pub(super) struct Swept {
@@ -81,7 +81,7 @@ pub fn answer(request: &Request, reply: Reply) -> Result<Answer, Fault> {
     if let Some(refusal) = reply.err {
         let code = match refusal.code {
             ErrorCode::Refused(code) => code,
-            // What is claimed must be served; what is not claimed is not asked.
+            // Only what it is capable of is asked, and that must be served.
             ErrorCode::Unsupported(_) => Code::Internal,
         };
         return Ok(Answer::Refused { code, message: refusal.message, changed: refusal.changed });

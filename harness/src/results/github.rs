@@ -10,7 +10,7 @@ pub fn annotations(results: &Results) -> String {
     failures.map(annotation).collect()
 }
 
-/// What is not as expected as annotations, on the file of expectations where it is about that.
+/// Everything unexpected as annotations, on the file of expectations if they concern that.
 pub fn gate_annotations(judgement: &Judgement<'_>, file: &str) -> String {
     let regressions = judgement.regressions.iter().map(|one| annotation(one));
     let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
@@ -26,7 +26,7 @@ fn annotation(one: &FailureFound) -> String {
     command("title", &one.fingerprint.rule, &message)
 }
 
-/// A line that the runner of a workflow takes for an annotation.
+/// A line that GitHub turns into an annotation.
 fn command(property: &str, value: &str, message: &str) -> String {
     let value = escaped(value).replace(':', "%3A").replace(',', "%2C");
     format!("::error {property}={value}::{}\n", escaped(message))
@@ -79,7 +79,7 @@ fn broken(results: &Results) -> String {
         return rows;
     }
     format!(
-        "| Broken rule | Verdict | Sign | Histories | Reproduced |\n\
+        "| Broken rule | Verdict | Symptom | Histories | Reproduced |\n\
          | --- | --- | --- | ---: | ---: |\n{rows}\n"
     )
 }
@@ -99,7 +99,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Text on one line that Markdown shows as it stands, also in the cell of a table.
+/// Text on one line, escaped so that Markdown shows it unchanged, also in the cell of a table.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for one in text.chars() {

@@ -12,7 +12,7 @@ pub fn report(results: &Results) -> String {
     let commit = subject.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
     let mut suite = TestSuite::new(format!("{} {}", subject.name, subject.version));
     suite.set_time(Duration::try_from_secs_f64(finished.seconds).unwrap_or_default());
-    // What the suite says of itself: how to run the same again.
+    // About the run itself: how to repeat it.
     suite.add_properties([
         ("seed", started.seed.to_string().as_str()),
         ("replay", &started.replay),
@@ -45,7 +45,7 @@ fn failure<'a>(ways: impl Iterator<Item = &'a FailureFound>) -> TestCaseStatus {
         let symptom = &first.fingerprint.symptom;
         let message = format!("{symptom}: expected {}, found {}", first.expected, first.found);
         status.set_type(first.fingerprint.verdict.to_string());
-        // Readers make a space of a line end in an attribute.
+        // XML readers turn a line end in an attribute into a space.
         status.set_message(shown(&message).replace('\n', "␊"));
         let texts: Vec<String> = ways.iter().map(|one| text::failure(one)).collect();
         status.set_description(shown(&texts.join("\n")));
@@ -57,13 +57,14 @@ fn failure<'a>(ways: impl Iterator<Item = &'a FailureFound>) -> TestCaseStatus {
 fn skipped(why: &str, rule: &RuleJudged) -> TestCaseStatus {
     let mut status = TestCaseStatus::skipped();
     status.set_message(match &rule.lacking {
-        Some(claim) => format!("{why}: `{claim}` is not claimed"),
+        Some(claim) => format!("{why}: the subject lacks `{claim}`"),
         None => why.to_owned(),
     });
     status
 }
 
-/// The text with a picture of each character that the library would leave out or XML cannot hold.
+/// The text with a visible symbol for each character that the library would drop or XML cannot
+/// hold.
 fn shown(text: &str) -> String {
     let picture = |one: char| match one {
         '\n' => one,
@@ -140,7 +141,7 @@ pub(super) mod tests {
         ));
         assert!(xml.contains("<testcase name=\"scope/never-root\" classname=\"herma.scope\"/>"));
         assert!(xml.contains("<property name=\"subject\" value=\"a &amp; b 1.2.3 (abc)\"/>"));
-        assert!(xml.contains("message=\"not applicable: `restore.exact` is not claimed\""));
+        assert!(xml.contains("message=\"not applicable: the subject lacks `restore.exact`\""));
         assert!(xml.contains(
             "<failure message=\"too many: expected two, found three\" type=\"wrong_reason\">\
              list/at-most: It lists few."

@@ -2,8 +2,8 @@
 //! report.
 //!
 //! One JSON object on a line: what was started, each history, each failure, each rule, and the end.
-//! A stream without an end is of a run that was cut short, and no report calls that a result.
-//! [`text`], [`junit`] and [`github`] are functions of the stream alone.
+//! A stream without an end is that of an interrupted run, and every report refuses it. [`text`],
+//! [`junit`] and [`github`] are functions of the stream alone.
 
 pub mod github;
 pub mod junit;
@@ -31,24 +31,24 @@ pub enum Line {
     History(Ended),
     /// One way in which a rule is broken.
     Failure(Box<FailureFound>),
-    /// What became of a rule.
+    /// The verdict on a rule.
     Rule(RuleJudged),
-    /// A behaviour that was met.
+    /// A behaviour that was covered.
     Coverage(MetBehaviour),
     /// The last line.
     Finished(Finished),
 }
 
-/// What is run, on whom.
+/// What is run, on which subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {
     /// The version of the lines.
     pub schema: u32,
     /// The version of this suite.
     pub suite: String,
-    /// Who is judged.
+    /// The subject.
     pub subject: Identity,
-    /// What it claims.
+    /// Its capabilities.
     pub capabilities: Vec<String>,
     /// Which histories are drawn.
     pub seed: u64,
@@ -65,14 +65,14 @@ pub struct Started {
 /// One way in which a rule is broken, with the shortest history that shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FailureFound {
-    /// By what it is known again.
+    /// What identifies it.
     #[serde(flatten)]
     pub fingerprint: Fingerprint,
     /// The rule in words.
     pub statement: String,
     /// Where the rule comes from.
     pub source: String,
-    /// Who found it.
+    /// Which observation showed it.
     pub judge: String,
     /// The operation of the shortest history that shows it, from 1.
     pub operation: usize,
@@ -84,13 +84,13 @@ pub struct FailureFound {
     pub tree: Vec<String>,
     /// The usual cause.
     pub hint: Option<String>,
-    /// The first history that failed so.
+    /// The first history that failed in this way.
     pub origin: String,
-    /// How many histories failed so.
+    /// How many histories failed in this way.
     pub histories: u64,
     /// How many executions it took to shorten it.
     pub executions: usize,
-    /// How many of the runs that were made again failed again, and how many those were.
+    /// How many of the repeated runs failed again, and how many were made.
     pub reproduced: Option<(usize, usize)>,
     /// The shortest history found.
     pub history: History,
@@ -99,28 +99,28 @@ pub struct FailureFound {
 }
 
 impl FailureFound {
-    /// Whether it did not show again even once: then it is nobody's verdict.
+    /// Whether it never failed again, so that no verdict follows from it.
     pub fn is_unstable(&self) -> bool {
         self.reproduced.is_some_and(|(times, _)| times == 0)
     }
 }
 
-/// What became of a rule.
+/// The verdict on a rule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleJudged {
     /// The rule.
     pub id: String,
     /// Its tier.
     pub tier: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Comparisons made for it.
     pub checks: u64,
-    /// The claim without which it cannot be judged.
+    /// A missing capability without which it cannot be judged.
     pub lacking: Option<String>,
 }
 
-/// A behaviour that was met.
+/// A behaviour that was covered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MetBehaviour {
     /// Which.
@@ -143,7 +143,7 @@ pub struct Finished {
     pub jobs: usize,
     /// How many rules there are of each verdict.
     pub rules: BTreeMap<Verdict, usize>,
-    /// How many behaviours were met: a class of state, an operation and an outcome each.
+    /// How many behaviours were covered: a class of state, an operation and an outcome each.
     #[serde(default)]
     pub behaviours: usize,
 }
@@ -155,7 +155,7 @@ impl Finished {
     }
 }
 
-/// Why a stream is none.
+/// Why results cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// A line is not of the form.
@@ -166,10 +166,10 @@ pub enum ResultsError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// It begins otherwise.
+    /// The first line is another one.
     #[error("the results do not begin with what was started")]
     NoStart,
-    /// It does not end.
+    /// The last line is missing.
     #[error("the results have no end: the run was cut short, and nothing is said of it")]
     NoEnd,
     /// It is of another version.
@@ -177,16 +177,16 @@ pub enum ResultsError {
     OtherVersion(u32),
 }
 
-/// A whole stream.
+/// The results of a whole run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What was run, on whom.
+    /// What was run, on which subject.
     pub started: Started,
     /// Every way in which a rule is broken.
     pub failures: Vec<FailureFound>,
     /// Every rule.
     pub rules: Vec<RuleJudged>,
-    /// Every behaviour that was met.
+    /// Every behaviour that was covered.
     pub coverage: Vec<MetBehaviour>,
     /// The figures.
     pub finished: Finished,
@@ -196,7 +196,7 @@ impl Results {
     /// Reads a stream.
     ///
     /// # Errors
-    /// A stream that is none, or that has no end.
+    /// A stream that is not valid, or has no end.
     pub fn read(text: &str) -> Result<Self, ResultsError> {
         let mut lines = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -227,7 +227,7 @@ impl Results {
         Ok(Results { started, failures, rules, coverage, finished })
     }
 
-    /// What was found, with `replay` for the command that shows a failure again.
+    /// The results of these findings; `replay` gives the command that shows a failure again.
     pub fn of(
         started: Started,
         findings: &Findings,
@@ -266,7 +266,7 @@ impl Results {
         Results { started, failures, rules, coverage, finished }
     }
 
-    /// The lines after those that were written while it ran.
+    /// The lines that follow those written during the run.
     pub fn last_lines(&self) -> Vec<Line> {
         let failures = self.failures.iter().cloned().map(|one| Line::Failure(Box::new(one)));
         let rules = self.rules.iter().cloned().map(Line::Rule);
@@ -275,7 +275,7 @@ impl Results {
         failures.chain(rules).chain(coverage).chain(finished).collect()
     }
 
-    /// The failures of one cause together: by rule, those that most histories show first.
+    /// The failures of each broken rule, those that most histories show first.
     pub fn by_rule(&self) -> Vec<(&RuleJudged, Vec<&FailureFound>)> {
         let of = |rule: &RuleJudged| {
             let failures = self.failures.iter();

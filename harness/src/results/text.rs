@@ -29,7 +29,7 @@ pub fn failure(one: &FailureFound) -> String {
     let again = match one.reproduced {
         None => "known, and not shortened again".into(),
         Some((times, of)) => format!(
-            "shortened in {} executions, and fails so {times} times of {of}",
+            "shortened in {} executions, and failed again {times} times of {of}",
             one.executions
         ),
     };
@@ -48,7 +48,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// The word for a verdict and its colour on a terminal.
+/// The word for a verdict, and its colour on a terminal.
 fn word(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Held => ("held", "32"),
@@ -76,7 +76,7 @@ pub fn report(results: &Results, colour: bool) -> String {
         let word = format!("{word:<16}");
         let word = if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word };
         let checks = match &rule.lacking {
-            Some(claim) => format!("`{claim}` is not claimed"),
+            Some(claim) => format!("lacks `{claim}`"),
             None if rule.checks > 0 => format!("{} checks", rule.checks),
             None => String::new(),
         };
@@ -97,7 +97,7 @@ pub fn figures(results: &Results) -> String {
         .collect();
     format!(
         "\n{} {}\nrules: {}\n{} histories, {} operations, {:.1} s, {:.0} operations per second and \
-         core ({} at a time)\n{} behaviours met (class of state, operation, outcome)\nthe canary \
+         core ({} at a time)\n{} behaviours covered (class of state, operation, outcome)\nthe canary \
          failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,
         started.subject.version,

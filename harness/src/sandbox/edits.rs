@@ -1,4 +1,4 @@
-//! What the runner itself does to a disk: the changes an edit comes to, and copying a workspace.
+//! What the runner itself does to a disk: the changes of an edit, and copying a workspace.
 
 use super::manifest::on_disk;
 use herma_model::Node;
@@ -61,7 +61,7 @@ fn make_special(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Copies a directory, links as links, without what can only be read by others.
+/// Copies a directory, links as links, without files that cannot be read.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -73,7 +73,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
         } else if kind.is_symlink() {
             symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() && fs::copy(&source, &target).is_ok() {
-            // A history may edit what the original protects from it.
+            // A history may edit files that are read-only in the original.
             let mode = fs::symlink_metadata(&target)?.mode() & 0o7777;
             fs::set_permissions(&target, Permissions::from_mode(mode | 0o600))?;
         }

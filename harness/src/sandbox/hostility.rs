@@ -1,12 +1,12 @@
-//! A home whose git configuration would change every store that lets it in, and programs that
-//! leave a mark when they are run.
+//! A home whose git configuration would change every store that honours it, and programs that leave
+//! a mark when they are run.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Git settings that each would change a store which let them in.
+/// Git settings, each of which would change a store that honours it.
 const HOSTILE_CONFIG: &str = "\
 [user]
 \tname = Hostile User
@@ -52,8 +52,8 @@ const HOSTILE_CONFIG: &str = "\
 \tfsckObjects = true
 ";
 
-/// One name that histories use: a store that lets it in loses that file and is seen to, where one
-/// that ignored everything would show nothing else any more.
+/// A single name that histories use. A store that honours it visibly loses that file; ignoring
+/// everything would hide all other failures.
 const IGNORE: &str = "lib.rs\n";
 
 /// The file that exists once a program below `folder` was run.

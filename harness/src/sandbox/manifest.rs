@@ -1,6 +1,7 @@
-//! The harness's own look at a disk: every path below a root with its type, bytes, mode and time.
+//! The harness's own observation of a disk: every path below a root with its type, bytes, mode and
+//! time.
 //!
-//! Nothing of a subject's code is used, so that what this sees is evidence.
+//! It uses no code of a subject, so its result is independent evidence.
 
 use herma_model::bytes::{file_name, join};
 use herma_model::files::Content;
@@ -30,11 +31,11 @@ pub struct Manifest {
     pub modified: BTreeMap<ByteString, (i64, i64)>,
 }
 
-/// Reads everything below `root` but what is the subject's own: what is at or below `base`, and the
-/// repositories below `root` where it keeps its store in them.
+/// Reads everything below `root` except what belongs to the subject: everything at or below `base`,
+/// and the repositories below `root` if the subject keeps its store in them.
 ///
-/// Every file is read whole each time, since neither its time nor its size says that its bytes are
-/// the same. That is most of what a history costs, so each is opened from the folder it is in.
+/// Every file is read whole each time, since an equal time and size do not prove equal bytes. This
+/// is most of what a history costs, so each file is opened relative to its folder.
 pub fn read(root: &Path, base: &Path, store_in_repositories: bool) -> io::Result<Manifest> {
     let mut manifest = Manifest::default();
     let mut nodes: Vec<(ByteString, Node)> = Vec::new();
@@ -97,7 +98,7 @@ fn node(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Node> {
     }
 }
 
-/// A file that a history made unreadable is made readable for as long as it is looked at.
+/// A file that a history made unreadable is made readable while it is read.
 fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
     let mode = Mode::from_raw_mode(stat.st_mode);
     let open = || rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
@@ -111,13 +112,13 @@ fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
         file => file,
     };
     let mut content = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or_default() + 1);
-    // As any reader: a file would ask for its size and its place again first.
+    // Through `take`, because reading a `File` to its end asks for its size and position first.
     File::from(file?).take(u64::MAX).read_to_end(&mut content)?;
     Ok(content)
 }
 
-/// Every path below a root with its size, or a hash of its bytes where it is small and says what
-/// others mean; directories have 0.
+/// Every path below a root with its size, or for refs and metadata a hash of their bytes;
+/// directories have 0.
 pub type Outline = BTreeMap<ByteString, u64>;
 
 /// The outline of everything below `root`; empty where there is nothing.
@@ -155,7 +156,7 @@ pub fn changes(before: &Outline, after: &Outline) -> Vec<ByteString> {
     changed.cloned().collect()
 }
 
-/// Every file that is as it was but for its time.
+/// Every file that is unchanged except for its time.
 pub fn touched(before: &Manifest, after: &Manifest) -> Vec<ByteString> {
     if before.modified == after.modified {
         return Vec::new();

@@ -61,11 +61,11 @@ impl Scratch {
     }
 }
 
-/// Plain git with an empty environment, so that no configuration has a say.
+/// Plain git with an empty environment, so that no configuration applies.
 pub fn git_alone() -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // A program that is looked for in a path of its own cannot be started without a copy of the
-    // whole process first, which takes longer than what git is asked.
+    // Looking git up in the PATH of the child would copy the whole process first, which takes
+    // longer than git itself.
     let found = std::env::split_paths(&path).map(|folder| folder.join("git"));
     let program = found.into_iter().find(|program| program.is_absolute() && program.is_file());
     let mut git = Command::new(program.unwrap_or_else(|| "git".into()));
@@ -77,7 +77,7 @@ pub fn git_alone() -> Command {
 
 /// One sandbox; it is removed when this is dropped.
 pub struct Sandbox {
-    /// None where the sandbox is somebody else's.
+    /// `None` if another process owns the sandbox.
     _directory: Option<TempDir>,
     root: PathBuf,
     v1_repository: Arc<FirstLayout>,
@@ -113,17 +113,17 @@ impl Sandbox {
         &self.root
     }
 
-    /// The repository that those of the v1 are copies of.
+    /// The repository of which v1 repositories are copies.
     pub fn v1_repository(&self) -> &FirstLayout {
         &self.v1_repository
     }
 
-    /// What git is known to take for a repository.
+    /// What git is known to accept as a repository.
     pub fn understood(&self) -> &Understood {
         &self.understood
     }
 
-    /// A project marker in a directory above the sandbox, where every history would find it.
+    /// A project marker in a directory above the sandbox, which every history would find.
     pub fn marker_above(&self) -> Option<PathBuf> {
         let markers = self.root.ancestors().skip(1).flat_map(|directory| {
             herma_model::world::MARKERS.iter().map(|marker| directory.join(marker))
@@ -141,12 +141,12 @@ impl Sandbox {
         self.root.join("home/.hermes/checkpoints")
     }
 
-    /// The git repository that a store of the documented layout is, which need not be there.
+    /// The place of the git repository in the documented layout; it need not exist.
     pub fn store(&self) -> PathBuf {
         self.base().join("store")
     }
 
-    /// Whether that store was made.
+    /// Whether that store exists.
     pub fn has_store(&self) -> bool {
         self.store().join("HEAD").exists()
     }
@@ -161,7 +161,7 @@ impl Sandbox {
         hostility::mark(&self.root.join("hostile"))
     }
 
-    /// The same fixed points for the model.
+    /// These paths for the model.
     pub fn layout(&self) -> Layout {
         Layout {
             root: ByteString::from(self.root.as_os_str().as_bytes()),
@@ -190,8 +190,9 @@ impl Sandbox {
         symlink("../home", self.root.join("work/homeward"))
     }
 
-    /// Makes a git repository with one empty commit of every project, for a subject that keeps its
-    /// store there. The user's git configuration rightly is that of these, so none is left.
+    /// Makes every project a git repository with one empty commit, for a subject that keeps its
+    /// store there. The user's git configuration rightly applies to these, so the hostile one is
+    /// removed.
     ///
     /// # Errors
     /// Git is not there or fails.

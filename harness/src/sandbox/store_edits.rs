@@ -1,5 +1,5 @@
-//! What the runner itself does to a checkpoint base: repositories and v1 archives,
-//! made as that made them, what else may stand there, and damage.
+//! What the runner itself does to a checkpoint base: v1 repositories and archives as v1 made them,
+//! foreign files, and damage.
 
 use super::Sandbox;
 use super::v1_repository::FirstLayout;
@@ -12,17 +12,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The one repository in an archive that is put there.
+/// The name of the only repository in a planted archive.
 pub const ARCHIVED: &str = "0123456789abcdef";
 
-/// Carries out one change of the base; answers whether there was anything to change.
+/// Carries out one change of the base; returns whether there was anything to change.
 pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<bool> {
     let base = sandbox.base();
     let in_store = |folder: &str, name: String| sandbox.store().join(folder).join(name);
     match edit {
         StoreEdit::Repository { name, project, changed } => {
             let path = base.join(name);
-            // One of that name may be in an archive by now; two could not be told apart.
+            // One of that name may be in an archive by now; the two could not be distinguished.
             if path.exists() || world.repositories().contains_key(name) {
                 return Ok(false);
             }
@@ -62,7 +62,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
     Ok(true)
 }
 
-/// What an edit puts into the base that must be found again as it was, by where it stands there.
+/// The place in the base of what an edit puts there and what must stay unchanged.
 pub fn content_of(edit: &StoreEdit) -> Option<String> {
     match edit {
         StoreEdit::Repository { name, .. } => Some(name.clone()),
@@ -84,14 +84,14 @@ fn harm(path: &Path, damage: Damage) -> io::Result<bool> {
     Ok(true)
 }
 
-/// As v1 made them, with the path of the working tree beside git's own files.
+/// Makes a repository as v1 did, with the path of the working tree beside git's own files.
 fn make_repository(v1_repository: &FirstLayout, path: &Path, workdir: &Path) -> io::Result<()> {
     super::edits::copy(&v1_repository.repository()?, path)?;
     let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
     fs::write(path.join("HERMES_WORKDIR"), line)
 }
 
-/// Sets the time of everything at and below `path`, what is inside first.
+/// Sets the time of everything at and below `path`, contents first.
 fn set_times(path: &Path, seconds: i64) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in fs::read_dir(path)? {

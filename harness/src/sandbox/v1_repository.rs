@@ -1,6 +1,6 @@
-//! A repository as v1 made them: git's own, elsewhere than its working tree.
+//! A repository as v1 made them: a git repository outside its working tree.
 //!
-//! It is made once by git and copied from then on, since that takes several processes.
+//! Git makes it once, which takes several processes; from then on it is copied.
 
 use super::git_alone;
 use std::fs;
@@ -36,7 +36,7 @@ fn make() -> io::Result<TempDir> {
     let folder = tempfile::tempdir()?;
     let (repository, tree) = (folder.path().join(REPOSITORY), folder.path().join("tree"));
     fs::create_dir(&repository)?;
-    // What was captured does not matter here.
+    // The captured content does not matter here.
     fs::create_dir(&tree)?;
     fs::write(tree.join("a.txt"), "of the v1\n")?;
     let author = ["-c", "user.name=Hermes Checkpoint", "-c", "user.email=hermes@local"];

@@ -1,9 +1,9 @@
 //! From a history that fails to the shortest one that fails in the same way.
 //!
 //! Since every subsequence of a history is a history, shrinking is deletion: chunks, halving down
-//! to single operations, until a whole pass deletes nothing. Then the values that are left are
-//! made simpler, one at a time, and each success is followed by another pass of deletion. Only
-//! a failure with the same fingerprint counts as the same: otherwise a search for one bug ends at
+//! to single operations, until a whole pass deletes nothing. Then the remaining values are made
+//! simpler, one at a time, and each success is followed by another pass of deletion. Only a failure
+//! with the same fingerprint counts as the same: otherwise a search for one bug would end at
 //! another.
 
 mod values;
@@ -35,7 +35,7 @@ struct Search<'a> {
     executions: usize,
     budget: usize,
     tried: BTreeSet<String>,
-    /// The step at which a history fails in the same way; none where it does not.
+    /// The step at which a history fails in the same way; `None` if it does not.
     fails: &'a mut dyn FnMut(&History) -> Option<usize>,
 }
 
@@ -56,7 +56,7 @@ pub fn shrink(
         divergence = outcome.run.divergences.into_iter().find(same)?;
         Some(divergence.step)
     };
-    // Without a hostile home a run needs no second one that tells whose doing a failure is.
+    // In a plain home no second run is needed to find the cause of a failure.
     let plain = History { plain_home: true, ..history.clone() };
     let in_plain = if history.plain_home { Some(step) } else { fails(&plain) };
     let is_plain = in_plain.is_some();
@@ -67,13 +67,13 @@ pub fn shrink(
     if is_plain && fails(&usual).is_some() {
         history = usual;
     } else {
-        // What is told of the failure is what its history shows.
+        // Sets the reported failure to that of the final history.
         fails(&history);
     }
     Shrunk { history, divergence, executions }
 }
 
-/// Shortens `history`, for which `fails` answers the step it fails at, at most `budget` times.
+/// Shortens `history`, for which `fails` returns the step it fails at, at most `budget` times.
 pub fn shorten(
     history: &History,
     step: usize,
@@ -90,7 +90,7 @@ fn search(
     fails: &mut dyn FnMut(&History) -> Option<usize>,
 ) -> (History, usize) {
     let mut best = history.clone();
-    // What comes after the failure has no part in it.
+    // What comes after the failure does not matter.
     best.operations.truncate(step + 1);
     let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
@@ -105,7 +105,7 @@ fn search(
 impl Search<'_> {
     /// Whether `candidate` fails in the same way; if so it becomes the best.
     fn accept(&mut self, candidate: History) -> bool {
-        // Passes repeat themselves; what failed to fail once will again.
+        // Passes repeat candidates; one that did not fail before is not run again.
         if self.executions >= self.budget || !self.tried.insert(format!("{candidate:?}")) {
             return false;
         }
@@ -119,15 +119,15 @@ impl Search<'_> {
     fn delete_operations(&mut self) {
         let mut size = self.best.operations.len().div_ceil(2);
         while size > 0 {
-            // From the end, since what comes late depends on what comes early.
+            // From the end, since later operations depend on earlier ones.
             let mut end = self.best.operations.len();
             let mut deleted = false;
             while end > 0 {
                 let start = end.saturating_sub(size);
                 let mut candidate = self.best.clone();
                 candidate.operations.drain(start..end);
-                // Without it fewer checkpoints are there, or fewer files, and what counted them
-                // counts one less.
+                // Without it there may be one checkpoint or one file less, so numbers and limits
+                // that counted it are lowered by one as well.
                 let one_back = |history: &History| values::one_back(history, start);
                 let fewer = (size == 1).then(|| values::one_less(&candidate)).flatten();
                 let back = (size == 1).then(|| one_back(&candidate)).flatten();
@@ -142,7 +142,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes one pass over all values; answers whether any became simpler.
+    /// Makes one pass over all values; returns whether any became simpler.
     fn simplify_values(&mut self) -> bool {
         let mut simplified = false;
         for simpler in values::SETTINGS_TO_DEFAULT {
@@ -177,8 +177,8 @@ impl Search<'_> {
         simplified
     }
 
-    /// Tries edits in each other's place, where that fails sooner: what a second restore shows of a
-    /// file that only the first one brought there, one restore shows as well. Answers whether any
+    /// Swaps two edits if the history then fails earlier: what a second restore shows of a file
+    /// that only the first one brought back, one restore can show as well. Returns whether any swap
     /// did.
     fn exchange_edits(&mut self) -> bool {
         let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
@@ -188,7 +188,7 @@ impl Search<'_> {
             for earlier in &edits[..nth] {
                 let mut candidate = self.best.clone();
                 candidate.operations.swap(*earlier, *later);
-                // One that fails no sooner is not accepted, or there would be no end.
+                // One that does not fail earlier is not accepted, or the search would not end.
                 candidate.operations.pop();
                 if self.accept(candidate) {
                     return true;
@@ -198,8 +198,8 @@ impl Search<'_> {
         false
     }
 
-    /// Puts an edit in the place of an earlier one, for one operation less: what is there later may
-    /// as well have been there from the start.
+    /// Puts an edit in the place of an earlier one, which saves an operation: a file that is needed
+    /// later may as well be there from the start.
     fn put_edits_earlier(&mut self) -> bool {
         let is_edit = |operation: &Operation| matches!(operation, Operation::Edit(_));
         for later in (1..self.best.operations.len()).rev() {

@@ -1,4 +1,4 @@
-//! Simpler values for the operations that are left once nothing can be deleted.
+//! Simpler values for the operations that remain when nothing more can be deleted.
 //!
 //! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
 //! ends.
@@ -20,8 +20,8 @@ pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.min_interval_hours = default.min_interval_hours,
 ];
 
-/// The settings with one bound that is no default made smaller: the smallest there is, or some less.
-/// With less to reach there is more to delete, so that searches end at the same.
+/// The settings with one bound that is not the default lowered, to the minimum or by a part. A
+/// lower bound is reached with fewer operations, so that searches end at the same history.
 pub fn smaller_bounds(settings: &Settings) -> Vec<Settings> {
     let default = Settings::default();
     let mut all = Vec::new();
@@ -42,8 +42,8 @@ pub fn smaller_bounds(settings: &Settings) -> Vec<Settings> {
     all
 }
 
-/// The history with every target after `at` counted one less, if there is any to count less: what
-/// a target meant before an operation that took a checkpoint was deleted.
+/// The history with every target from `at` on counted one less; `None` if there is none. This is
+/// what the targets meant before an operation that took a checkpoint was deleted.
 pub fn one_back(history: &History, at: usize) -> Option<History> {
     let mut shifted = history.clone();
     for operation in shifted.operations.iter_mut().skip(at) {
@@ -60,8 +60,8 @@ pub fn one_back(history: &History, at: usize) -> Option<History> {
     (shifted != *history).then_some(shifted)
 }
 
-/// The history with limits that are met one less, if there are any: what they meant before an
-/// operation that counted towards them was deleted.
+/// The history with limits that are not the default lowered by one; `None` if there is none. This
+/// is what they meant before an operation that counted towards them was deleted.
 pub fn one_less(history: &History) -> Option<History> {
     let mut less = history.clone();
     let usual = Settings::default();
@@ -84,11 +84,10 @@ pub fn simpler(operation: &Operation) -> Vec<Operation> {
     proposals
 }
 
-/// How much there is to understand in an operation: first what it depends on besides its own
-/// words, then how much there is to read.
+/// How complex an operation is: first whether it depends on more than its own values, then how much
+/// there is to read.
 fn weight(operation: &Operation) -> (usize, usize, usize) {
-    // The turn decides about one, the whole history about another, the last sweep about a third, a
-    // second path about a fourth.
+    // These depend on the turn, the last sweep, the whole history and a second path.
     let depends = matches!(
         operation,
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
@@ -96,7 +95,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
             | Operation::Edit(Edit::Rename { .. })
     );
     let text = format!("{operation:?}");
-    // Escaped bytes are harder on a reader than their length says.
+    // Escaped bytes are harder to read than their length suggests.
     let length = text.len() + 4 * text.matches('\\').count();
     (usize::from(depends), length, text.bytes().map(usize::from).sum())
 }
@@ -113,7 +112,7 @@ fn proposals(operation: &Operation) -> Vec<Operation> {
     }
 }
 
-/// The request about another directory or checkpoint.
+/// The request for another directory or checkpoint.
 fn otherwise_named(request: &Request<Target>) -> Vec<Operation> {
     let mut all = Vec::new();
     let mut changed = request.clone();
@@ -133,7 +132,7 @@ fn otherwise_named(request: &Request<Target>) -> Vec<Operation> {
     all
 }
 
-/// The request with simpler values beside its directory and checkpoint, or one that does less.
+/// The request with simpler values beside its directory and checkpoint, or a simpler request.
 fn other_values(request: Request<Target>) -> Vec<Operation> {
     let checkpoint = |dir| Request::Checkpoint { dir, reason: "r".into() };
     let requests = match request {
@@ -149,7 +148,7 @@ fn other_values(request: Request<Target>) -> Vec<Operation> {
                 Request::Restore { dir, target, exact, force }
             };
             let mut all = bits.map(restore).to_vec();
-            // It takes one on the way, which may be all that matters of it.
+            // A restore takes a checkpoint first, which may be all that matters.
             all.push(checkpoint(dir));
             all
         }
@@ -176,7 +175,7 @@ fn other_values(request: Request<Target>) -> Vec<Operation> {
             delete_orphans,
         })
         .to_vec(),
-        // What matters of a sweep may be no more than when it was.
+        // The time of a sweep may be all that matters.
         Request::Sweep => return vec![Event::Store(StoreEvent::Marker { hours: Some(0) }).into()],
         _ => Vec::new(),
     };

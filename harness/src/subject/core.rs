@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 const DAY_SECONDS: u64 = 24 * 60 * 60;
 const HOUR_SECONDS: u64 = 60 * 60;
 
-/// A clock that says what it is told.
+/// A clock that is set explicitly.
 struct SetClock(AtomicI64);
 
 impl Clock for SetClock {
@@ -167,7 +167,7 @@ impl Subject for CoreSubject {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
                 let (code, message) = (code(error.code()), error.to_string());
-                // What it did before a refusal, the core says in a restore's answer.
+                // Changes before a failure are part of a restore's answer; an error changed nothing.
                 Answer::Refused { code, message, changed: Changed::None }
             }
             Err(panic) => Answer::Crashed(panic_text(panic.as_ref())),
@@ -180,7 +180,8 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())
 }
 
-/// The shared word for a code of the core; a word the list does not have is no right answer.
+/// The code of the shared list for a code of the core; one that is not in the list counts as an
+/// internal error.
 fn code(word: &str) -> Code {
     let word: StrDeserializer<'_, serde::de::value::Error> = StrDeserializer::new(word);
     Code::deserialize(word).unwrap_or(Code::Internal)

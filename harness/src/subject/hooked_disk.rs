@@ -48,13 +48,13 @@ pub struct HookedDisk {
 }
 
 impl HookedDisk {
-    /// A disk on which `hook` runs before each call, and fails it by failing.
+    /// A disk on which `hook` runs before each call; an error of the hook becomes that of the call.
     pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
         HookedDisk { hook: Box::new(hook) }
     }
 
-    /// A disk on which a missing right to read is felt by everyone. The system lets root read
-    /// every file, so that a run as root would never meet an unreadable one.
+    /// A disk that refuses unreadable files to everyone. The system lets root read every file, so a
+    /// run as root would never see an unreadable one.
     pub fn of_an_ordinary_user() -> Self {
         HookedDisk::new(|call, path| {
             let reads = matches!(call, Call::Read | Call::List);

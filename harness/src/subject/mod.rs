@@ -1,4 +1,4 @@
-//! The one seam between the harness and whatever is judged.
+//! The one interface between the harness and what it judges.
 
 mod core;
 mod hooked_disk;
@@ -101,19 +101,19 @@ impl Identity {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Subject {
-    /// Answers a request. A subject that fails in a way it has no word for answers
+    /// Answers a request. A subject that fails in a way for which there is no code answers
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
 
-    /// Who the subject is: what its failures are reported of.
+    /// Name and version of the subject, for reports.
     fn identity(&self) -> Identity;
 
-    /// What the subject claims to do, by default everything; nothing else is asked of it.
+    /// The capabilities of the subject, by default all; nothing else is asked of it.
     fn capabilities(&self) -> Capabilities {
         Capabilities::all()
     }
 
-    /// What is wrong with the adapter, once it broke the protocol; then no answer of it counts.
+    /// How the adapter broke the protocol, if it did; none of its answers count then.
     fn fault(&self) -> Option<&Fault> {
         None
     }

@@ -1,8 +1,8 @@
-//! A subject behind an adapter: every request goes to another process and comes back judged by
-//! nobody but the oracle.
+//! A subject behind an adapter: every request goes to another process, and only the model judges
+//! the answers.
 //!
-//! That the process dies or hangs is the subject's answer; that it breaks the protocol is nobody's
-//! verdict.
+//! If the process dies or hangs, that is the subject's answer. If it breaks the protocol, there is
+//! no verdict.
 
 use super::{Identity, Subject};
 use crate::protocol::capabilities::Capabilities;
@@ -25,12 +25,12 @@ pub struct AdapterCommand {
     pub command: Vec<OsString>,
     /// The directory it is started in.
     pub directory: PathBuf,
-    /// How long it may take.
+    /// Its time limits.
     pub limits: Limits,
 }
 
 impl AdapterCommand {
-    /// What opens the subject behind the adapter, as a subject of the suite.
+    /// Opens the subject behind the adapter.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         |sandbox, settings, seconds| Box::new(ProcessSubject::new(self, sandbox, settings, seconds))
     }
@@ -95,7 +95,7 @@ impl ProcessSubject {
         Ok(adapter)
     }
 
-    /// The process ends as it should, and another one opens the same store.
+    /// Ends the process properly and opens the same store in another one.
     fn reopen(&mut self) -> Result<(), Fault> {
         let ended = std::mem::replace(&mut self.adapter, Err(Fault::LeavesAChild));
         let mut adapter = ended?;
@@ -117,7 +117,7 @@ impl ProcessSubject {
     }
 }
 
-/// Who says hello, and what it claims.
+/// The identity and the capabilities in a hello.
 fn read_hello(said: Reply) -> Result<(Identity, Capabilities), Fault> {
     let hello = served(said)?;
     let hello: Hello = serde_json::from_value(hello)
@@ -127,7 +127,7 @@ fn read_hello(said: Reply) -> Result<(Identity, Capabilities), Fault> {
     Ok((hello.implementation, capabilities))
 }
 
-/// What was answered; a refusal of what every adapter must serve is a breach.
+/// The answer; refusing what every adapter must serve breaks the protocol.
 fn served(reply: Reply) -> Result<Value, Fault> {
     let refused = format!("refused: {:?}", reply.err);
     reply.ok.ok_or(Fault::BadAnswer { op: "hello, open or test.clock".into(), why: refused })

@@ -1,7 +1,7 @@
 //! The command line: its arguments, and the task that they ask for.
 //!
-//! Whether a checkpoint or a file of that name exists is up to the core, so targets and files stay
-//! the bytes that were typed.
+//! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
+//! were typed.
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -14,32 +14,32 @@ Examples:
   herma checkpoint                take a checkpoint of the project you are in
   herma rollback                  list its checkpoints
   herma rollback diff 1           see what changed since the newest
-  herma rollback 1                bring it back
+  herma rollback 1                restore it
   herma checkpoints               see what the store holds and costs
   herma checkpoints prune         make it smaller
 
 Environment:
   HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
-  NO_COLOR                        no colours, where it is set to anything
+  NO_COLOR                        no colours, if it is set to anything
 
 Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
-  enabled: false                  whether checkpoints are taken by themselves, too
-  max_snapshots: 20               checkpoints of a project, at least 1
-  max_file_size_mb: 10            larger files are left out; 0 is no bound
-  max_total_size_mb: 500          of the whole store; 0 is no bound
-  auto_prune: true                whether the store is swept by itself
-  min_interval_hours: 24          at least between two sweeps
-  retention_days: 7               until a project not touched is swept away; 0 keeps it
-  delete_orphans: true            sweep away projects whose directories are gone
+  enabled: false                  whether checkpoints are also taken automatically
+  max_snapshots: 20               checkpoints kept of a project, at least 1
+  max_file_size_mb: 10            larger files are left out; 0 means no limit
+  max_total_size_mb: 500          of the whole store; 0 means no limit
+  auto_prune: true                whether the store is swept automatically
+  min_interval_hours: 24          the least time between two sweeps
+  retention_days: 7               days until an unused project is removed; 0 keeps it
+  delete_orphans: true            whether to remove projects whose directory is gone
 
 Exit codes:
   0  done, also when there was nothing to do
   1  declined: you were asked and said no
-  2  failed, with a stable code in brackets at the end of the message, or not understood";
+  2  failed, with a stable code in brackets at the end of the message, or invalid arguments";
 
 const CHECKPOINT_EXAMPLES: &str = "\
-The project of the current directory is the nearest directory from there upwards that is marked
-by .git, Cargo.toml, package.json, Makefile or the like, else the current directory itself.
+The project of the current directory is the nearest directory from there upwards that holds
+.git, Cargo.toml, package.json, Makefile or the like, else the current directory itself.
 
 Examples:
   herma checkpoint
@@ -55,7 +55,7 @@ herma rollback [--dir DIR]
        herma rollback N [--exact] [--force] [--dir DIR]
        herma rollback N FILE [--dir DIR]";
 
-/// All words are one argument to clap, so that it cannot describe them itself.
+/// To clap all words are one argument, so it cannot describe them itself.
 const ROLLBACK_TEMPLATE: &str = "\
 {about}
 
@@ -63,8 +63,8 @@ const ROLLBACK_TEMPLATE: &str = "\
 
 Arguments:
   N     A number of the list, or 4 to 64 digits of an id
-  FILE  A file of the checkpoint, named from the project's directory; any file can be named
-        behind --, also one that looks like an option
+  FILE  A file of the checkpoint, relative to the project's directory; after --, also one
+        whose name looks like an option
 
 Options:
 {options}{after-help}";
@@ -73,14 +73,14 @@ const ROLLBACK_EXAMPLES: &str = "\
 Examples:
   herma rollback                  list the checkpoints, newest first
   herma rollback diff 1           what changed since checkpoint 1: a summary, then the patch
-  herma rollback 1                bring back all of checkpoint 1, leave files created since
+  herma rollback 1                restore all of checkpoint 1, leave files created since
   herma rollback 4270a8c --exact  the same by id, and remove files created since
-  herma rollback 1 src/main.py    bring back one file and touch no other
+  herma rollback 1 src/main.py    restore one file and touch no other
   herma rollback 1 -- --odd       a file whose name begins with dashes
 
-A restore first takes a checkpoint of the state it changes, and says how to undo it.
+A restore first takes a checkpoint of the present state, and prints how to undo the restore.
 
-Exit codes: 0 done; 2 failed, or some paths could not be brought back.";
+Exit codes: 0 done; 2 failed, or some paths could not be restored.";
 
 const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:
@@ -92,11 +92,10 @@ Examples:
 Exit codes: 0 done; 1 declined; 2 failed.";
 
 const PRUNE_EXAMPLES: &str = "\
-Projects go whose directory is gone, but only where the directory it was in is there, and what
-nobody used for longer than the retention: projects, legacy archives, and repositories of the
-v1. Then space is freed that nothing needs, and while the store takes more than its
-size the oldest checkpoints go; the newest of each project stays. Bounds that are not given are
-as configured.
+Removes projects whose directory is gone, if its parent directory still exists, and projects,
+legacy archives and v1 repositories that were not used for longer than the retention. Then frees
+unneeded space, and removes the oldest checkpoints while the store is larger than its limit; the
+newest of each project stays. Limits that are not given are as configured.
 
 Examples:
   herma checkpoints prune
@@ -106,7 +105,7 @@ Examples:
 Exit codes: 0 done, also when there was nothing to do; 2 failed, or a part could not be done.";
 
 const CLEAR_EXAMPLES: &str = "\
-What is in the checkpoint base and is not a part of the store or an archive stays there.
+Files in the checkpoint base that belong to neither the store nor an archive stay.
 
 Examples:
   herma checkpoints clear           asks first, on standard error
@@ -116,8 +115,8 @@ Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing w
 2 failed.";
 
 const CLEAR_LEGACY_EXAMPLES: &str = "\
-A legacy archive holds what v1 kept, one repository for each directory; until it is
-removed, git can read it.
+A legacy archive holds the repositories of v1, one for each directory. Git can read them
+until they are removed.
 
 Examples:
   herma checkpoints clear-legacy    asks first, on standard error
@@ -128,10 +127,10 @@ Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing w
 
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
-/// Bytes of a megabyte, as the configuration means it.
+/// Bytes of a megabyte, as in the configuration.
 const MEGABYTE: u64 = 1024 * 1024;
 
-/// Checkpoints of project directories, and the way back to any of them
+/// Take checkpoints of project directories, and restore them
 #[derive(Debug, Parser)]
 #[command(name = "herma", version, after_help = AFTER_HELP)]
 struct Arguments {
@@ -147,7 +146,7 @@ enum Command {
     /// Take a manual checkpoint
     #[command(after_help = CHECKPOINT_EXAMPLES)]
     Checkpoint(CheckpointArguments),
-    /// List the checkpoints of a project, preview one, or bring it back
+    /// List the checkpoints of a project, preview one, or restore it
     #[command(
         after_help = ROLLBACK_EXAMPLES,
         override_usage = ROLLBACK_USAGE,
@@ -168,7 +167,7 @@ enum About {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)
     #[command(visible_alias = "list")]
     Status,
-    /// Remove what is gone or was not used for long, and free space
+    /// Remove projects that are gone or long unused, and free space
     #[command(after_help = PRUNE_EXAMPLES)]
     Prune(PruneArguments),
     /// Remove every checkpoint of every project, and all archives
@@ -181,10 +180,10 @@ enum About {
 
 #[derive(Debug, Args)]
 struct PruneArguments {
-    /// Remove what was not used for more days than this; 0 is no bound
+    /// Remove what was not used for more days than this; 0 means no limit
     #[arg(long, value_name = "N")]
     retention_days: Option<u64>,
-    /// Drop the oldest checkpoints of a store larger than this; 0 is no bound
+    /// Drop the oldest checkpoints while the store is larger; 0 means no limit
     #[arg(long, value_name = "N")]
     max_size_mb: Option<u64>,
     /// Keep projects whose directory is gone
@@ -204,7 +203,7 @@ struct CheckpointArguments {
     /// The project's directory [default: the project of the current directory]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// What the list says about it
+    /// The reason that the list shows
     #[arg(long, value_name = "TEXT", default_value = "manual")]
     reason: String,
 }
@@ -218,10 +217,10 @@ struct RollbackArguments {
     /// The project's directory [default: the project of the current directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Also remove files created since the checkpoint; the one taken before holds them
+    /// Also remove files created since the checkpoint; the one taken first holds them
     #[arg(long)]
     exact: bool,
-    /// Go on when no checkpoint of the state before can be taken
+    /// Go on even if no checkpoint of the present state can be taken
     #[arg(long)]
     force: bool,
 }
@@ -242,13 +241,13 @@ pub struct Asked {
 pub enum Task {
     /// Take a checkpoint.
     Take { reason: String },
-    /// Name the checkpoints.
+    /// List the checkpoints.
     List,
     /// Show what changed since one.
     Diff { target: OsString },
-    /// Bring all of one back.
+    /// Restore all of one.
     Restore { target: OsString, options: RestoreOptions },
-    /// Bring one file of one back.
+    /// Restore one file of one.
     RestoreFile { target: OsString, file: OsString },
     /// Show what the store holds and costs.
     Status,
@@ -260,13 +259,13 @@ pub enum Task {
     ClearLegacy { force: bool },
 }
 
-/// What is asked of a prune; the rest is as configured.
+/// The options of a prune; the rest is as configured.
 #[derive(Debug)]
 pub struct Pruning {
-    /// Bounds of its own, in the units of the core.
+    /// Limits of its own, in the units of the core.
     pub retention_seconds: Option<u64>,
     pub max_total_bytes: Option<u64>,
-    /// Whether projects stay whose directory is gone.
+    /// Whether projects stay if their directory is gone.
     pub keep_orphans: bool,
 }
 
@@ -274,7 +273,7 @@ impl Asked {
     /// Parses the words, the command's own name first.
     ///
     /// # Errors
-    /// As clap reports them: words that are not understood, or a call for help.
+    /// As clap reports them: invalid arguments, or a call for help.
     pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
         let Arguments { json, command } = Arguments::try_parse_from(typed)?;
         let (dir, task) = match command {
@@ -291,7 +290,7 @@ impl About {
         match self {
             About::Status => Task::Status,
             About::Prune(asked) => Task::Prune(Pruning {
-                // What is too large for the type is the largest there is.
+                // A number too large for the type becomes the largest one.
                 retention_seconds: asked.retention_days.map(|days| days.saturating_mul(DAY)),
                 max_total_bytes: asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE)),
                 keep_orphans: asked.keep_orphans,
@@ -306,7 +305,7 @@ impl RollbackArguments {
     /// The task that the words mean; an error for too few or too many, or options that do not go
     /// with them.
     fn task(&self) -> Result<Task, clap::Error> {
-        // Behind the dashes `diff` is a name like any other.
+        // After the dashes `diff` is a name like any other.
         let is_diff = self.words.first().is_some_and(|word| word == "diff");
         let words = self.words.iter().chain(&self.literal).skip(usize::from(is_diff));
         let words: Vec<&OsString> = words.collect();

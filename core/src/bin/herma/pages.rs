@@ -1,7 +1,7 @@
 //! Answers for people, in the layout of the first document this kit follows.
 //!
 //! Every name, reason and message passes through [`crate::text`] on its way here. Only a patch
-//! that goes to a file or another program is left as it is, so that git can apply it.
+//! that goes to a file or another program is left unchanged, so that git can apply it.
 
 use crate::text::{Style, Tone, ago, count, line, local_time, name, shell_word, size};
 use herma_core::{
@@ -23,9 +23,9 @@ pub enum Undo {
     Taken(String),
     /// In the newest checkpoint, which already was that state.
     Newest(String),
-    /// Nowhere, since the project was gone.
+    /// Nowhere, because the project was gone.
     WasGone,
-    /// Nowhere, since no checkpoint could be taken.
+    /// Nowhere, because no checkpoint could be taken.
     Impossible(String),
 }
 
@@ -148,7 +148,7 @@ pub fn restored(
     (page.0 + &footer.0).into_bytes()
 }
 
-/// The option that names the project in a command to be typed in the same directory.
+/// The option that names the project in a suggested command, for the same current directory.
 fn named(project: &Path, is_named: bool) -> String {
     if !is_named {
         return String::new();
@@ -159,9 +159,9 @@ fn named(project: &Path, is_named: bool) -> String {
 /// What to do next, and where the state before is.
 fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: &str) -> Page {
     let mut page = Page::default();
-    // Where no checkpoint could be taken, not even an exact restore removes anything.
+    // If no checkpoint could be taken, even an exact restore removes nothing.
     if !restored.left.is_empty() && restored.forced_past.is_none() {
-        page.line("What is left was created since; --exact removes it");
+        page.line("Files that are left were created since; --exact removes them");
     }
     match undo {
         Undo::Taken(id) => {
@@ -237,7 +237,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     bytes
 }
 
-/// The last line of a summary, which leaves out a zero unless both are.
+/// The last line of a summary, which leaves out a zero unless both are zero.
 fn summary(stats: &Stats) -> String {
     let mut summary = format!(" {} changed", count(stats.files, "file", "files"));
     if stats.added > 0 || stats.removed == 0 {
@@ -254,7 +254,7 @@ fn summary(stats: &Stats) -> String {
 fn amount(style: Style, entry: &DiffEntry) -> String {
     let amount = match entry.lines {
         None => "binary".to_owned(),
-        // The same bytes as before: it is the executable bit that changed.
+        // The same bytes as before: only the executable bit changed.
         Some((0, 0)) if entry.change == Change::Modified => "mode".to_owned(),
         Some((added, removed)) => format!(
             "{} {}",

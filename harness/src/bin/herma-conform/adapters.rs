@@ -54,11 +54,11 @@ pub fn serve(name: Option<&str>) -> ExitCode {
     let (input, output) = (std::io::stdin().lock(), std::io::stdout());
     match herma_harness::protocol::serve::serve(input, output, broken.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&format!("the runner cannot be heard: {error}"), NO_VERDICT),
+        Err(error) => fail(&format!("the connection to the runner failed: {error}"), NO_VERDICT),
     }
 }
 
-/// What opens the planted bug or the null subject of that name.
+/// Opens the planted bug or the null subject of that name.
 fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
     if let Some(bug) = planted::find(name) {
         return Ok(Box::new(bug.opener()));

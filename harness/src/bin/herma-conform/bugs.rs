@@ -1,4 +1,4 @@
-//! What `bugs` does: the suite is run on every planted bug, and says how it found each.
+//! What `bugs` does: runs the suite on every planted bug, and prints how it found each.
 
 use crate::BugsArguments;
 use crate::commands::cores;
@@ -11,7 +11,7 @@ use herma_harness::report;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// The most executions that the middle one of all searches for a shortest history may take.
+/// The highest acceptable median of the executions of all searches for a shortest history.
 const MEDIAN_EXECUTIONS_MAX: usize = 50;
 
 /// `herma-conform bugs`.
@@ -44,15 +44,15 @@ fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
         median(found.iter().filter_map(|(_, score)| Some(score.found.as_ref()?.1.executions)));
     let right = found.len() - wrong.len();
     say(&format!(
-        "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; in the \
-         middle {median} executions to shrink; {:.0} s\n",
+        "seed {}: {right} of {} found, blamed on their rule and shrunk to their minimum; a \
+         median of {median} executions to shrink; {:.0} s\n",
         arguments.seed,
         found.len(),
         started.elapsed().as_secs_f64()
     ));
     if arguments.names.is_empty() && median > MEDIAN_EXECUTIONS_MAX {
         wrong.push(format!(
-            "in the middle {median} executions to shrink, and {MEDIAN_EXECUTIONS_MAX} are the most"
+            "a median of {median} executions to shrink, and {MEDIAN_EXECUTIONS_MAX} are the most"
         ));
     }
     wrong.iter().for_each(|wrong| say(&format!("WRONG: {wrong}\n")));
@@ -70,7 +70,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static PlantedBug>, NoVerdict> {
     names.iter().map(named).collect()
 }
 
-/// The middle one of these; 0 where there are none.
+/// The median; 0 if there are no numbers.
 fn median(numbers: impl Iterator<Item = usize>) -> usize {
     let mut numbers: Vec<usize> = numbers.collect();
     numbers.sort_unstable();

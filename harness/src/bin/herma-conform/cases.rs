@@ -1,4 +1,4 @@
-//! What the `case` commands do: written cases are listed, begun and checked.
+//! What the `case` commands do: list, begin and check written cases.
 
 use crate::CaseCommand;
 use crate::commands::{cores, load};
@@ -68,7 +68,7 @@ fn check_all(files: &[PathBuf]) -> Result<ExitCode, NoVerdict> {
     Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(SELF_CHECK) })
 }
 
-/// Reads cases from files, whose names they must have.
+/// Reads cases from files, which must be named after them.
 fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerdict> {
     let mut cases = Vec::new();
     for file in files {
@@ -83,7 +83,7 @@ fn read(files: &[PathBuf], faults: &mut Vec<String>) -> Result<Vec<Case>, NoVerd
     Ok(cases)
 }
 
-/// What is wrong with each case by itself, in their order.
+/// What is wrong with each single case, in their order.
 fn faults_of(cases: &[Case]) -> Result<Vec<String>, NoVerdict> {
     let scratch = scratch(None);
     let faults = |case: &Case| check::faults(case, &scratch);

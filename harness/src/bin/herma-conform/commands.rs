@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// As many histories put every rule to the test in any run.
+/// This many histories put every rule to the test in any run.
 const HISTORIES_OF_CORE: u64 = 600;
 
-/// As many behaviours are met by as many histories, whatever the seed; it is only ever raised.
+/// This many behaviours are covered by that many histories, whatever the seed; only ever raised.
 const BEHAVIOURS_FLOOR: usize = 370;
 
 /// Where failing histories and results are kept unless another folder is named.
@@ -88,7 +88,7 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let met = findings.coverage.0.len();
     if is_a_full_run(&plan, &findings) && met < BEHAVIOURS_FLOOR {
         let message = format!(
-            "too little ran: {met} behaviours were met, and a full run meets {BEHAVIOURS_FLOOR}"
+            "too little ran: {met} behaviours were covered, and a full run has {BEHAVIOURS_FLOOR}"
         );
         return Err((message, TOO_LITTLE));
     }
@@ -99,7 +99,7 @@ fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether as much was run, of as much, as the floor of behaviours is for.
+/// Whether the run is large enough for the floor of behaviours to apply.
 fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
     let usual = Options::default();
     plan.options.workspace.is_none()
@@ -113,7 +113,7 @@ fn histories(chosen: &Chosen, options: &Options) -> u64 {
     match chosen {
         _ if options.workspace.is_some() => 6,
         Chosen::Core => HISTORIES_OF_CORE,
-        // Each operation of a real package costs processes of its own.
+        // Each operation of a real package costs several processes.
         Chosen::Adapter { .. } => 60,
     }
 }
@@ -123,8 +123,8 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A run on generated projects puts every modelled rule to the test; one on a few copies of a real
-/// project at least those that it is there for.
+/// A run on generated projects must put every modelled rule to the test; one on a few copies of a
+/// real project only the rules that it is there for.
 fn enough_ran(findings: &Findings, workspace: bool) -> bool {
     if !workspace {
         return !findings.any(Verdict::NotExercised);

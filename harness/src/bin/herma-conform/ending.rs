@@ -1,5 +1,4 @@
-//! What every command ends with: what it says, its exit code, and why there is no other; and where
-//! its sandboxes are.
+//! What all commands share at their end: output, exit codes and errors; and the place of sandboxes.
 
 use herma_harness::runner::RunError;
 use herma_harness::sandbox::Scratch;
@@ -12,29 +11,29 @@ pub const USAGE: u8 = 2;
 /// The harness, an adapter or the machine failed.
 pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;
-/// The suite does not find what it must.
+/// The suite misses what it must find.
 pub const SELF_CHECK: u8 = 6;
 
-/// Why there is no verdict, and the exit code that says so.
+/// Why there is no verdict, and the exit code for that.
 pub type NoVerdict = (String, u8);
 
-/// What is said where a run could not be made.
+/// A run that could not be made, as an error.
 pub fn no_verdict(error: RunError) -> NoVerdict {
     (format!("{error}; no verdict is given"), NO_VERDICT)
 }
 
-/// Prints to standard output; a reader that went away is no error of ours.
+/// Prints to standard output; a reader that went away is not an error.
 pub fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Says what is wrong and answers the exit code.
+/// Prints what is wrong and returns the exit code.
 pub fn fail(message: &str, code: u8) -> ExitCode {
     eprintln!("error: {message}");
     ExitCode::from(code)
 }
 
-/// What a command came to: its exit code, or why there is none of its own.
+/// The exit code of a command, after printing its error if it has one.
 pub fn ended(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
     outcome.unwrap_or_else(|(message, code)| fail(&message, code))
 }
@@ -44,7 +43,7 @@ pub fn scratch(place: Option<PathBuf>) -> Scratch {
     place.map_or_else(Scratch::default_place, Scratch::at)
 }
 
-/// Whether standard output shows colours.
+/// Whether to print colours.
 pub fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

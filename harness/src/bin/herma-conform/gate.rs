@@ -1,4 +1,4 @@
-//! `gate` and `update`: a run against what is known of a subject, and the file that says so.
+//! `gate` and `update`: compares a run with the known failures of a subject, or lists them.
 
 use crate::GateArguments;
 use crate::commands::{cores, keep_folder};
@@ -54,7 +54,7 @@ pub fn update(arguments: &GateArguments, allow_new: bool) -> ExitCode {
 
 fn write(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
     let before = load(arguments)?;
-    // What is new is shortened and run again: a failure that does not show again is not listed.
+    // New failures are shrunk and run again; one that does not show again is not listed.
     let known = before.expect.iter().map(expectations::Entry::fingerprint).collect();
     let results = run(arguments, "update", &before, known)?;
     let after = expectations::update(&before, &results, allow_new)
@@ -93,7 +93,7 @@ fn run(
         seed: expectations.seed,
         histories: expectations.histories,
         options: Options { operations_max: expectations.operations, ..Options::default() },
-        // A gate is the same for everybody: what one machine kept is not part of it.
+        // A gate is the same for everybody: histories kept on one machine are not part of it.
         kept: Vec::new(),
         cases: running::cases()?,
         jobs: arguments.jobs.unwrap_or_else(cores),

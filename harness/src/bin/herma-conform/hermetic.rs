@@ -1,8 +1,8 @@
-//! The environment that histories run in: a home of its own, every git variable hostile, and
+//! The environment of histories: a home of its own, hostile values in every git variable, and
 //! nothing of the user's.
 //!
 //! A process cannot safely change its own environment, so it starts itself again in that one and
-//! afterwards looks whether the user's own files are as they were.
+//! afterwards checks that the user's own files are unchanged.
 
 use herma_harness::sandbox::hostility;
 use std::fs;
@@ -17,7 +17,7 @@ const CACHE: &str = "HERMA_CACHE";
 /// Set by GitHub's runners, which read annotations from the output.
 pub const GITHUB: &str = "GITHUB_ACTIONS";
 
-/// The folder that bundled subjects are installed in: as `HERMA_CACHE` says, else below the user's
+/// The folder that bundled subjects are installed in: `HERMA_CACHE`, by default below the user's
 /// cache folder.
 pub fn cache() -> PathBuf {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -27,11 +27,11 @@ pub fn cache() -> PathBuf {
     named.or_else(own).or_else(home).unwrap_or_else(|| PathBuf::from("herma-cache"))
 }
 
-/// Paths below the home that a store which leaks would touch.
+/// Paths below the home that a leaking store would change.
 const WATCHED: &[&str] =
     &[".gitconfig", ".config/git", ".config/git/config", ".hermes", ".hermes/checkpoints"];
 
-/// Runs the rest in a hermetic process and answers its exit code; none inside that process.
+/// Runs the rest in a hermetic process and returns its exit code; `None` inside that process.
 pub fn enter() -> Option<ExitCode> {
     if std::env::var_os(INSIDE).is_some() {
         return None;
@@ -85,11 +85,12 @@ fn run_inside() -> std::io::Result<u8> {
         );
         return Ok(1);
     }
-    // Ended by a signal is neither a verdict nor success.
+    // Being ended by a signal is neither a verdict nor success.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(4))
 }
 
-/// What a leak into the user's home would change: identity, size and times of watched paths.
+/// What a leak into the user's home would change: identity, size and times of the [`WATCHED`]
+/// paths.
 fn watched() -> Vec<Option<(u64, u64, i64, i64)>> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let stat = |path: &Path| {

@@ -1,6 +1,6 @@
 //! The `herma-conform` command: judges an implementation and says which rules hold.
 //!
-//! This file reads the command line and hands over; what is done is in the library.
+//! This file reads the command line; the library does the work.
 
 mod adapters;
 mod bugs;
@@ -28,8 +28,8 @@ Exit codes:
   2  the command line or a file is wrong
   3  the expectations of a gate need work
   4  the harness, an adapter or this machine failed; no verdict
-  5  too little ran: a modelled rule was not put to the test
-  6  the suite does not find a bug that it must find";
+  5  too little ran: a modelled rule was not tested
+  6  the suite missed a bug that it must find";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ Examples:
   herma-conform replay herma-failures/turn-once-created-not-deduped.yaml
   herma-conform adapters install hermes-agent@0.19.0
   herma-conform run hermes-agent@0.19.0        judge a real package
-  herma-conform run -- python3 adapter.py      judge whatever is behind an adapter
+  herma-conform run -- python3 adapter.py      judge the implementation behind an adapter
   herma-conform gate --expect expected.toml -- python3 adapter.py
   herma-conform compare hermes-agent@0.13.0 hermes-agent@0.19.0
   herma-conform adapter new --lang python > adapter.py
@@ -64,10 +64,10 @@ enum Command {
     Shrink(HistoryArguments),
     /// Print a shell script that drives the adapter alone through a history
     Export(HistoryArguments),
-    /// Run what the expectations name, and fail unless exactly what is expected fails
+    /// Run the plan of the expectations; fail unless exactly the expected failures occur
     #[command(after_help = EXIT_CODES)]
     Gate(GateArguments),
-    /// Run what the expectations name, and write them anew
+    /// Run the plan of the expectations, and write them anew
     Update {
         #[command(flatten)]
         gate: GateArguments,
@@ -79,10 +79,10 @@ enum Command {
     Compare(CompareArguments),
     /// Print the results of an earlier run in another form
     Report {
-        /// What a run wrote
+        /// The results.jsonl of a run
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
-        /// In which form
+        /// The form
         #[arg(long = "as", value_enum, default_value_t = Form::Text)]
         form: Form,
     },
@@ -92,7 +92,7 @@ enum Command {
     /// List, begin and check written cases
     #[command(subcommand, after_help = EXIT_CODES)]
     Case(CaseCommand),
-    /// Write and check adapters, by which implementations in any language are driven
+    /// Write and check adapters, which drive implementations in any language
     #[command(subcommand)]
     Adapter(AdapterCommand),
     /// List and install the subjects whose adapters are bundled
@@ -100,7 +100,7 @@ enum Command {
     Adapters(AdaptersCommand),
     /// Print the JSON Schema of the adapter protocol
     Schema,
-    /// Print the rule book with what is modelled of it
+    /// Print the rule book, and which rules are modelled
     Rules {
         /// As JSON, for programs
         #[arg(long)]
@@ -117,9 +117,9 @@ pub enum AdapterCommand {
         #[arg(long, value_enum)]
         lang: Language,
     },
-    /// Be the core behind an adapter, on standard input and output
+    /// Act as an adapter for the core, on standard input and output
     Serve {
-        /// Be a deliberately broken core or a null subject instead, to see what that comes to
+        /// The name of a planted bug or null subject to serve instead of the core
         #[arg(long)]
         bug: Option<String>,
     },
@@ -128,7 +128,7 @@ pub enum AdapterCommand {
         /// Where sandboxes are made
         #[arg(long)]
         scratch: Option<PathBuf>,
-        /// How the adapter is started; never through a shell
+        /// The command that starts the adapter; it does not go through a shell
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
@@ -137,13 +137,13 @@ pub enum AdapterCommand {
 /// What can be done with written cases.
 #[derive(Subcommand)]
 pub enum CaseCommand {
-    /// Print every case with what it is there for
+    /// Print every case with its rules
     List,
-    /// Print a case made from a history, with what it needs and what it finds filled in
+    /// Print a case made from a history, with the needed capabilities and the found bugs filled in
     New {
-        /// What it is called; its file must be called the same
+        /// Its name, which must be that of its file
         id: String,
-        /// A rule that it is there for, the main one first; may be given again
+        /// A rule that it tests, the main one first; may be repeated
         #[arg(long = "rule", required = true)]
         rules: Vec<String>,
         /// The real failure that it comes from, with a public link where there is one
@@ -153,9 +153,9 @@ pub enum CaseCommand {
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
     },
-    /// Check that cases say what is so, and find what they must
+    /// Check that cases are described correctly and find the bugs that they name
     Check {
-        /// Which; all that the command carries by default
+        /// The case files; all bundled cases by default
         files: Vec<PathBuf>,
     },
 }
@@ -167,18 +167,18 @@ pub enum AdaptersCommand {
     List,
     /// Install packages from their public registries into the cache folder
     Install {
-        /// Which, such as hermes-agent@0.19.0
+        /// The packages, such as hermes-agent@0.19.0
         #[arg(required = true)]
         names: Vec<String>,
     },
 }
 
-/// The languages there is a template for.
+/// The languages of the templates.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Language {
-    /// Python 3, nothing beside its standard library.
+    /// Python 3, with nothing but its standard library.
     Python,
-    /// Node 18 and later, nothing beside its standard library.
+    /// Node 18 and later, with nothing but its standard library.
     Node,
     /// Rust, with serde_json.
     Rust,
@@ -199,10 +199,10 @@ pub enum Form {
     Markdown,
 }
 
-/// What `run` can be told.
+/// The arguments of `run`.
 #[derive(clap::Args)]
 pub struct RunArguments {
-    /// Which histories are drawn; a fresh one each time by default
+    /// The seed of the histories; a fresh one each time by default
     #[arg(long)]
     seed: Option<u64>,
     /// How many histories; 600 by default, 60 behind an adapter, 6 with a workspace
@@ -211,14 +211,14 @@ pub struct RunArguments {
     /// The most operations of one history
     #[arg(long, default_value_t = 60)]
     operations: usize,
-    /// A real directory, a copy of which is the project of every history
+    /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
-    /// Where failing histories are kept, and read from to be run first; herma-failures by default,
-    /// and a folder of its own in there for each other subject
+    /// Where failing histories are kept, which the next run begins with; by default herma-failures,
+    /// or for other subjects than the core a folder of their own in it
     #[arg(long)]
     keep: Option<PathBuf>,
     /// Where the results are written; beside the failing histories by default
@@ -246,7 +246,7 @@ pub struct HistoryArguments {
     subject: SubjectArguments,
 }
 
-/// What `gate` and `update` can be told.
+/// The arguments of `gate` and `update`.
 #[derive(clap::Args)]
 pub struct GateArguments {
     /// The expectations of the subject
@@ -268,10 +268,10 @@ pub struct GateArguments {
     subject: SubjectArguments,
 }
 
-/// What `bugs` can be told.
+/// The arguments of `bugs`.
 #[derive(clap::Args)]
 pub struct BugsArguments {
-    /// Which bugs; all of them by default
+    /// The names of bugs; all by default
     names: Vec<String>,
     /// The seed of the first history
     #[arg(long, default_value_t = 1)]
@@ -279,22 +279,22 @@ pub struct BugsArguments {
     /// Print the shortest history of each
     #[arg(long)]
     show: bool,
-    /// How many bugs are looked for at the same time; one for each core by default
+    /// How many bugs are searched for at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
-    /// Write the kill matrix there, as Markdown
+    /// Write the kill matrix to this file, as Markdown
     #[arg(long, value_name = "FILE", conflicts_with = "names")]
     page: Option<PathBuf>,
 }
 
-/// What `compare` can be told.
+/// The arguments of `compare`.
 #[derive(clap::Args)]
 pub struct CompareArguments {
     /// `core` or a bundled subject
     one: String,
     /// Another one
     other: String,
-    /// Which histories are drawn; a fresh one each time by default
+    /// The seed of the histories; a fresh one each time by default
     #[arg(long)]
     seed: Option<u64>,
     /// How many histories

@@ -1,4 +1,4 @@
-//! A bar for a person who waits; nothing where no terminal is.
+//! A progress bar on a terminal; nothing elsewhere.
 
 use herma_harness::parallel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

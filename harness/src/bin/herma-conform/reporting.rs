@@ -1,4 +1,4 @@
-//! `report`, `export` and `schema`: what was found, in other forms.
+//! `report`, `export` and `schema`: results, histories and the protocol in other forms.
 
 use crate::Form;
 use crate::commands::load;

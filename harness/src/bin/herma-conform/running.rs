@@ -1,4 +1,4 @@
-//! Running a plan on a subject, with its results written as they come.
+//! Running a plan on a subject, and writing the results as they come.
 
 use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
 use crate::progress;
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Where a run is made and what it leaves.
+/// Where a run takes place and what it leaves.
 pub struct Place {
     /// Where sandboxes are made.
     pub scratch: Option<PathBuf>,
@@ -24,8 +24,7 @@ pub struct Place {
     pub results: PathBuf,
 }
 
-/// Runs `plan` on the subject and writes what comes of it; `replay` is the command that does it
-/// again.
+/// Runs `plan` on the subject and writes the results; `replay` is the command that repeats the run.
 ///
 /// # Errors
 /// The run could not be made.
@@ -40,7 +39,8 @@ pub fn run(
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let canary = canary(&open, &scratch).map_err(no_verdict)?;
     let Some(canary) = canary else {
-        let message = "the canary was not seen to fail, so nothing would be; no verdict is given";
+        let message =
+            "the canary did not fail, so no failure would be noticed; no verdict is given";
         return Err((message.into(), SELF_CHECK));
     };
     let plan = &plan.within(&capabilities);

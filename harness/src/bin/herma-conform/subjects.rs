@@ -1,5 +1,5 @@
 //! Which implementation a command is about: the core, a bundled one by its name, or an adapter by
-//! its command.
+//! its command line.
 
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE};
 use crate::hermetic;
@@ -14,15 +14,15 @@ use std::path::Path;
 
 /// The name of the core.
 const CORE: &str = "core";
-/// Executions of a history behind an adapter cost a process each.
+/// Each execution of a history behind an adapter costs a process.
 const SHRINK_BUDGET_OF_ADAPTERS: usize = 200;
 
-/// What a command line says of its subject.
+/// The arguments that name a subject.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct SubjectArguments {
     /// `core`, or a bundled subject such as hermes-agent@0.19.0 (see `adapters list`)
     pub subject: Option<String>,
-    /// How an adapter is started
+    /// The command that starts an adapter
     #[arg(last = true)]
     pub command: Vec<OsString>,
 }
@@ -95,8 +95,7 @@ impl Chosen {
         }
     }
 
-    /// The subject as it follows other arguments on a command line, with a blank before it; empty
-    /// for the core.
+    /// The arguments that name the subject, with a blank before them; empty for the core.
     pub fn spelled(&self) -> String {
         match self {
             Chosen::Core => String::new(),
@@ -113,7 +112,7 @@ impl Chosen {
     }
 }
 
-/// A word as a shell takes it for itself.
+/// A word, quoted for a shell if necessary.
 pub fn quoted(word: impl AsRef<Path>) -> String {
     let text = word.as_ref().display().to_string();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=@:".contains(&byte);
