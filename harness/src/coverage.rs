@@ -34,13 +34,11 @@ impl Coverage {
         *self.0.entry(Behaviour { state, operation, outcome }).or_default() += 1;
     }
 
-    /// Counts what another run met; answers whether any of it is new.
-    pub fn join(&mut self, other: Coverage) -> bool {
-        let before = self.0.len();
+    /// Counts what another run met.
+    pub fn join(&mut self, other: Coverage) {
         for (behaviour, times) in other.0 {
             *self.0.entry(behaviour).or_default() += times;
         }
-        self.0.len() > before
     }
 }
 
