@@ -4,7 +4,6 @@ use crate::divergence::Divergence;
 use crate::history::History;
 use crate::history::file::to_yaml;
 use herma_model::rules::{self, State};
-use serde_json::json;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
@@ -40,24 +39,4 @@ pub fn rules_text() -> String {
     let modelled = rules::catalogue().filter(|rule| rule.state == State::Modelled).count();
     text.push_str(&format!("{} rules, {modelled} modelled\n", rules::catalogue().count()));
     text
-}
-
-/// The rule book for programs.
-pub fn rules_json() -> String {
-    let rules: Vec<_> = rules::catalogue()
-        .map(|rule| {
-            json!({
-                "id": rule.id,
-                "tier": rule.tier.to_string(),
-                "state": rule.state.to_string(),
-                "statement": rule.statement,
-                "source": rule.source,
-            })
-        })
-        .collect();
-    pretty(&json!(rules))
-}
-
-fn pretty(value: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(value).expect("a JSON value always serializes") + "\n"
 }

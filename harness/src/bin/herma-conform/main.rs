@@ -16,6 +16,7 @@ mod running;
 mod subjects;
 
 use clap::{Parser, Subcommand};
+use ending::ended;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -101,11 +102,7 @@ enum Command {
     /// Print the JSON Schema of the adapter protocol
     Schema,
     /// Print the rule book with what is modelled of it
-    Rules {
-        /// As JSON, for programs
-        #[arg(long)]
-        json: bool,
-    },
+    Rules,
 }
 
 /// What can be done with adapters.
@@ -214,11 +211,20 @@ pub struct RunArguments {
     /// A real directory, a copy of which is the project of every history
     #[arg(long)]
     workspace: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArguments,
+    #[command(flatten)]
+    subject: SubjectArguments,
+}
+
+/// How many histories run at a time, and where what they leave is.
+#[derive(clap::Args)]
+pub struct PlaceArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
-    /// Where failing histories are kept, and read from to be run first; herma-failures by default,
-    /// and a folder of its own in there for each other subject
+    /// Where failing histories are kept, and `run` reads from to run them first; herma-failures by
+    /// default, and a folder of its own in there for each other subject
     #[arg(long)]
     keep: Option<PathBuf>,
     /// Where the results are written; beside the failing histories by default
@@ -227,11 +233,6 @@ pub struct RunArguments {
     /// Where sandboxes are made; in memory by default
     #[arg(long)]
     scratch: Option<PathBuf>,
-    /// As JSON, for programs
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    subject: SubjectArguments,
 }
 
 /// A history from a file, and a subject.
@@ -252,18 +253,8 @@ pub struct GateArguments {
     /// The expectations of the subject
     #[arg(long, value_name = "FILE")]
     expect: PathBuf,
-    /// How many histories run at the same time; one for each core by default
-    #[arg(long)]
-    jobs: Option<usize>,
-    /// Where failing histories are kept
-    #[arg(long)]
-    keep: Option<PathBuf>,
-    /// Where the results are written; beside the failing histories by default
-    #[arg(long)]
-    results: Option<PathBuf>,
-    /// Where sandboxes are made; in memory by default
-    #[arg(long)]
-    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArguments,
     #[command(flatten)]
     subject: SubjectArguments,
 }
@@ -318,7 +309,7 @@ fn main() -> ExitCode {
         defaults.command.expect("run is a command")
     });
     match &command {
-        Command::Rules { json } => return commands::rules(*json),
+        Command::Rules => return commands::rules(),
         Command::Schema => return reporting::schema(),
         Command::Report { from, form } => return reporting::report(from, *form),
         Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(*lang),
@@ -331,29 +322,23 @@ fn main() -> ExitCode {
     if let Some(code) = hermetic::enter() {
         return code;
     }
-    match command {
-        Command::Run(arguments) => commands::run(&arguments),
-        Command::Replay(HistoryArguments { file, scratch, subject }) => {
-            commands::replay(&file, &subject, scratch)
-        }
-        Command::Shrink(HistoryArguments { file, scratch, subject }) => {
-            commands::shrink(&file, &subject, scratch)
-        }
-        Command::Export(HistoryArguments { file, scratch, subject }) => {
-            reporting::export(&file, &subject, scratch)
-        }
-        Command::Gate(arguments) => gate::gate(&arguments),
-        Command::Update { gate, allow_new } => gate::update(&gate, allow_new),
-        Command::Case(command) => cases::case(&command),
-        Command::Compare(arguments) => comparing::compare(&arguments),
-        Command::Bugs(arguments) => bugs::bugs(&arguments),
+    ended(match &command {
+        Command::Run(arguments) => commands::run(arguments),
+        Command::Replay(arguments) => commands::replay(arguments),
+        Command::Shrink(arguments) => commands::shrink(arguments),
+        Command::Export(arguments) => reporting::export(arguments),
+        Command::Gate(arguments) => gate::gate(arguments),
+        Command::Update { gate, allow_new } => gate::update(gate, *allow_new),
+        Command::Case(command) => cases::case(command),
+        Command::Compare(arguments) => comparing::compare(arguments),
+        Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
-            adapters::check(&command, scratch)
+            adapters::check(command, scratch.clone())
         }
-        Command::Rules { .. }
+        Command::Rules
         | Command::Schema
         | Command::Report { .. }
         | Command::Adapter(_)
         | Command::Adapters(_) => unreachable!("these were answered before"),
-    }
+    })
 }
