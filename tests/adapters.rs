@@ -86,7 +86,6 @@ fn every_broken_adapter_gets_its_own_name_within_its_limit() {
         let started = Instant::now();
         let fault = ends(script).expect_err(what);
         assert_eq!(fault.name(), name, "{what}: {fault}");
-        assert!(fault.to_string().starts_with(name), "{fault}");
         assert!(started.elapsed() < Duration::from_secs(5), "{what}: {:?}", started.elapsed());
     }
 }
@@ -130,7 +129,7 @@ fn what_an_adapter_prints_to_stderr_is_kept_and_not_judged() {
 fn a_command_that_is_not_there_is_said_not_to_start() {
     let command = [OsString::from("/nowhere/adapter")];
     let started = Adapter::start(&command, Path::new("/"), &[], LIMITS);
-    assert_eq!(started.err().map(|fault| fault.name()), Some("not-started"));
+    assert_eq!(started.err().unwrap().name(), "not-started");
 }
 
 /// How each template is started, where this machine can.

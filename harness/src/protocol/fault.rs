@@ -107,21 +107,8 @@ impl Fault {
     }
 
     /// The stable name, which opens the message.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Fault::NotStarted(_) => "not-started",
-            Fault::Silent { .. } => "silent",
-            Fault::NoNewline { .. } => "no-newline",
-            Fault::Noise { .. } => "noise",
-            Fault::NotAReply { .. } => "not-a-reply",
-            Fault::BadAnswer { .. } => "bad-answer",
-            Fault::WrongId { .. } => "wrong-id",
-            Fault::TwoAnswers { .. } => "two-answers",
-            Fault::EndlessLine { .. } => "endless-line",
-            Fault::Exited { .. } => "exited",
-            Fault::Lingers { .. } => "lingers",
-            Fault::LeavesAChild => "leaves-a-child",
-        }
+    pub fn name(&self) -> String {
+        self.to_string().split(':').next().unwrap_or_default().to_owned()
     }
 }
 
