@@ -3,12 +3,12 @@
 //! What the suite says of it here and there must be the same, which is how the protocol itself is
 //! tested.
 
-use super::message::{self, Versions};
+use super::message::{self, Open, Versions};
 use super::{VERSION, translate};
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, HookedDisk, NewSubject, Subject};
 use herma_core::Environment;
-use herma_model::{ByteString, Settings};
+use herma_model::ByteString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -21,14 +21,6 @@ use std::sync::Arc;
 struct RequestRecord {
     id: u64,
     op: String,
-}
-
-#[derive(Deserialize)]
-struct Open {
-    store: ByteString,
-    home: ByteString,
-    current_directory: ByteString,
-    settings: Settings,
 }
 
 /// Serves the core until the input ends, or a deliberately broken one: only in a sandbox of this
