@@ -126,11 +126,6 @@ Examples:
 Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
 2 failed.";
 
-/// Seconds of a day.
-const DAY: u64 = 24 * 60 * 60;
-/// Bytes of a megabyte, as the configuration means it.
-const MEGABYTE: u64 = 1024 * 1024;
-
 /// Checkpoints of project directories, and the way back to any of them
 #[derive(Debug, Parser)]
 #[command(name = "herma", version, after_help = AFTER_HELP)]
@@ -162,9 +157,10 @@ enum Command {
     },
 }
 
+// What is asked about the store as a whole.
 // rule: maintenance/commands
 #[derive(Debug, Subcommand)]
-enum About {
+pub enum About {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)
     #[command(visible_alias = "list")]
     Status,
@@ -179,24 +175,25 @@ enum About {
     ClearLegacy(Consent),
 }
 
+// Bounds of a prune; what is not given is as configured.
 #[derive(Debug, Args)]
-struct PruneArguments {
+pub struct PruneArguments {
     /// Remove what was not used for more days than this; 0 is no bound
     #[arg(long, value_name = "N")]
-    retention_days: Option<u64>,
+    pub retention_days: Option<u64>,
     /// Drop the oldest checkpoints of a store larger than this; 0 is no bound
     #[arg(long, value_name = "N")]
-    max_size_mb: Option<u64>,
+    pub max_size_mb: Option<u64>,
     /// Keep projects whose directory is gone
     #[arg(long)]
-    keep_orphans: bool,
+    pub keep_orphans: bool,
 }
 
 #[derive(Debug, Args)]
-struct Consent {
+pub struct Consent {
     /// Do not ask
     #[arg(short, long)]
-    force: bool,
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -250,24 +247,8 @@ pub enum Task {
     Restore { target: OsString, options: RestoreOptions },
     /// Bring one file of one back.
     RestoreFile { target: OsString, file: OsString },
-    /// Show what the store holds and costs.
-    Status,
-    /// Remove what is gone or old.
-    Prune(Pruning),
-    /// Remove everything, or ask first.
-    Clear { force: bool },
-    /// Remove the legacy archives, or ask first.
-    ClearLegacy { force: bool },
-}
-
-/// What is asked of a prune; the rest is as configured.
-#[derive(Debug)]
-pub struct Pruning {
-    /// Bounds of its own, in the units of the core.
-    pub retention_seconds: Option<u64>,
-    pub max_total_bytes: Option<u64>,
-    /// Whether projects stay whose directory is gone.
-    pub keep_orphans: bool,
+    /// Look at the store as a whole, or make it smaller.
+    Store(About),
 }
 
 impl Asked {
@@ -280,25 +261,9 @@ impl Asked {
         let (dir, task) = match command {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
             Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
-            Command::Checkpoints { about } => (None, about.unwrap_or(About::Status).task()),
+            Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
         };
         Ok(Asked { json, dir, task })
-    }
-}
-
-impl About {
-    fn task(self) -> Task {
-        match self {
-            About::Status => Task::Status,
-            About::Prune(asked) => Task::Prune(Pruning {
-                // What is too large for the type is the largest there is.
-                retention_seconds: asked.retention_days.map(|days| days.saturating_mul(DAY)),
-                max_total_bytes: asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE)),
-                keep_orphans: asked.keep_orphans,
-            }),
-            About::Clear(Consent { force }) => Task::Clear { force },
-            About::ClearLegacy(Consent { force }) => Task::ClearLegacy { force },
-        }
     }
 }
 
