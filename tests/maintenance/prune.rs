@@ -144,12 +144,10 @@ fn a_failure_stops_nothing_else_and_the_next_prune_does_the_rest() {
     fs::remove_dir_all(world.root.join("code")).unwrap();
     fs::create_dir(world.root.join("code")).unwrap();
     for step in ["refs/hermes", "indexes", "projects"] {
-        let failing = world.store().join(step);
-        let stem = hash.clone();
-        let disk = HookedDisk::new(move |call, path| {
+        let (folder, stem) = (world.store().join(step), hash.clone());
+        let disk = failing(Call::RemoveFile, ErrorKind::Other, move |path| {
             let named = path.file_stem().is_some_and(|name| name == stem.as_str());
-            let hit = call == Call::RemoveFile && named && path.parent() == Some(&failing);
-            if hit { Err(ErrorKind::Other.into()) } else { Ok(()) }
+            named && path.parent() == Some(&folder)
         });
         let pruned = world.on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
         assert_eq!(pruned.errors, 1, "{step}");
