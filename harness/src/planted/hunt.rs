@@ -82,16 +82,22 @@ impl Score {
         )
     }
 
+    /// The rule that is blamed, the executions that it took to shrink, and the operations left.
+    pub fn figures(&self) -> [String; 3] {
+        match &self.found {
+            None => ["missed", "-", "-"].map(str::to_owned),
+            Some((divergence, shrunk)) => [
+                divergence.rule.id.to_owned(),
+                shrunk.executions.to_string(),
+                shrunk.history.operations.len().to_string(),
+            ],
+        }
+    }
+
     /// One line of the scoreboard.
     pub fn line(&self, bug: &PlantedBug) -> String {
-        let (blamed, executions, operations) = match &self.found {
-            None => ("MISSED", "-".into(), "-".into()),
-            Some((divergence, shrunk)) => (
-                divergence.rule.id,
-                shrunk.executions.to_string(),
-                format!("{} to {}", self.operations, shrunk.history.operations.len()),
-            ),
-        };
+        let [blamed, executions, least] = self.figures();
+        let operations = format!("{} to {least}", self.operations);
         format!(
             "{:<32} {:<28} {blamed:<28} {:>9} {:>7.2} {operations:>10} {executions:>10} {:>7.2}\n",
             bug.name,
