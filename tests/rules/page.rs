@@ -28,8 +28,8 @@ rules alone.
   judged by the rule. Without them the rule is shown as not applicable.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
   verdict.
-- Links lead to a file, in which the constant, the id or the name of the rule or bug can be searched
-  for. **Model** is what decides the rule, **core** is where the reference implementation keeps it, **planted bugs**
+- Links lead to a file; their text is the function, planted bug or case to search for in it. **Model**
+  is what decides the rule, **core** is where the reference implementation keeps it, **planted bugs**
   break it on purpose and must be found, and **cases** are the written histories that try it.
   **Generated** is what draws histories with this rule in mind; all others try it by chance.
 

@@ -1,8 +1,8 @@
 //! Where the tree speaks of each rule, found in its text.
 //!
-//! A place is a file, never a line: every line that somebody adds further up would make the page of
-//! the rule book out of date, in every branch at once. The name of the rule is found in a file as
-//! fast.
+//! A place is a file and the name of what stands there, never a line: every line that somebody adds
+//! further up would make the page of the rule book out of date, in every branch at once. A function
+//! is found by its name as fast, and is seldom renamed without a reason to look at the page.
 
 use herma_harness::cases::Case;
 use herma_harness::planted;
@@ -17,19 +17,16 @@ pub const CORE: &str = "core/src";
 /// The folder of what draws histories.
 pub const GENERATORS: &str = "harness/src/generate";
 
-/// Where the model decides.
-const MODEL: &str = "model/src";
-
 /// Something in the tree that a rule has to do with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file, as seen from the root of the tree.
     pub path: String,
-    /// What it is called on the page.
+    /// What to look for in it.
     pub name: String,
 }
 
-/// By the id of a rule, or by its constant: the places, each once, in the order of files and names.
+/// By the id of a rule: the places, each once, in the order of files and names.
 type ByRule = BTreeMap<String, BTreeSet<Place>>;
 
 /// Everything the page leads to.
@@ -45,12 +42,15 @@ pub struct Places {
 impl Places {
     /// Looks through the tree at `root`.
     pub fn of_the_tree(root: &Path) -> Places {
-        let mut places = Places {
-            model: naming(root, MODEL, constants),
-            core: naming(root, CORE, tags),
-            generated: naming(root, GENERATORS, tags),
-            ..Places::default()
-        };
+        let mut places = Places::default();
+        for (path, text) in sources(root, "model/src", "rs") {
+            let decides = !path.starts_with("model/src/rules/") && !is_test(&path);
+            for (constant, place) in citations(&path, &text).into_iter().filter(|_| decides) {
+                places.model.entry(constant).or_default().insert(place);
+            }
+        }
+        places.core = tagged(root, CORE);
+        places.generated = tagged(root, GENERATORS);
         let sources_of_bugs = sources(root, "harness/src/planted", "rs");
         for bug in planted::catalogue() {
             let quoted = format!("\"{}\"", bug.name);
@@ -100,48 +100,127 @@ pub fn constant(rule: RuleRef) -> String {
     rule.id.to_uppercase().replace(['/', '-'], "_")
 }
 
-/// The files below a folder by the rules that they name, tests left out.
-pub fn naming(root: &Path, folder: &str, named: fn(&str) -> Vec<String>) -> ByRule {
+/// The places that a tag below a folder is of, tests left out.
+fn tagged(root: &Path, folder: &str) -> ByRule {
     let mut places = ByRule::new();
-    for (path, text) in sources(root, folder, "rs").into_iter().filter(|(path, _)| counts(path)) {
-        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&text);
-        let name = path[folder.len() + 1..].to_owned();
-        for rule in named(code) {
-            let place = Place { path: path.clone(), name: name.clone() };
-            places.entry(rule).or_default().insert(place);
-        }
+    for (id, place) in tags(root, folder).into_iter().filter(|(_, place)| !is_test(&place.path)) {
+        places.entry(id).or_default().insert(place);
     }
     places
 }
 
-/// Whether a file may say where a rule is decided or kept: the rule book, and the order of blame,
-/// name them all, and tests decide nothing.
-fn counts(path: &str) -> bool {
-    let names_all = path.starts_with("model/src/rules/") || path == "model/src/blame.rs";
-    !(names_all || path.contains("/tests/") || path.ends_with("/tests.rs"))
+/// Every tag `rule: subject/statement` in a comment below a folder, and what it stands at.
+pub fn tags(root: &Path, folder: &str) -> Vec<(String, Place)> {
+    sources(root, folder, "rs").iter().flat_map(|(path, text)| tags_of(path, text)).collect()
 }
 
-/// The rules in the tags `rule: subject/statement` of comments. A tag may name several with commas
-/// between them, and what follows an id after a blank or a colon is for the reader.
-pub fn tags(text: &str) -> Vec<String> {
-    let tags = text.lines().filter_map(|line| line.split_once("// rule: "));
-    let ids = tags.flat_map(|(_, tag)| {
+/// The tags of one file. A tag may name several rules with commas between them, and what follows
+/// an id after a blank or a colon is for the reader.
+fn tags_of(path: &str, text: &str) -> Vec<(String, Place)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((_, tag)) = line.split_once("// rule: ") else { continue };
+        let name = owner(path, &lines, described(&lines, at));
         let ids = tag.split(',').map(|id| id.trim().split([' ', ':', '.']).next().unwrap_or(id));
         // The first is meant to be an id whatever it looks like, so that a slip is seen.
-        ids.enumerate().filter(|(nth, id)| *nth == 0 || id.contains('/')).map(|(_, id)| id)
-    });
-    ids.map(str::to_owned).collect()
+        for (_, id) in ids.enumerate().filter(|(nth, id)| *nth == 0 || id.contains('/')) {
+            found.push((id.to_owned(), Place { path: path.to_owned(), name: name.clone() }));
+        }
+    }
+    found
 }
 
-/// The constants of the rules that code, or its documentation, names as `rules::CONSTANT`.
-fn constants(text: &str) -> Vec<String> {
-    let is_name = |one: &char| one.is_ascii_uppercase() || *one == '_';
-    let named = text.split("rules::").skip(1);
-    let mut constants: Vec<String> =
-        named.map(|rest| rest.chars().take_while(is_name).collect()).collect();
+/// Every `rules::CONSTANT` in the code of a file or in a paragraph of documentation that says what
+/// is implemented there, and what it stands in.
+fn citations(path: &str, text: &str) -> Vec<(String, Place)> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let is_doc = line.trim_start().starts_with("///");
+        let counts = if is_doc { implements(&lines, at) } else { !line.starts_with("use ") };
+        let code = if is_doc { line } else { line.split("//").next().unwrap_or(line) };
+        for rest in code.split("rules::").skip(1).filter(|_| counts) {
+            let is_name =
+                |one: char| one.is_ascii_uppercase() || one.is_ascii_digit() || one == '_';
+            let name: String = rest.chars().take_while(|one| is_name(*one)).collect();
+            let owner = owner(path, &lines, described(&lines, at));
+            found.push((name, Place { path: path.to_owned(), name: owner }));
+        }
+    }
     // `rules::catalogue`, `rules::RuleRef` and the like are no rules.
-    constants.retain(|name| name.len() > 1);
-    constants
+    found.retain(|(name, _)| name.len() > 1);
+    found
+}
+
+/// Whether the paragraph of documentation that holds this line opens with what it implements.
+fn implements(lines: &[&str], at: usize) -> bool {
+    let doc = lines[..=at].iter().rev().map_while(|line| line.trim_start().strip_prefix("///"));
+    let mut paragraph = doc.take_while(|text| !text.trim().is_empty());
+    paragraph.any(|text| text.contains("Implements"))
+}
+
+/// The line of what a comment at `at` stands above; `at` itself where it is no comment.
+fn described(lines: &[&str], at: usize) -> usize {
+    let is_above =
+        |line: &&str| ["//", "#["].iter().any(|start| line.trim_start().starts_with(start));
+    let above = lines[at..].iter().take_while(|line| is_above(line)).count();
+    (at + above).min(lines.len() - 1)
+}
+
+/// The name of what the line belongs to: its function with the type it is of, or the constant; the
+/// module where there is neither.
+fn owner(path: &str, lines: &[&str], at: usize) -> String {
+    let module = path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+    let module = module.rsplit('/').next().unwrap_or(module);
+    let mut inside = indentation(lines[at]) + 1;
+    let mut item = None;
+    for line in lines[..=at].iter().rev() {
+        let text = line.trim_start();
+        // The end of a long signature stands as far left as its beginning.
+        let is_signature = text.starts_with(')') || text.starts_with("where") || text == "{";
+        if text.is_empty() || indentation(line) >= inside || is_signature {
+            continue;
+        }
+        inside = indentation(line);
+        match (&item, named(text)) {
+            (None, Some(name)) => item = Some(name),
+            (Some(item), _) => {
+                if let Some(of) = implemented(text) {
+                    return format!("{of}::{item}");
+                }
+            }
+            (None, None) => {}
+        }
+    }
+    item.map_or_else(|| module.to_owned(), |item| format!("{module}::{item}"))
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The name of the function or constant that begins here.
+fn named(text: &str) -> Option<&str> {
+    let item = match text.strip_prefix("pub") {
+        Some(visible) => visible.split_once(' ')?.1,
+        None => text,
+    };
+    let mut words = item.split([' ', '(', '<', ':']);
+    match (words.next()?, words.next()?) {
+        ("const", "fn") => words.next(),
+        ("fn" | "const" | "static", name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The type whose methods begin here.
+fn implemented(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("impl")?.trim_end_matches(['{', ' ']);
+    let of = rest.rsplit_once(" for ").map_or(rest, |(_, of)| of);
+    let of = if of.starts_with('<') { of.split_once("> ")?.1 } else { of };
+    of.trim().split('<').next()
 }
 
 /// The files of a kind below a folder, sorted, each with its text.
@@ -160,8 +239,79 @@ fn sources(root: &Path, folder: &str, extension: &str) -> Vec<(String, String)> 
     found
 }
 
+fn is_test(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
 #[test]
-fn a_tag_may_name_several_rules_and_say_more() {
-    let text = "// rule: a/one, a/two: both at once, or so\nlet x = 0; // rule: slip\n";
-    assert_eq!(tags(text), ["a/one", "a/two", "slip"]);
+fn a_place_is_called_by_its_function_and_type() {
+    let text = "\
+const LIMIT: Refusal =
+    Refusal { rule: &rules::A_LIMIT };
+
+impl<'a> Shown<'a> for World<'a> {
+    /// Something.
+    ///
+    /// Implements [`rules::A_DOC`],
+    /// [`rules::A_SECOND`].
+    #[inline]
+    pub(super) fn step(
+        &self,
+    ) -> &'static Rule {
+        if self.is_so() {
+            // As [`rules::A_COMMENT`] has it.
+            return &rules::A_FIRST;
+        }
+    }
+}
+
+/// Unlike [`rules::A_MENTION`].
+fn alone() -> &'static Rule { &rules::A_LAST }
+
+#[cfg(test)]
+mod tests {
+    fn no() { &rules::A_TEST }
+}
+";
+    let found = citations("model/src/world/mod.rs", text);
+    let found: Vec<_> =
+        found.iter().map(|(constant, place)| (constant.as_str(), place.name.as_str())).collect();
+    let expected = [
+        ("A_LIMIT", "world::LIMIT"),
+        ("A_DOC", "World::step"),
+        ("A_SECOND", "World::step"),
+        ("A_FIRST", "World::step"),
+        ("A_LAST", "world::alone"),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_tag_is_of_the_function_that_it_stands_in_or_above() {
+    let text = "\
+impl Store {
+    // rule: a/above
+    /// Something.
+    pub fn open() {
+        walk(|one| {
+            // rule: a/one, a/two: both at once, or so
+            one.close()
+        });
+    }
+}
+const CAP: u64 = 0; // rule: a/beside
+// rule: slip
+fn alone() {}
+";
+    let found = tags_of("core/src/store.rs", text);
+    let found: Vec<_> =
+        found.iter().map(|(id, place)| (id.as_str(), place.name.as_str())).collect();
+    let expected = [
+        ("a/above", "Store::open"),
+        ("a/one", "Store::open"),
+        ("a/two", "Store::open"),
+        ("a/beside", "store::CAP"),
+        ("slip", "store::alone"),
+    ];
+    assert_eq!(found, expected);
 }
