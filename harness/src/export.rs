@@ -5,10 +5,9 @@
 //! subject chose, the script uses the id that it received itself.
 
 use crate::history::History;
-use crate::protocol::VERSION;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
-use crate::protocol::message::{Control, Envelope, Message, Versions};
+use crate::protocol::message::{Control, Envelope, Message, Open};
 use crate::runner::{Event, FIRST_SECOND, RunError, run_watched};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::AdapterCommand;
@@ -190,15 +189,14 @@ impl Script {
         }
         self.line("start");
         let inside = |path: &[u8]| ByteString([&self.root[..], b"/", path].concat());
-        let protocol = Versions { min: VERSION, max: VERSION };
-        let open = Control::Open {
+        let open = Open {
             store: inside(b"home/.hermes/checkpoints"),
             home: inside(b"home"),
             current_directory: inside(b"work"),
             settings: settings.clone(),
         };
-        self.say(&Message::Control(Control::Hello { protocol }));
-        self.say(&Message::Control(open));
+        self.say(&Message::Control(Control::hello()));
+        self.say(&Message::Control(Control::Open(open)));
         if capabilities.has("test.clock") {
             self.say(&Message::Request(Request::SetClock { seconds: FIRST_SECOND }));
         }

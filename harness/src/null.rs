@@ -3,11 +3,10 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
-use herma_model::answer::{CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
+use herma_model::answer::{Changed, CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
 use herma_model::request::Answered;
-use herma_model::{Answer, ByteString, Request, Settings};
+use herma_model::{Answer, ByteString, Code, Request, Settings};
 use std::fs;
-use std::path::PathBuf;
 
 /// One way to do nothing.
 pub struct Null {
@@ -24,30 +23,38 @@ pub static ALL: &[Null] = &[
     Null {
         name: "null-agrees",
         about: "Reports every request as done, and does nothing.",
-        open: |_, _, _| Box::new(Agrees { taken: 0 }),
+        open: |_, _, _| {
+            let mut taken = 0;
+            subject("null-agrees", move |request| agreed(request, &mut taken))
+        },
     },
     Null {
         name: "null-refuses",
         about: "Refuses everything, with the code that would be right most often.",
-        open: |_, _, _| Box::new(Refuses),
+        open: |_, _, _| subject("null-refuses", |request| refused(likely_code(request))),
     },
     Null {
         name: "null-fails",
         about: "Refuses everything as an internal error.",
-        open: |_, _, _| Box::new(Fails),
+        open: |_, _, _| subject("null-fails", |_| refused(Code::Internal)),
     },
     Null {
         name: "null-forgets",
         about: "Does everything right in a store that it removes before each request.",
         open: |sandbox, settings, seconds| {
-            let core = CoreSubject::new(sandbox, settings, seconds);
-            Box::new(Forgets { core, base: sandbox.base() })
+            let mut core = CoreSubject::new(sandbox, settings, seconds);
+            let base = sandbox.base();
+            subject("null-forgets", move |request| {
+                // Where it cannot be removed it was never made.
+                let _ = fs::remove_dir_all(&base);
+                core.ask(request)
+            })
         },
     },
     Null {
         name: "null-stands-still",
         about: "Does nothing, and reports that nothing changed.",
-        open: |_, _, _| Box::new(StandsStill),
+        open: |_, _, _| subject("null-stands-still", as_before),
     },
 ];
 
@@ -56,100 +63,56 @@ pub fn find(name: &str) -> Option<&'static Null> {
     ALL.iter().find(|null| null.name == name)
 }
 
-struct Agrees {
-    taken: u32,
-}
+/// A subject that is no more than what it answers.
+struct Answers<F>(&'static str, F);
 
-impl Subject for Agrees {
+impl<F: FnMut(&Request) -> Answer> Subject for Answers<F> {
     fn identity(&self) -> Identity {
-        Identity::new("null-agrees", env!("CARGO_PKG_VERSION"))
+        Identity::new(self.0, env!("CARGO_PKG_VERSION"))
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
-        match request {
-            Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
-                self.taken += 1;
-                let outcome = CheckpointOutcome::Created { id: format!("{:040x}", self.taken) };
-                Answer::Taken { outcome, skipped: Vec::new() }
-            }
-            Request::Sweep | Request::Prune { .. } => {
-                Answer::Swept { outcome: SweepOutcome::Done, counts: Counts::default() }
-            }
-            request => as_before(request),
+        (self.1)(request)
+    }
+}
+
+fn subject(name: &'static str, ask: impl FnMut(&Request) -> Answer + 'static) -> Box<dyn Subject> {
+    Box::new(Answers(name, ask))
+}
+
+/// The answer where everything was done, and one checkpoint more was taken each time.
+fn agreed(request: &Request, taken: &mut u32) -> Answer {
+    match request {
+        Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
+            *taken += 1;
+            let outcome = CheckpointOutcome::Created { id: format!("{taken:040x}") };
+            Answer::Taken { outcome, skipped: Vec::new() }
         }
+        Request::Sweep | Request::Prune { .. } => {
+            Answer::Swept { outcome: SweepOutcome::Done, counts: Counts::default() }
+        }
+        request => as_before(request),
     }
 }
 
-struct Refuses;
-
-impl Subject for Refuses {
-    fn identity(&self) -> Identity {
-        Identity::new("null-refuses", env!("CARGO_PKG_VERSION"))
-    }
-
-    fn ask(&mut self, request: &Request) -> Answer {
-        use herma_model::Code;
-        let code = match request {
-            Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => Code::MissingDirectory,
-            Request::Restore { target, .. } | Request::Diff { target, .. } => wrong_target(target),
-            Request::RestoreFile { target, path, .. } if !path.is_empty() => wrong_target(target),
-            Request::RestoreFile { .. } => Code::BadPath,
-            _ => Code::StoreUnusable,
-        };
-        refused(code)
+fn likely_code(request: &Request) -> Code {
+    match request {
+        Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => Code::MissingDirectory,
+        Request::Restore { target, .. } | Request::Diff { target, .. } => wrong_target(target),
+        Request::RestoreFile { target, path, .. } if !path.is_empty() => wrong_target(target),
+        Request::RestoreFile { .. } => Code::BadPath,
+        _ => Code::StoreUnusable,
     }
 }
 
-fn wrong_target(target: &ByteString) -> herma_model::Code {
+fn wrong_target(target: &ByteString) -> Code {
     let number = std::str::from_utf8(target).is_ok_and(|text| text.parse::<u32>().is_ok());
     let id = target.len() >= 4 && target.iter().all(u8::is_ascii_hexdigit);
-    if number || id { herma_model::Code::UnknownCheckpoint } else { herma_model::Code::BadTarget }
+    if number || id { Code::UnknownCheckpoint } else { Code::BadTarget }
 }
 
-struct Fails;
-
-impl Subject for Fails {
-    fn identity(&self) -> Identity {
-        Identity::new("null-fails", env!("CARGO_PKG_VERSION"))
-    }
-
-    fn ask(&mut self, _: &Request) -> Answer {
-        refused(herma_model::Code::Internal)
-    }
-}
-
-fn refused(code: herma_model::Code) -> Answer {
-    let (message, changed) = ("no".into(), herma_model::answer::Changed::None);
-    Answer::Refused { code, message, changed }
-}
-
-struct Forgets {
-    core: CoreSubject,
-    base: PathBuf,
-}
-
-impl Subject for Forgets {
-    fn identity(&self) -> Identity {
-        Identity::new("null-forgets", env!("CARGO_PKG_VERSION"))
-    }
-
-    fn ask(&mut self, request: &Request) -> Answer {
-        // If it cannot be removed, it was never made.
-        let _ = fs::remove_dir_all(&self.base);
-        self.core.ask(request)
-    }
-}
-
-struct StandsStill;
-
-impl Subject for StandsStill {
-    fn identity(&self) -> Identity {
-        Identity::new("null-stands-still", env!("CARGO_PKG_VERSION"))
-    }
-
-    fn ask(&mut self, request: &Request) -> Answer {
-        as_before(request)
-    }
+fn refused(code: Code) -> Answer {
+    Answer::Refused { code, message: "no".into(), changed: Changed::None }
 }
 
 /// The answer if no checkpoint was ever taken and none is taken now.

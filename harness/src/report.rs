@@ -3,7 +3,7 @@
 use crate::divergence::Divergence;
 use crate::history::History;
 use crate::history::file::to_yaml;
-use herma_model::rules::{self, State};
+use herma_model::rules::{self, RuleRef, State};
 use serde_json::json;
 
 /// A failure with the history that shows it.
@@ -42,22 +42,21 @@ pub fn rules_text() -> String {
     text
 }
 
-/// The rule book for programs.
+/// The rule book as a JSON document, each rule with the whole of its record.
 pub fn rules_json() -> String {
-    let rules: Vec<_> = rules::catalogue()
-        .map(|rule| {
-            json!({
-                "id": rule.id,
-                "tier": rule.tier.to_string(),
-                "state": rule.state.to_string(),
-                "statement": rule.statement,
-                "source": rule.source,
-            })
+    let record = |rule: RuleRef| {
+        json!({
+            "id": rule.id,
+            "statement": rule.statement,
+            "tier": rule.tier.to_string(),
+            "level": rule.level.to_string(),
+            "since": rule.since,
+            "state": rule.state.to_string(),
+            "source": rule.source,
+            "needs": rule.needs,
+            "hint": rule.hint,
         })
-        .collect();
-    pretty(&json!(rules))
-}
-
-fn pretty(value: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(value).expect("a JSON value always serializes") + "\n"
+    };
+    let rules: Vec<_> = rules::catalogue().map(record).collect();
+    serde_json::to_string_pretty(&rules).expect("a JSON value always serializes") + "\n"
 }

@@ -138,11 +138,6 @@ impl Findings {
     pub fn any(&self, verdict: Verdict) -> bool {
         rules::catalogue().any(|rule| self.verdict(rule) == verdict)
     }
-
-    /// Operations per second of one core.
-    pub fn operations_per_second_and_core(&self) -> f64 {
-        self.operations as f64 / self.elapsed.as_secs_f64().max(1e-9) / self.jobs.max(1) as f64
-    }
 }
 
 /// A failing history before it is shrunk.

@@ -2,7 +2,7 @@
 //! moment.
 
 use super::machine::{Machine, code};
-use crate::maintenance::world::failing;
+use crate::maintenance::world::{before, failing};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Outcome, ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
@@ -10,6 +10,7 @@ use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -56,10 +57,9 @@ fn what_replaces_a_secret_is_never_open_to_others() {
     machine.write("a.txt", "two\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let project = machine.project();
-    let disk = HookedDisk::new(move |call, path| {
-        if call == Call::SetMode && path.starts_with(&project) {
-            assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, 0o600);
-        }
+    let is_ours = move |path: &Path| path.starts_with(&project);
+    let disk = before(Call::SetMode, is_ours, |path| {
+        assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, 0o600);
         Ok(())
     });
     machine.restore_on(disk);
@@ -81,12 +81,7 @@ fn what_may_not_be_looked_at_is_left_out_and_named() {
 fn a_file_that_outgrows_the_cap_while_it_is_read_is_not_captured_in_part() {
     let machine = Machine::new();
     let path = machine.project().join("a.txt");
-    let disk = HookedDisk::new(move |call, read| {
-        if call == Call::Read && read == path {
-            fs::write(&path, "one\ntwo\n")?;
-        }
-        Ok(())
-    });
+    let disk = before(Call::Read, move |read| read == path, |path| fs::write(path, "one\ntwo\n"));
     let config = Config { max_file_bytes: 4, ..Config::default() };
     let taken = machine.with(disk, config).checkpoint(&machine.project(), "r").unwrap();
     let skipped: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
@@ -101,10 +96,7 @@ fn what_did_not_change_is_not_read_again() {
     machine.take();
     machine.write("a.txt", "two\n");
     let path = machine.project().join("src/b.txt");
-    let disk = HookedDisk::new(move |call, read| {
-        assert!(call != Call::Read || read != path, "it was read");
-        Ok(())
-    });
+    let disk = before(Call::Read, move |read| read == path, |_| panic!("it was read"));
     machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
 }
 
@@ -114,12 +106,9 @@ fn what_may_not_be_read_any_more_is_kept() {
     machine.take();
     machine.write("a.txt", "two\n");
     let (path, reads) = (machine.project().join("a.txt"), AtomicUsize::new(0));
-    let disk = HookedDisk::new(move |call, read| {
-        // It is read for the checkpoint before, and then no more.
-        if call == Call::Read && read == path && reads.fetch_add(1, Ordering::Relaxed) > 0 {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        Ok(())
+    // It is read for the checkpoint before, and then no more.
+    let disk = failing(Call::Read, io::ErrorKind::PermissionDenied, move |read| {
+        read == path && reads.fetch_add(1, Ordering::Relaxed) > 0
     });
     let restored = machine.restore_on(disk);
     assert_eq!(restored.kept[0].path, b"a.txt");
@@ -184,12 +173,9 @@ fn a_project_whose_name_is_no_text_is_there() {
 fn a_project_that_vanishes_while_it_is_captured_is_said_to_be_missing() {
     let machine = Machine::new();
     let project = machine.project();
-    let disk = HookedDisk::new(move |call, path| {
-        if call == Call::Read && path.starts_with(&project) && project.exists() {
-            fs::remove_dir_all(&project)?;
-        }
-        Ok(())
-    });
+    let doomed = project.clone();
+    let is_there = move |path: &Path| path.starts_with(&project) && project.exists();
+    let disk = before(Call::Read, is_there, move |_| fs::remove_dir_all(&doomed));
     assert_eq!(code(machine.on(disk).checkpoint(&machine.project(), "r")), "missing_directory");
 }
 
@@ -200,12 +186,12 @@ fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
     machine.write("a.txt", "two\n");
     machine.write("src/b.txt", "three\n");
     let project = machine.project();
-    let disk = HookedDisk::new(move |call, path| {
-        if call == Call::WriteNew && path.starts_with(project.join("src")) {
-            fs::write(project.join("a.txt"), "theirs\n")?;
-        }
-        Ok(())
-    });
+    let inside = project.join("src");
+    let disk = before(
+        Call::WriteNew,
+        move |path| path.starts_with(&inside),
+        move |_| fs::write(project.join("a.txt"), "theirs\n"),
+    );
     let restored = machine.restore_on(disk);
     assert_eq!(restored.restored, [b"src/b.txt"]);
     assert_eq!(restored.failed[0].path, b"a.txt");
@@ -230,10 +216,7 @@ fn a_file_that_became_a_link_is_one_gone_and_one_come_in_a_patch() {
 #[test]
 fn a_folder_that_another_process_makes_at_the_same_moment_is_as_good() {
     let machine = Machine::new();
-    let disk = HookedDisk::new(|call, path| match call {
-        Call::MakeDirectory => fs::create_dir(path),
-        _ => Ok(()),
-    });
+    let disk = before(Call::MakeDirectory, |_| true, |path| fs::create_dir(path));
     let taken = machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
     assert!(matches!(taken.outcome, Outcome::Created { .. }), "{taken:?}");
     assert!(machine.git_finds_nothing_broken());
@@ -246,12 +229,8 @@ fn what_somebody_writes_while_a_restore_runs_is_kept() {
     machine.write("a.txt", "mine\n");
     machine.write("src/b.txt", "mine\n");
     let (project, raced) = (machine.project(), machine.project().join("src/b.txt"));
-    let disk = HookedDisk::new(move |call, path| {
-        if call == Call::WriteNew && path.starts_with(&project) {
-            fs::write(&raced, "written just now\n")?;
-        }
-        Ok(())
-    });
+    let is_ours = move |path: &Path| path.starts_with(&project);
+    let disk = before(Call::WriteNew, is_ours, move |_| fs::write(&raced, "written just now\n"));
     let options = RestoreOptions { exact: true, force: false };
     let restored = machine.on(disk).restore(&machine.project(), b"1", options).unwrap();
     assert_eq!(restored.kept[0].path, b"src/b.txt");

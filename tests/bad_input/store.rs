@@ -2,6 +2,7 @@
 //! git itself.
 
 use super::machine::{Machine, code};
+use crate::maintenance::world::before;
 use herma_core::{ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -39,10 +40,7 @@ fn a_store_that_others_could_read_is_closed_to_them() {
     machine.write("a.txt", "two\n");
     machine.take();
     assert_eq!(mode(), 0o700);
-    let disk = HookedDisk::new(move |call, path| {
-        assert!(call != Call::SetMode || *path != store, "it is closed already");
-        Ok(())
-    });
+    let disk = before(Call::SetMode, move |path| path == store, |_| panic!("closed already"));
     machine.write("a.txt", "three\n");
     machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
 }

@@ -15,17 +15,6 @@ fn the_file_limits_how_many_checkpoints_are_listed() {
 }
 
 #[test]
-fn the_file_limits_how_large_a_captured_file_is() {
-    let world = World::new();
-    world.configure("checkpoints: {max_file_size_mb: 0.5}\n");
-    world.write("fits.bin", vec![0; 512 * 1024]);
-    world.write("large.bin", vec![0; 512 * 1024 + 1]);
-    let taken = world.herma(&["checkpoint", "--json"]).done().json();
-    assert_eq!(taken["skipped"].as_array().unwrap().len(), 1);
-    assert_eq!(taken["skipped"][0]["path"], "large.bin");
-}
-
-#[test]
 fn the_file_is_below_the_home_where_no_other_place_is_named() {
     let world = World::new();
     world.write("../.hermes/config.yaml", "checkpoints: nonsense\n");

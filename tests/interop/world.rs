@@ -2,15 +2,13 @@
 
 use super::Checkpoint;
 use super::hermes::Hermes;
+use crate::maintenance::world as maintenance;
 use herma_core::disk::SystemDisk;
-use herma_core::{Config, Environment, Manager, Outcome, RestoreOptions, SystemClock};
+use herma_core::{Clock, Config, Manager, Outcome, RestoreOptions, SystemClock};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
-use tempfile::TempDir;
 
 /// More checkpoints than any test takes.
 pub const MANY: usize = 50;
@@ -34,7 +32,7 @@ pub fn files_at(step: u8) -> Files {
 
 /// A home, a store below it, and both who use it.
 pub struct World {
-    folder: TempDir,
+    world: maintenance::World,
     /// The other one.
     pub hermes: Hermes,
 }
@@ -42,38 +40,30 @@ pub struct World {
 impl World {
     /// An empty one; none where hermes-agent cannot be had.
     pub fn new() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        fs::create_dir(root.join("home")).unwrap();
-        let hermes = Hermes::start(&root.join("home"), &root.join("hermes"))?;
-        Some(World { folder, hermes })
-    }
-
-    fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        let world = maintenance::World::new();
+        // The other one has no clock of its own.
+        world.set_clock(SystemClock.seconds());
+        let home = world.root.join("home");
+        let hermes = Hermes::start(&home, &home.join(".hermes"))?;
+        Some(World { world, hermes })
     }
 
     /// The directory of a project, made if it must be.
     pub fn project(&self, name: &str) -> PathBuf {
-        let project = self.root().join("work").join(name);
+        let project = self.world.project(name);
         fs::create_dir_all(&project).unwrap();
         project
     }
 
     /// The git repository of all checkpoints.
     pub fn store(&self) -> PathBuf {
-        self.root().join("hermes/checkpoints/store")
+        self.world.store()
     }
 
     /// The core with a limit.
     pub fn core(&self, most: usize) -> Manager {
-        let environment = Environment {
-            home: self.root().join("home"),
-            current_directory: self.root(),
-            base: self.root().join("hermes/checkpoints"),
-        };
         let config = Config { enabled: true, max_snapshots: most, ..Config::default() };
-        Manager::new(Arc::new(SystemDisk), Arc::new(SystemClock), environment, config)
+        self.world.on(SystemDisk, config)
     }
 
     /// Takes a checkpoint with the core, in a turn of its own.
@@ -116,17 +106,7 @@ impl World {
 
     /// Runs plain git on the store, which must succeed and complain of nothing.
     pub fn git(&self, arguments: &[&str]) {
-        let output = Command::new("git")
-            .arg("--git-dir")
-            .arg(self.store())
-            .args(arguments)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.root().join("home"))
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("LC_ALL", "C.UTF-8")
-            .output()
-            .unwrap();
+        let output = maintenance::git(&self.store()).args(arguments).output().unwrap();
         let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         // A store has no branch, so that nothing is where its HEAD points, which git remarks.
         let complaints: Vec<_> =

@@ -1,13 +1,14 @@
 //! Clearing removes everything of ours from the base and nothing else.
 
-use crate::maintenance::world::{NOON, World, failing};
+use crate::maintenance::world::{NOON, World, before, failing};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Cleared, Config, Holdings};
-use herma_harness::subject::{Call, HookedDisk};
+use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 const V1: &str = "0123456789abcdef";
 
@@ -53,12 +54,8 @@ fn everything_of_ours_goes_and_nothing_else() {
 fn what_another_process_removes_first_is_removed() {
     let world = full();
     let base = world.base();
-    let disk = HookedDisk::new(move |call, path| {
-        if call == Call::Rename && path.starts_with(&base) && path.is_dir() {
-            fs::remove_dir_all(path)?;
-        }
-        Ok(())
-    });
+    let is_ours = move |path: &Path| path.starts_with(&base) && path.is_dir();
+    let disk = before(Call::Rename, is_ours, |path| fs::remove_dir_all(path));
     world.on(disk, Config::default()).clear().unwrap();
     assert!(!world.base().exists());
 }

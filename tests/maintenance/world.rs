@@ -8,7 +8,7 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -202,17 +202,25 @@ pub fn created(manager: &Manager, project: &Path, reason: &str) -> String {
     }
 }
 
+/// A disk on which something happens before such a call where the path is such a one, and fails it
+/// by failing.
+pub fn before(
+    step: Call,
+    is_one: impl Fn(&Path) -> bool + Send + Sync + 'static,
+    happening: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static,
+) -> HookedDisk {
+    HookedDisk::new(
+        move |call, path| if call == step && is_one(path) { happening(path) } else { Ok(()) },
+    )
+}
+
 /// A disk on which such a call fails so where the path is such a one.
 pub fn failing(
     step: Call,
     kind: ErrorKind,
     is_one: impl Fn(&Path) -> bool + Send + Sync + 'static,
 ) -> HookedDisk {
-    HookedDisk::new(
-        move |call, path| {
-            if call == step && is_one(path) { Err(kind.into()) } else { Ok(()) }
-        },
-    )
+    before(step, is_one, move |_| Err(kind.into()))
 }
 
 /// So many bytes that hardly compress, and are no others' of another `seed`.

@@ -219,35 +219,24 @@ mod tests {
     }
 
     #[test]
-    fn another_format_or_version_counts_as_empty() {
+    fn what_is_damaged_or_of_another_format_version_or_tool_counts_as_empty() {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
         let bytes = index.to_bytes();
+        let hashed = |mut body: Vec<u8>| {
+            let hash = Sha1::digest(&body);
+            body.extend_from_slice(&hash);
+            body
+        };
+        let body = &bytes[..bytes.len() - HASH_BYTES];
+        assert_eq!(hashed(body.to_vec()), bytes);
         for place in [0, 7] {
-            let mut other = bytes[..bytes.len() - HASH_BYTES].to_vec();
+            let mut other = body.to_vec();
             other[place] += 1;
-            let hash = Sha1::digest(&other);
-            other.extend_from_slice(&hash);
-            assert_eq!(Index::parse(&other), Index::default(), "byte {place}");
+            assert_eq!(Index::parse(&hashed(other)), Index::default(), "byte {place}");
         }
-    }
-
-    #[test]
-    fn an_index_of_another_tool_counts_as_empty() {
-        let mut index = Index::default();
-        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
-        let bytes = index.to_bytes();
-        let mut foreign = bytes[..bytes.len() - HASH_BYTES - OUR_EXTENSION.len()].to_vec();
-        let hash = Sha1::digest(&foreign);
-        foreign.extend_from_slice(&hash);
-        assert_eq!(Index::parse(&foreign), Index::default());
-    }
-
-    #[test]
-    fn a_damaged_index_counts_as_empty() {
-        let mut index = Index::default();
-        index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), true));
-        let bytes = index.to_bytes();
+        let foreign = body[..body.len() - OUR_EXTENSION.len()].to_vec();
+        assert_eq!(Index::parse(&hashed(foreign)), Index::default());
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;

@@ -55,7 +55,7 @@ fn warnings(content: &str) -> Vec<(u64, u64, String, Option<&'static str>)> {
 }
 
 #[test]
-fn nothing_said_leaves_the_defaults() {
+fn nothing_said_and_no_file_leave_the_defaults() {
     let default = Config::default();
     assert_eq!(default.max_total_bytes, 524_288_000);
     assert_eq!((default.retention_seconds, default.min_interval_seconds), (604_800, 86_400));
@@ -75,10 +75,6 @@ fn nothing_said_leaves_the_defaults() {
     for text in silent {
         assert_eq!(config(text), default, "{text:?}");
     }
-}
-
-#[test]
-fn a_file_that_is_not_there_leaves_the_defaults() {
     let folder = tempfile::tempdir().unwrap();
     for missing in ["config.yaml", "no/folder/config.yaml"] {
         let configured = read(&SystemDisk, &folder.path().join(missing)).unwrap();
@@ -100,14 +96,11 @@ fn a_file_that_cannot_be_read_is_refused_and_a_link_is_followed() {
 }
 
 #[test]
-fn a_bare_truth_only_says_whether_checkpoints_are_automatic() {
-    assert_eq!(config("checkpoints: true\n"), Config { enabled: true, ..Config::default() });
-    assert_eq!(config("checkpoints: false\n"), Config::default());
-}
-
-#[test]
 fn each_key_sets_what_it_is_named_for_and_nothing_else() {
     let default = Config::default;
+    // A bare truth is that of the first.
+    assert_eq!(config("checkpoints: true\n"), Config { enabled: true, ..default() });
+    assert_eq!(config("checkpoints: false\n"), default());
     assert_eq!(key("enabled: true"), Config { enabled: true, ..default() });
     assert_eq!(key("max_snapshots: 3"), Config { max_snapshots: 3, ..default() });
     let two = 2 * 1024 * 1024;
@@ -185,6 +178,11 @@ fn a_value_of_the_wrong_kind_is_refused_with_its_place_and_what_is_allowed() {
     for (line, why) in cases {
         assert_eq!(refused_key(line), why);
     }
+    let (line, _, why) = refused("checkpoints:\n  enabled: true\n  max_snapshots:\n");
+    assert_eq!(
+        (line, &*why),
+        (3, "max_snapshots is empty, but must be a whole number of at least 1")
+    );
     let long = refused_key(&format!("enabled: {}", "é".repeat(1000)));
     assert_eq!(long.matches('é').count(), 40);
     let error = file("checkpoints: { enabled: 1 }\n").unwrap_err().to_string();
@@ -192,13 +190,6 @@ fn a_value_of_the_wrong_kind_is_refused_with_its_place_and_what_is_allowed() {
     let rest = "/config.yaml\", line 1, column 25: enabled is 1, but must be true or false; nothing \
                 was changed";
     assert!(error.ends_with(rest), "{error}");
-}
-
-#[test]
-fn a_key_without_a_value_is_refused() {
-    let (line, _, why) = refused("checkpoints:\n  enabled: true\n  max_snapshots:\n");
-    assert_eq!(line, 3);
-    assert_eq!(why, "max_snapshots is empty, but must be a whole number of at least 1");
 }
 
 #[test]

@@ -59,13 +59,4 @@ mod tests {
             assert_ne!(state, ProjectState::Orphan, "{kept}");
         }
     }
-
-    #[test]
-    fn an_empty_mount_point_is_no_evidence() {
-        let folder = tempfile::tempdir().unwrap();
-        let device = SystemDisk.stat(folder.path()).unwrap().device;
-        let gone = folder.path().join("gone");
-        assert_eq!(of(&SystemDisk, &gone, Some(device)), ProjectState::Orphan);
-        assert_eq!(of(&SystemDisk, &gone, Some(device + 1)), ProjectState::Unknown);
-    }
 }

@@ -105,13 +105,6 @@ pub enum ExpectationsError {
 }
 
 impl Expectations {
-    /// Expectations of nothing, for this plan.
-    pub fn none(subject: &str, seed: u64, histories: u64, operations: usize) -> Self {
-        let subject = subject.to_owned();
-        let (schema, expect) = (SCHEMA, Vec::new());
-        Expectations { schema, subject, seed, histories, operations, judged: 0, most: 0, expect }
-    }
-
     /// Reads a file.
     ///
     /// # Errors

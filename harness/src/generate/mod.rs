@@ -6,12 +6,10 @@
 //! have room.
 
 mod content;
-pub mod exhaustive;
 mod idiom;
 mod maintenance;
 mod names;
 mod operation;
-pub mod source;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::Capabilities;
@@ -33,13 +31,11 @@ pub struct Options {
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
     /// Whether anything is asked about the store as a whole, or done to it.
     pub maintenance: bool,
-    /// Whether each history leaves out some kinds of operation, so that others have room.
-    pub swarm: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations_max: 60, workspace: None, maintenance: true, swarm: true }
+        Options { operations_max: 60, workspace: None, maintenance: true }
     }
 }
 
@@ -61,9 +57,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
-    let (maintenance, all_kinds) = (options.maintenance, !options.swarm);
-    let swarm = any::<u64>().prop_map(move |swarm| if all_kinds { u64::MAX } else { swarm });
-    let drawn = (settings(real), swarm).boxed();
+    let maintenance = options.maintenance;
+    let drawn = (settings(real), any::<u64>()).boxed();
     let drawn = if maintenance { maintenance::with_bounds(drawn, real) } else { drawn };
     drawn.prop_flat_map(move |(settings, swarm)| {
         let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());

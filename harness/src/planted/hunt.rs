@@ -3,9 +3,7 @@
 
 use super::PlantedBug;
 use crate::divergence::Divergence;
-use crate::generate::Options;
-use crate::generate::source::{Drawn, Source};
-use crate::history::History;
+use crate::generate::{Options, draw};
 use crate::runner::RunError;
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
@@ -29,42 +27,6 @@ pub struct Score {
     pub shrinking: Duration,
 }
 
-/// A history that shows a bug.
-pub struct Found {
-    /// The history.
-    pub history: History,
-    /// How it fails first.
-    pub divergence: Divergence,
-    /// How many histories were run.
-    pub histories: u64,
-    /// How many operations those applied.
-    pub operations: usize,
-}
-
-/// Runs the histories of a source on a planted bug until one fails, at most so many.
-///
-/// # Errors
-/// A run that could not be made.
-pub fn find(
-    bug: &PlantedBug,
-    source: &mut dyn Source,
-    histories_max: u64,
-    scratch: &Scratch,
-) -> Result<Option<Found>, RunError> {
-    let open = bug.opener();
-    let mut operations = 0;
-    for histories in 1..=histories_max {
-        let Some(history) = source.next() else { break };
-        let run = trial(&history, &open, scratch)?.run;
-        operations += run.operations;
-        if let Some(divergence) = run.divergences.into_iter().next() {
-            return Ok(Some(Found { history, divergence, histories, operations }));
-        }
-        source.learn(&history, run.coverage);
-    }
-    Ok(None)
-}
-
 /// Runs the histories of `seed` on a planted bug until one fails, and shrinks that.
 ///
 /// # Errors
@@ -72,19 +34,28 @@ pub fn find(
 pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
     let open = bug.opener();
     let started = Instant::now();
-    let mut source = Drawn::new(Options::default(), seed);
-    let found = find(bug, &mut source, HISTORIES_MAX, scratch)?;
-    let finding = started.elapsed();
-    let (histories, operations) = found
-        .as_ref()
-        .map_or((HISTORIES_MAX, 0), |found| (found.histories, found.history.operations.len()));
-    let found = found.map(|Found { history, divergence, .. }| {
+    for number in 0..HISTORIES_MAX {
+        let history = draw(&Options::default(), seed, number);
+        let outcome = trial(&history, &open, scratch)?;
+        let Some(divergence) = outcome.run.divergences.into_iter().next() else { continue };
+        let finding = started.elapsed();
         let budget = shrink::BUDGET_DEFAULT;
         let shrunk = shrink::shrink(&history, &divergence, &open, scratch, budget);
-        (divergence, shrunk)
-    });
-    let shrinking = started.elapsed() - finding;
-    Ok(Score { found, histories, operations, finding, shrinking })
+        return Ok(Score {
+            found: Some((divergence, shrunk)),
+            histories: number + 1,
+            operations: history.operations.len(),
+            finding,
+            shrinking: started.elapsed() - finding,
+        });
+    }
+    Ok(Score {
+        found: None,
+        histories: HISTORIES_MAX,
+        operations: 0,
+        finding: started.elapsed(),
+        shrinking: Duration::ZERO,
+    })
 }
 
 impl Score {
@@ -111,16 +82,22 @@ impl Score {
         )
     }
 
+    /// The rule that is blamed, the executions that it took to shrink, and the operations left.
+    pub fn figures(&self) -> [String; 3] {
+        match &self.found {
+            None => ["missed", "-", "-"].map(str::to_owned),
+            Some((divergence, shrunk)) => [
+                divergence.rule.id.to_owned(),
+                shrunk.executions.to_string(),
+                shrunk.history.operations.len().to_string(),
+            ],
+        }
+    }
+
     /// One line of the scoreboard.
     pub fn line(&self, bug: &PlantedBug) -> String {
-        let (blamed, executions, operations) = match &self.found {
-            None => ("MISSED", "-".into(), "-".into()),
-            Some((divergence, shrunk)) => (
-                divergence.rule.id,
-                shrunk.executions.to_string(),
-                format!("{} to {}", self.operations, shrunk.history.operations.len()),
-            ),
-        };
+        let [blamed, executions, least] = self.figures();
+        let operations = format!("{} to {least}", self.operations);
         format!(
             "{:<32} {:<28} {blamed:<28} {:>9} {:>7.2} {operations:>10} {executions:>10} {:>7.2}\n",
             bug.name,

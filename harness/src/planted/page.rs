@@ -33,14 +33,7 @@ pub fn page(found: &[(&'static PlantedBug, Score)], cases: &[Case]) -> String {
     text.push_str("| bug | what is wrong | breaks | blamed | histories | executions | operations ");
     text.push_str("| cases that find it |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (bug, score) in found {
-        let (blamed, executions, operations) = match &score.found {
-            None => ("missed", "-".into(), "-".into()),
-            Some((divergence, shrunk)) => (
-                divergence.rule.id,
-                shrunk.executions.to_string(),
-                shrunk.history.operations.len().to_string(),
-            ),
-        };
+        let [blamed, executions, operations] = score.figures();
         let killed_by = cases.iter().filter(|case| case.kills.iter().any(|name| name == bug.name));
         let killed_by: Vec<&str> = killed_by.map(|case| &case.id[..]).collect();
         text.push_str(&format!(

@@ -5,7 +5,7 @@
 use super::VERSION;
 use super::capabilities::Capabilities;
 use super::fault::Fault;
-use super::message::{Control, ErrorCode, Hello, Message, Reply, Unsupported, Versions};
+use super::message::{Control, ErrorCode, Hello, Message, Open, Reply, Unsupported};
 use super::process::{Adapter, Limits};
 use crate::history::History;
 use crate::sandbox::{Sandbox, Scratch};
@@ -98,8 +98,7 @@ fn answered(adapter: &mut Adapter, message: &Message) -> Result<Value, String> {
 }
 
 fn hello(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
-    let protocol = Versions { min: VERSION, max: VERSION };
-    let said = answered(adapter, &Message::Control(Control::Hello { protocol }))?;
+    let said = answered(adapter, &Message::Control(Control::hello()))?;
     let hello: Hello =
         serde_json::from_value(said).map_err(|error| format!("no hello: {error}"))?;
     if hello.protocol != VERSION {
@@ -124,22 +123,13 @@ fn unsupported(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
     }
 }
 
-fn bytes(path: &Path) -> ByteString {
-    ByteString::from(path.as_os_str().as_bytes())
-}
-
 fn open(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
-    let message = Control::Open {
-        store: bytes(&sandbox.base()),
-        home: bytes(&sandbox.home()),
-        current_directory: bytes(&sandbox.current_directory()),
-        settings: History::default().settings,
-    };
-    answered(adapter, &Message::Control(message)).map(|_| ())
+    let open = Open::of(sandbox, History::default().settings);
+    answered(adapter, &Message::Control(Control::Open(open))).map(|_| ())
 }
 
 fn project(sandbox: &Sandbox) -> ByteString {
-    bytes(&sandbox.root().join("work/alpha"))
+    ByteString::from(sandbox.root().join("work/alpha").as_os_str().as_bytes())
 }
 
 fn checkpoint(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {

@@ -1,5 +1,7 @@
 //! The messages between runner and adapter, one JSON object on a line each.
 
+use super::VERSION;
+use crate::sandbox::Sandbox;
 use crate::subject::Identity;
 use herma_model::answer::{Changed, Code};
 use herma_model::{ByteString, Request, Settings};
@@ -8,6 +10,8 @@ use serde::ser::{Error, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 /// One line to the adapter.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,21 +34,46 @@ pub enum Control {
         protocol: Versions,
     },
     /// Work on this store from now on.
-    Open {
-        /// An empty or existing folder for everything that the subject stores.
-        store: ByteString,
-        /// The home directory.
-        home: ByteString,
-        /// The directory that relative paths start from.
-        current_directory: ByteString,
-        /// How the subject is to be configured.
-        settings: Settings,
-    },
+    Open(Open),
     /// The store is not used any more.
     Close,
     /// An operation that does not exist in any version; the right reply is `unsupported`.
     #[serde(rename = "x_no_such_operation")]
     NoSuchOperation,
+}
+
+impl Control {
+    /// The question of this runner who an adapter is.
+    pub fn hello() -> Self {
+        Control::Hello { protocol: Versions { min: VERSION, max: VERSION } }
+    }
+}
+
+/// Work on this store from now on.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Open {
+    /// An empty or existing folder for everything that the subject stores.
+    pub store: ByteString,
+    /// The home directory.
+    pub home: ByteString,
+    /// The directory that relative paths start from.
+    pub current_directory: ByteString,
+    /// How the subject is to be configured.
+    pub settings: Settings,
+}
+
+impl Open {
+    /// The store of a sandbox.
+    pub fn of(sandbox: &Sandbox, settings: Settings) -> Self {
+        let bytes = |path: PathBuf| ByteString::from(path.as_os_str().as_bytes());
+        Open {
+            store: bytes(sandbox.base()),
+            home: bytes(sandbox.home()),
+            current_directory: bytes(sandbox.current_directory()),
+            settings,
+        }
+    }
 }
 
 /// Every message to an adapter.
@@ -66,7 +95,7 @@ impl Message {
     pub fn name(&self) -> &'static str {
         match self {
             Message::Control(Control::Hello { .. }) => "hello",
-            Message::Control(Control::Open { .. }) => "open",
+            Message::Control(Control::Open(_)) => "open",
             Message::Control(Control::Close) => "close",
             Message::Control(Control::NoSuchOperation) => "x_no_such_operation",
             Message::Request(request) => request.name(),

@@ -2,12 +2,12 @@
 //!
 //! The suite must judge it in the same way either way, which tests the protocol itself.
 
-use super::message::{self, Versions};
+use super::message::{self, Open, Versions};
 use super::{VERSION, translate};
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, HookedDisk, NewSubject, Subject};
 use herma_core::Environment;
-use herma_model::{ByteString, Settings};
+use herma_model::ByteString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -20,14 +20,6 @@ use std::sync::Arc;
 struct RequestRecord {
     id: u64,
     op: String,
-}
-
-#[derive(Deserialize)]
-struct Open {
-    store: ByteString,
-    home: ByteString,
-    current_directory: ByteString,
-    settings: Settings,
 }
 
 /// Serves the core, or a deliberately broken one, until the input ends. It only works in a sandbox

@@ -1,5 +1,6 @@
 //! The results for GitHub: annotations on the command's output, and a step summary in Markdown.
 
+use super::text::word;
 use super::{FailureFound, Results};
 use crate::expectations::Judgement;
 use crate::suite::Verdict;
@@ -86,17 +87,9 @@ fn broken(results: &Results) -> String {
 
 fn verdicts(results: &Results) -> String {
     let rules = results.finished.rules.iter();
-    rules.map(|(verdict, count)| format!("| {} | {count} |\n", word(*verdict))).collect()
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Held => "held",
-        Verdict::Broken => "broken",
-        Verdict::NotExercised => "not exercised",
-        Verdict::NotApplicable => "not applicable",
-        Verdict::NotModelled => "not yet modelled",
-    }
+    rules
+        .map(|(verdict, count)| format!("| {} | {count} |\n", word(*verdict).0.to_lowercase()))
+        .collect()
 }
 
 /// Text on one line, escaped so that Markdown shows it unchanged, also in the cell of a table.

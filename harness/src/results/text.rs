@@ -49,7 +49,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
 }
 
 /// The word for a verdict, and its colour on a terminal.
-fn word(verdict: Verdict) -> (&'static str, &'static str) {
+pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Held => ("held", "32"),
         Verdict::Broken => ("BROKEN", "31"),

@@ -8,15 +8,14 @@ use super::{Identity, Subject};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::fault::Fault;
-use crate::protocol::message::{Control, Hello, Message, Reply, Versions};
+use crate::protocol::message::{Control, Hello, Message, Open, Reply};
 use crate::protocol::process::{Adapter, Limits};
-use crate::protocol::{VERSION, translate};
+use crate::protocol::translate;
 use crate::sandbox::Sandbox;
-use herma_model::{Answer, ByteString, Request, Settings};
+use herma_model::{Answer, Request, Settings};
 use serde_json::Value;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How an adapter is started.
 #[derive(Clone, Debug)]
@@ -40,10 +39,7 @@ impl AdapterCommand {
 pub struct ProcessSubject {
     start: AdapterCommand,
     environment: Vec<(OsString, OsString)>,
-    store: ByteString,
-    home: ByteString,
-    current_directory: ByteString,
-    settings: Settings,
+    open: Open,
     capabilities: Capabilities,
     identity: Identity,
     seconds: i64,
@@ -58,14 +54,10 @@ impl ProcessSubject {
         settings: &Settings,
         seconds: i64,
     ) -> Self {
-        let bytes = |path: &Path| ByteString::from(path.as_os_str().as_bytes());
         let mut subject = ProcessSubject {
             start: start.clone(),
             environment: environment(sandbox),
-            store: bytes(&sandbox.base()),
-            home: bytes(&sandbox.home()),
-            current_directory: bytes(&sandbox.current_directory()),
-            settings: settings.clone(),
+            open: Open::of(sandbox, settings.clone()),
             capabilities: Capabilities::default(),
             identity: Identity::default(),
             seconds,
@@ -78,16 +70,11 @@ impl ProcessSubject {
     fn started(&mut self) -> Result<Adapter, Fault> {
         let AdapterCommand { command, directory, limits } = &self.start;
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
-        let protocol = Versions { min: VERSION, max: VERSION };
-        let said = adapter.ask(&Message::Control(Control::Hello { protocol }))?;
+        let said = adapter.ask(&Message::Control(Control::hello()))?;
         (self.identity, self.capabilities) = read_hello(said)?;
-        let open = Control::Open {
-            store: self.store.clone(),
-            home: self.home.clone(),
-            current_directory: self.current_directory.clone(),
-            settings: self.capabilities.restrict_settings(&self.settings),
-        };
-        served(adapter.ask(&Message::Control(open))?)?;
+        let settings = self.capabilities.restrict_settings(&self.open.settings);
+        let open = Open { settings, ..self.open.clone() };
+        served(adapter.ask(&Message::Control(Control::Open(open)))?)?;
         if self.capabilities.has("test.clock") {
             let clock = Request::SetClock { seconds: self.seconds };
             served(adapter.ask(&Message::Request(clock))?)?;

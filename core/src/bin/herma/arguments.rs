@@ -125,11 +125,6 @@ Examples:
 Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
 2 failed.";
 
-/// Seconds of a day.
-const DAY: u64 = 24 * 60 * 60;
-/// Bytes of a megabyte, as in the configuration.
-const MEGABYTE: u64 = 1024 * 1024;
-
 /// Take checkpoints of project directories, and restore them
 #[derive(Debug, Parser)]
 #[command(name = "herma", version, after_help = AFTER_HELP)]
@@ -161,9 +156,10 @@ enum Command {
     },
 }
 
+// What is asked about the store as a whole.
 // rule: maintenance/commands
 #[derive(Debug, Subcommand)]
-enum About {
+pub enum About {
     /// Sizes and projects of the store (what bare `herma checkpoints` shows)
     #[command(visible_alias = "list")]
     Status,
@@ -178,24 +174,25 @@ enum About {
     ClearLegacy(Consent),
 }
 
+// Bounds of a prune; what is not given is as configured.
 #[derive(Debug, Args)]
-struct PruneArguments {
+pub struct PruneArguments {
     /// Remove what was not used for more days than this; 0 means no limit
     #[arg(long, value_name = "N")]
-    retention_days: Option<u64>,
+    pub retention_days: Option<u64>,
     /// Drop the oldest checkpoints while the store is larger; 0 means no limit
     #[arg(long, value_name = "N")]
-    max_size_mb: Option<u64>,
+    pub max_size_mb: Option<u64>,
     /// Keep projects whose directory is gone
     #[arg(long)]
-    keep_orphans: bool,
+    pub keep_orphans: bool,
 }
 
 #[derive(Debug, Args)]
-struct Consent {
+pub struct Consent {
     /// Do not ask
     #[arg(short, long)]
-    force: bool,
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -249,24 +246,8 @@ pub enum Task {
     Restore { target: OsString, options: RestoreOptions },
     /// Restore one file of one.
     RestoreFile { target: OsString, file: OsString },
-    /// Show what the store holds and costs.
-    Status,
-    /// Remove what is gone or old.
-    Prune(Pruning),
-    /// Remove everything, or ask first.
-    Clear { force: bool },
-    /// Remove the legacy archives, or ask first.
-    ClearLegacy { force: bool },
-}
-
-/// The options of a prune; the rest is as configured.
-#[derive(Debug)]
-pub struct Pruning {
-    /// Limits of its own, in the units of the core.
-    pub retention_seconds: Option<u64>,
-    pub max_total_bytes: Option<u64>,
-    /// Whether projects stay if their directory is gone.
-    pub keep_orphans: bool,
+    /// Show what the store holds, or make it smaller.
+    Store(About),
 }
 
 impl Asked {
@@ -279,25 +260,9 @@ impl Asked {
         let (dir, task) = match command {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
             Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
-            Command::Checkpoints { about } => (None, about.unwrap_or(About::Status).task()),
+            Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
         };
         Ok(Asked { json, dir, task })
-    }
-}
-
-impl About {
-    fn task(self) -> Task {
-        match self {
-            About::Status => Task::Status,
-            About::Prune(asked) => Task::Prune(Pruning {
-                // A number too large for the type becomes the largest one.
-                retention_seconds: asked.retention_days.map(|days| days.saturating_mul(DAY)),
-                max_total_bytes: asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE)),
-                keep_orphans: asked.keep_orphans,
-            }),
-            About::Clear(Consent { force }) => Task::Clear { force },
-            About::ClearLegacy(Consent { force }) => Task::ClearLegacy { force },
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Doing what was asked: one method per command, from the arguments to the bytes of the answer.
 
-use crate::arguments::{Asked, Task};
+use crate::arguments::{About, Asked, Task};
 use crate::pages::{self, Undo};
-use crate::programs::{self, About, Listing};
+use crate::programs::{self, InProject, Listing};
 use crate::text::{self, Style};
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
@@ -131,10 +131,10 @@ impl Session {
                 let restored = restored.map_err(|error| self.file_refused(&project, error))?;
                 self.restored(asked, &project, was_there, &restored)
             }
-            Task::Status => self.status(),
-            Task::Prune(pruning) => self.prune(pruning),
-            Task::Clear { force } => self.clear(*force),
-            Task::ClearLegacy { force } => self.clear_legacy(*force),
+            Task::Store(About::Status) => self.status(),
+            Task::Store(About::Prune(asked)) => self.prune(asked),
+            Task::Store(About::Clear(consent)) => self.clear(consent.force),
+            Task::Store(About::ClearLegacy(consent)) => self.clear_legacy(consent.force),
         }
     }
 
@@ -234,7 +234,7 @@ impl Session {
         answer: &impl Serialize,
         page: impl FnOnce() -> Vec<u8>,
     ) -> Result<Answer, Failure> {
-        self.done(&About { project: &project.to_string_lossy(), answer }, page)
+        self.done(&InProject { project: &project.to_string_lossy(), answer }, page)
     }
 
     pub(crate) fn done(

@@ -2,7 +2,7 @@
 //!
 //! Questions go to standard error, so that standard output is only the answer.
 
-use crate::arguments::Pruning;
+use crate::arguments::PruneArguments;
 use crate::commands::{Answer, Ending, Failure, Session};
 use crate::maintenance_pages as pages;
 use crate::programs::Clearing;
@@ -12,6 +12,10 @@ use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Read, Stderr, Write};
 use std::time::{Duration, Instant};
 
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+/// Bytes of a megabyte, as the configuration means it.
+const MEGABYTE: u64 = 1024 * 1024;
 /// Progress is shown after this time.
 const QUIET: Duration = Duration::from_secs(1);
 /// More bytes than any answer to a question takes.
@@ -19,12 +23,15 @@ const REPLY_BYTES_MAX: u64 = 1_024;
 
 impl Session {
     /// Removes what is gone or old, as far as it can.
-    pub fn prune(&self, pruning: &Pruning) -> Result<Answer, Failure> {
+    pub fn prune(&self, asked: &PruneArguments) -> Result<Answer, Failure> {
         let configured = PruneOptions::from(self.manager.config());
+        // What is too large for the type is the largest there is.
+        let retention = asked.retention_days.map(|days| days.saturating_mul(DAY));
+        let size = asked.max_size_mb.map(|size| size.saturating_mul(MEGABYTE));
         let options = PruneOptions {
-            retention_seconds: pruning.retention_seconds.unwrap_or(configured.retention_seconds),
-            max_total_bytes: pruning.max_total_bytes.unwrap_or(configured.max_total_bytes),
-            delete_orphans: configured.delete_orphans && !pruning.keep_orphans,
+            retention_seconds: retention.unwrap_or(configured.retention_seconds),
+            max_total_bytes: size.unwrap_or(configured.max_total_bytes),
+            delete_orphans: configured.delete_orphans && !asked.keep_orphans,
         };
         let mut progress = Progress::start(self.json);
         let pruned = self.manager.prune(&options, &mut |step| progress.show(&step));

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// An answer about one project.
 #[derive(Serialize)]
-pub struct About<'a, T> {
+pub struct InProject<'a, T> {
     pub project: &'a str,
     #[serde(flatten)]
     pub answer: T,

@@ -1,7 +1,7 @@
 //! What the `adapter` commands do.
 
 use crate::Language;
-use crate::ending::{NO_VERDICT, USAGE, fail, say, scratch};
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
 use herma_harness::protocol::check::check as probe;
@@ -23,15 +23,14 @@ pub fn new(language: Language) -> ExitCode {
 }
 
 /// `herma-conform adapter check`.
-pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
-    let here = match std::env::current_dir() {
-        Ok(here) => here,
-        Err(error) => return fail(&format!("no current directory: {error}"), NO_VERDICT),
-    };
-    let probed = match probe(command, &here, &scratch(place), Limits::default()) {
-        Ok(probed) => probed,
-        Err(error) => return fail(&format!("no sandbox: {error}; nothing was run"), NO_VERDICT),
-    };
+///
+/// # Errors
+/// Nothing could be probed.
+pub fn check(command: &[OsString], place: Option<PathBuf>) -> Result<ExitCode, NoVerdict> {
+    let here = std::env::current_dir()
+        .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
+    let probed = probe(command, &here, &scratch(place), Limits::default())
+        .map_err(|error| (format!("no sandbox: {error}; nothing was run"), NO_VERDICT))?;
     let mut kept = true;
     for one in probed {
         match one.wrong {
@@ -42,7 +41,7 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> ExitCode {
             }
         }
     }
-    if kept { ExitCode::SUCCESS } else { ExitCode::from(NO_VERDICT) }
+    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::from(NO_VERDICT) })
 }
 
 /// `herma-conform adapter serve`.

@@ -2,7 +2,7 @@
 
 use crate::BugsArguments;
 use crate::commands::cores;
-use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, ended, no_verdict, say, scratch};
+use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, say, scratch};
 use crate::progress;
 use crate::running;
 use herma_harness::planted::hunt::{self, Score};
@@ -15,11 +15,10 @@ use std::time::Instant;
 const MEDIAN_EXECUTIONS_MAX: usize = 50;
 
 /// `herma-conform bugs`.
-pub fn bugs(arguments: &BugsArguments) -> ExitCode {
-    ended(look_for_all(arguments))
-}
-
-fn look_for_all(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
+///
+/// # Errors
+/// A search could not be made, or the page not be written.
+pub fn bugs(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     let bugs = chosen(&arguments.names)?;
     let started = Instant::now();
     let (scratch, jobs) = (scratch(None), arguments.jobs.unwrap_or_else(cores));

@@ -2,7 +2,7 @@
 
 use crate::CaseCommand;
 use crate::commands::{cores, load};
-use crate::ending::{NoVerdict, SELF_CHECK, USAGE, ended, no_verdict, say, scratch};
+use crate::ending::{NoVerdict, SELF_CHECK, USAGE, no_verdict, say, scratch};
 use crate::progress;
 use crate::running;
 use herma_harness::cases::{self, Case, check};
@@ -13,12 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// `herma-conform case`.
-pub fn case(command: &CaseCommand) -> ExitCode {
-    ended(match command {
+///
+/// # Errors
+/// A file is no case or history, or a run could not be made.
+pub fn case(command: &CaseCommand) -> Result<ExitCode, NoVerdict> {
+    match command {
         CaseCommand::List => list(),
         CaseCommand::New { id, rules, origin, from } => new(id, rules, origin, from),
         CaseCommand::Check { files } => check_all(files),
-    })
+    }
 }
 
 fn list() -> Result<ExitCode, NoVerdict> {

@@ -1,11 +1,9 @@
 //! What `run`, `replay`, `shrink` and `rules` do, from arguments to exit code.
 
-use crate::RunArguments;
-use crate::ending::{
-    BROKEN, NoVerdict, TOO_LITTLE, USAGE, colour, ended, no_verdict, say, scratch,
-};
+use crate::ending::{BROKEN, NoVerdict, TOO_LITTLE, USAGE, colour, no_verdict, say, scratch};
 use crate::running::{self, Place, kept_histories};
-use crate::subjects::{Chosen, SubjectArguments, quoted};
+use crate::subjects::{Chosen, quoted};
+use crate::{HistoryArguments, PlaceArguments, RunArguments};
 use herma_harness::divergence::Divergence;
 use herma_harness::generate::Options;
 use herma_harness::history::{self, History};
@@ -32,15 +30,24 @@ const BEHAVIOURS_FLOOR: usize = 370;
 /// Where failing histories and results are kept unless another folder is named.
 const KEEP_DEFAULT: &str = "herma-failures";
 
-/// The folder that failures of a subject are kept in.
-pub fn keep_folder(named: Option<&Path>, chosen: &Chosen) -> PathBuf {
-    match (named, chosen) {
-        (Some(folder), _) => folder.to_owned(),
-        (None, Chosen::Core) => PathBuf::from(KEEP_DEFAULT),
-        (None, Chosen::Adapter { spelled, .. }) => {
-            let name = if spelled.starts_with("--") { "adapter" } else { spelled };
-            Path::new(KEEP_DEFAULT).join(name)
-        }
+impl PlaceArguments {
+    /// Where a run on a subject is made and what it leaves.
+    pub fn of(&self, chosen: &Chosen) -> Place {
+        let keep = match (&self.keep, chosen) {
+            (Some(folder), _) => folder.clone(),
+            (None, Chosen::Core) => PathBuf::from(KEEP_DEFAULT),
+            (None, Chosen::Adapter { spelled, .. }) => {
+                let name = if spelled.starts_with("--") { "adapter" } else { spelled };
+                Path::new(KEEP_DEFAULT).join(name)
+            }
+        };
+        let results = self.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
+        Place { scratch: self.scratch.clone(), keep, results }
+    }
+
+    /// How many histories run at the same time.
+    pub fn jobs(&self) -> usize {
+        self.jobs.unwrap_or_else(cores)
     }
 }
 
@@ -51,26 +58,23 @@ pub fn rules(json: bool) -> ExitCode {
 }
 
 /// `herma-conform run`.
-pub fn run(arguments: &RunArguments) -> ExitCode {
-    ended(run_and_report(arguments))
-}
-
-fn run_and_report(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
+///
+/// # Errors
+/// There is no verdict.
+pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
     let options = options(arguments)?;
-    let keep = keep_folder(arguments.keep.as_deref(), &chosen);
+    let place = arguments.place.of(&chosen);
     let plan = Plan {
         seed: arguments.seed.unwrap_or_else(fresh_seed),
         histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
-        kept: kept_histories(&keep)?,
+        kept: kept_histories(&place.keep)?,
         cases: if options.workspace.is_none() { running::cases()? } else { Vec::new() },
         options,
-        jobs: arguments.jobs.unwrap_or_else(cores),
+        jobs: arguments.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
         known: BTreeSet::new(),
     };
-    let results = arguments.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
-    let place = Place { scratch: arguments.scratch.clone(), keep, results };
     let replay = replay_command(arguments, &plan, &chosen);
     let (results, findings) = running::run(&plan, &chosen, &place, replay)?;
     if arguments.json {
@@ -160,8 +164,8 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
     );
     for (option, path) in [
         ("workspace", &arguments.workspace),
-        ("scratch", &arguments.scratch),
-        ("keep", &arguments.keep),
+        ("scratch", &arguments.place.scratch),
+        ("keep", &arguments.place.keep),
     ] {
         if let Some(path) = path {
             command.push_str(&format!(" --{option} {}", quoted(path)));
@@ -176,18 +180,14 @@ pub fn load(file: &Path) -> Result<History, NoVerdict> {
 }
 
 /// `herma-conform replay`.
-pub fn replay(file: &Path, subject: &SubjectArguments, place: Option<PathBuf>) -> ExitCode {
-    ended(replay_file(file, subject, place))
-}
-
-fn replay_file(
-    file: &Path,
-    subject: &SubjectArguments,
-    place: Option<PathBuf>,
-) -> Result<ExitCode, NoVerdict> {
-    let history = load(file)?;
-    let chosen = Chosen::new(subject)?;
-    let (operations, divergences) = tried(&history, &chosen, &scratch(place))?;
+///
+/// # Errors
+/// There is no verdict.
+pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
+    let history = load(&arguments.file)?;
+    let chosen = Chosen::new(&arguments.subject)?;
+    let scratch = scratch(arguments.scratch.clone());
+    let (operations, divergences) = tried(&history, &chosen, &scratch)?;
     for divergence in &divergences {
         say(&report::counterexample(&history, divergence));
     }
@@ -210,17 +210,13 @@ fn tried(
 }
 
 /// `herma-conform shrink`.
-pub fn shrink(file: &Path, subject: &SubjectArguments, place: Option<PathBuf>) -> ExitCode {
-    ended(shrink_file(file, subject, place))
-}
-
-fn shrink_file(
-    file: &Path,
-    subject: &SubjectArguments,
-    place: Option<PathBuf>,
-) -> Result<ExitCode, NoVerdict> {
-    let history = load(file)?;
-    let (chosen, scratch) = (Chosen::new(subject)?, scratch(place));
+///
+/// # Errors
+/// There is no verdict, or nothing to shrink.
+pub fn shrink(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
+    let history = load(&arguments.file)?;
+    let chosen = Chosen::new(&arguments.subject)?;
+    let scratch = scratch(arguments.scratch.clone());
     let (_, divergences) = tried(&history, &chosen, &scratch)?;
     let Some(divergence) = divergences.first() else {
         return Err(("the history does not fail; there is nothing to shrink".into(), USAGE));

@@ -2,7 +2,7 @@
 
 use crate::CompareArguments;
 use crate::commands::{cores, fresh_seed};
-use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, ended, say, scratch};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, say, scratch};
 use crate::progress;
 use crate::subjects::Chosen;
 use herma_harness::compare::{Comparison, Differing};
@@ -12,11 +12,10 @@ use herma_harness::suite::introduce;
 use std::process::ExitCode;
 
 /// `herma-conform compare`.
-pub fn compare(arguments: &CompareArguments) -> ExitCode {
-    ended(side_by_side(arguments))
-}
-
-fn side_by_side(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
+///
+/// # Errors
+/// Nothing is compared.
+pub fn compare(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
     let (one, other) = (Chosen::named(&arguments.one)?, Chosen::named(&arguments.other)?);
     let (open_one, open_other) = (one.opener(), other.opener());
     let scratch = scratch(arguments.scratch.clone());

@@ -1,9 +1,8 @@
 //! `gate` and `update`: compares a run with the known failures of a subject, or lists them.
 
 use crate::GateArguments;
-use crate::commands::{cores, keep_folder};
-use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, ended, say};
-use crate::running::{self, Place};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, say};
+use crate::running;
 use crate::subjects::{Chosen, quoted};
 use herma_harness::divergence::Fingerprint;
 use herma_harness::expectations::{self, Expectations, Judgement, judge};
@@ -17,11 +16,10 @@ use std::process::ExitCode;
 const NEEDS_WORK: u8 = 3;
 
 /// `herma-conform gate`.
-pub fn gate(arguments: &GateArguments) -> ExitCode {
-    ended(hold(arguments))
-}
-
-fn hold(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
+///
+/// # Errors
+/// There is no verdict.
+pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
     let expectations = load(arguments)?;
     let known = expectations.expect.iter().map(expectations::Entry::fingerprint).collect();
     let results = run(arguments, "gate", &expectations, known)?;
@@ -48,11 +46,10 @@ fn code(judgement: &Judgement<'_>) -> ExitCode {
 }
 
 /// `herma-conform update`.
-pub fn update(arguments: &GateArguments, allow_new: bool) -> ExitCode {
-    ended(write(arguments, allow_new))
-}
-
-fn write(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
+///
+/// # Errors
+/// There is no verdict, or the file is not written.
+pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
     let before = load(arguments)?;
     // New failures are shrunk and run again; one that does not show again is not listed.
     let known = before.expect.iter().map(expectations::Entry::fingerprint).collect();
@@ -88,7 +85,6 @@ fn run(
     known: BTreeSet<Fingerprint>,
 ) -> Result<Results, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
-    let keep = keep_folder(arguments.keep.as_deref(), &chosen);
     let plan = Plan {
         seed: expectations.seed,
         histories: expectations.histories,
@@ -96,12 +92,11 @@ fn run(
         // A gate is the same for everybody: histories kept on one machine are not part of it.
         kept: Vec::new(),
         cases: running::cases()?,
-        jobs: arguments.jobs.unwrap_or_else(cores),
+        jobs: arguments.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
         known,
     };
-    let results = arguments.results.clone().unwrap_or_else(|| keep.join("results.jsonl"));
-    let place = Place { scratch: arguments.scratch.clone(), keep, results };
+    let place = arguments.place.of(&chosen);
     let file = quoted(&arguments.expect);
     let replay = format!("herma-conform {command} --expect {file}{}", chosen.spelled());
     running::run(&plan, &chosen, &place, replay).map(|(results, _)| results)

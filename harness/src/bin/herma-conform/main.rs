@@ -16,6 +16,7 @@ mod running;
 mod subjects;
 
 use clap::{Parser, Subcommand};
+use ending::ended;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -214,6 +215,18 @@ pub struct RunArguments {
     /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,
+    /// Print the results as one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArguments,
+    #[command(flatten)]
+    subject: SubjectArguments,
+}
+
+/// How many histories run at a time, and where what they leave is.
+#[derive(clap::Args)]
+pub struct PlaceArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
@@ -227,11 +240,6 @@ pub struct RunArguments {
     /// Where sandboxes are made; in memory by default
     #[arg(long)]
     scratch: Option<PathBuf>,
-    /// As JSON, for programs
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    subject: SubjectArguments,
 }
 
 /// A history from a file, and a subject.
@@ -252,18 +260,8 @@ pub struct GateArguments {
     /// The expectations of the subject
     #[arg(long, value_name = "FILE")]
     expect: PathBuf,
-    /// How many histories run at the same time; one for each core by default
-    #[arg(long)]
-    jobs: Option<usize>,
-    /// Where failing histories are kept
-    #[arg(long)]
-    keep: Option<PathBuf>,
-    /// Where the results are written; beside the failing histories by default
-    #[arg(long)]
-    results: Option<PathBuf>,
-    /// Where sandboxes are made; in memory by default
-    #[arg(long)]
-    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArguments,
     #[command(flatten)]
     subject: SubjectArguments,
 }
@@ -331,29 +329,23 @@ fn main() -> ExitCode {
     if let Some(code) = hermetic::enter() {
         return code;
     }
-    match command {
-        Command::Run(arguments) => commands::run(&arguments),
-        Command::Replay(HistoryArguments { file, scratch, subject }) => {
-            commands::replay(&file, &subject, scratch)
-        }
-        Command::Shrink(HistoryArguments { file, scratch, subject }) => {
-            commands::shrink(&file, &subject, scratch)
-        }
-        Command::Export(HistoryArguments { file, scratch, subject }) => {
-            reporting::export(&file, &subject, scratch)
-        }
-        Command::Gate(arguments) => gate::gate(&arguments),
-        Command::Update { gate, allow_new } => gate::update(&gate, allow_new),
-        Command::Case(command) => cases::case(&command),
-        Command::Compare(arguments) => comparing::compare(&arguments),
-        Command::Bugs(arguments) => bugs::bugs(&arguments),
+    ended(match &command {
+        Command::Run(arguments) => commands::run(arguments),
+        Command::Replay(arguments) => commands::replay(arguments),
+        Command::Shrink(arguments) => commands::shrink(arguments),
+        Command::Export(arguments) => reporting::export(arguments),
+        Command::Gate(arguments) => gate::gate(arguments),
+        Command::Update { gate, allow_new } => gate::update(gate, *allow_new),
+        Command::Case(command) => cases::case(command),
+        Command::Compare(arguments) => comparing::compare(arguments),
+        Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
-            adapters::check(&command, scratch)
+            adapters::check(command, scratch.clone())
         }
         Command::Rules { .. }
         | Command::Schema
         | Command::Report { .. }
         | Command::Adapter(_)
         | Command::Adapters(_) => unreachable!("these were answered before"),
-    }
+    })
 }

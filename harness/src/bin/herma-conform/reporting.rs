@@ -1,13 +1,13 @@
 //! `report`, `export` and `schema`: results, histories and the protocol in other forms.
 
-use crate::Form;
 use crate::commands::load;
-use crate::ending::{NO_VERDICT, NoVerdict, USAGE, colour, ended, fail, say, scratch};
-use crate::subjects::{Chosen, SubjectArguments};
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE, colour, fail, say, scratch};
+use crate::subjects::Chosen;
+use crate::{Form, HistoryArguments};
 use herma_harness::export;
 use herma_harness::protocol::schema as protocol_schema;
 use herma_harness::results::{Results, ResultsError, github, junit, text};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// `herma-conform report`.
@@ -32,17 +32,12 @@ pub fn report(from: &Path, form: Form) -> ExitCode {
 }
 
 /// `herma-conform export`.
-pub fn export(file: &Path, subject: &SubjectArguments, place: Option<PathBuf>) -> ExitCode {
-    ended(script(file, subject, place))
-}
-
-fn script(
-    file: &Path,
-    subject: &SubjectArguments,
-    place: Option<PathBuf>,
-) -> Result<ExitCode, NoVerdict> {
-    let history = load(file)?;
-    let start = match Chosen::new(subject)? {
+///
+/// # Errors
+/// There is no script.
+pub fn export(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
+    let history = load(&arguments.file)?;
+    let start = match Chosen::new(&arguments.subject)? {
         Chosen::Adapter { start, .. } => start,
         Chosen::Core => {
             let message = "only what is behind an adapter can be driven by a script; the core is \
@@ -50,7 +45,7 @@ fn script(
             return Err((message.into(), USAGE));
         }
     };
-    let script = export::script(&history, &start, &scratch(place))
+    let script = export::script(&history, &start, &scratch(arguments.scratch.clone()))
         .map_err(|error| (format!("{error}; nothing is exported"), NO_VERDICT))?;
     say(&script);
     Ok(ExitCode::SUCCESS)
