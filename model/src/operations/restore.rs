@@ -263,7 +263,8 @@ impl Outcome<'_> {
         // A path that did not change although it is reported as restored was missed, nothing more.
         let tells = |path: &ByteString| {
             let due = self.due.target.tree.contains_key(path) && !self.would_lose(path);
-            due && (self.changed(path) || !said.restored.contains(path))
+            let unsaid = self.world.has("restore.report") && !said.restored.contains(path);
+            due && (self.changed(path) || unsaid)
         };
         let listed = self.world.listed(&self.due.project).iter();
         let others = listed.filter_map(|one| one.captured.as_ref()).map(|one| &one.tree);

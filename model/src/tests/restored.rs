@@ -242,8 +242,19 @@ fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
             ("a=1", "a=3 b=3", "a=1", "leaves-new"),
         ],
     );
-    compare(9, "", &[("a=1", "a=2", "a=2", "target bytes")]);
+    compare(9, "", &[("a=1", "a=2", "a=2", "bytes")]);
     compare(2, "a", &[("a=1", "a=3", "a=2", "safety-keeps-target bytes")]);
+}
+
+#[test]
+fn what_is_reported_as_unchanged_tells_of_another_target() {
+    let mut scene = Scene::with("a=1");
+    scene.ask("take alpha");
+    scene.set("a=2");
+    scene.ask("take alpha");
+    let mut seen = left(&scene, "restore alpha 2", "a=2");
+    seen.answer = Answer::Restored(Restored::default());
+    assert!(scene.broken(&seen).starts_with("restore/target"), "{}", scene.broken(&seen));
 }
 
 #[test]
