@@ -9,6 +9,7 @@ use herma_harness::subject::CoreSubject;
 use herma_harness::{null, planted, run};
 use herma_model::rules;
 use pretty_assertions::assert_eq;
+use std::fs;
 use std::path::Path;
 
 const TAKE_AND_LIST: &str = "\
@@ -96,8 +97,14 @@ fn together_the_cases_leave_out_no_rule_and_no_planted_bug() {
 #[test]
 fn a_case_is_replayed_like_any_history() {
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
-    let read = file::from_yaml(&case.to_yaml(), Path::new("case.yaml")).unwrap();
-    assert_eq!(read, case.history());
+    let folder = tempfile::tempdir().unwrap();
+    for (text, history) in
+        [(case.to_yaml(), case.history()), (file::to_yaml(&case.history()), case.history())]
+    {
+        let path = folder.path().join("case.yaml");
+        fs::write(&path, text).unwrap();
+        assert_eq!(cases::load_history(&path).unwrap(), history);
+    }
     let error = Case::from_yaml("id: x\nrules: []\nkill: []\n", Path::new("bad.yaml")).unwrap_err();
     assert!(error.to_string().contains("kill"), "{error}");
 }

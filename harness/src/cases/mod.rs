@@ -7,7 +7,7 @@
 pub mod check;
 mod needs;
 
-use crate::history::file::HistoryError;
+use crate::history::file::{self, HistoryError};
 use crate::history::{History, Operation};
 use crate::protocol::capabilities::Capabilities;
 use herma_model::Settings;
@@ -74,11 +74,18 @@ impl Case {
     pub fn to_yaml(&self) -> String {
         serde_saphyr::to_string(self).expect("a case holds only what YAML can say")
     }
+}
 
-    /// Whether a YAML document is a case rather than a bare history.
-    pub fn is_one(text: &str) -> bool {
-        text.lines().any(|line| line.starts_with("rules:"))
+/// Reads what is to be replayed from a file: a history, or that of a written case.
+///
+/// # Errors
+/// [`HistoryError::Read`], [`HistoryError::Parse`].
+pub fn load_history(path: &Path) -> Result<History, HistoryError> {
+    let text = file::read(path)?;
+    if text.lines().any(|line| line.starts_with("rules:")) {
+        return Ok(Case::from_yaml(&text, path)?.history());
     }
+    file::from_yaml(&text, path)
 }
 
 /// The highest tier of these rules, as it is written.

@@ -1,7 +1,6 @@
 //! Histories as YAML files: read, written, and refused with the line that is wrong.
 
 use super::History;
-use crate::cases::Case;
 use std::path::{Path, PathBuf};
 
 /// Why a history could not be read or written.
@@ -38,8 +37,7 @@ pub fn to_yaml(history: &History) -> String {
     serde_saphyr::to_string(history).expect("a history holds only what YAML can say")
 }
 
-/// Reads a history from a YAML document, one of its own or that of a written case; `path` is where
-/// it came from, for messages.
+/// Reads a history from a YAML document; `path` is where it came from, for messages.
 ///
 /// # Errors
 /// [`HistoryError::Parse`].
@@ -59,21 +57,17 @@ pub fn to_yaml(history: &History) -> String {
 /// # Ok::<(), herma_harness::history::file::HistoryError>(())
 /// ```
 pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
-    if Case::is_one(text) {
-        return Ok(Case::from_yaml(text, path)?.history());
-    }
     serde_saphyr::from_str(text)
         .map_err(|error| HistoryError::Parse { path: path.to_owned(), why: error.to_string() })
 }
 
-/// Reads a history from a file.
+/// The text of a file that holds a history.
 ///
 /// # Errors
-/// [`HistoryError::Read`], [`HistoryError::Parse`].
-pub fn load(path: &Path) -> Result<History, HistoryError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| HistoryError::Read { path: path.to_owned(), source })?;
-    from_yaml(&text, path)
+/// [`HistoryError::Read`].
+pub fn read(path: &Path) -> Result<String, HistoryError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| HistoryError::Read { path: path.to_owned(), source })
 }
 
 /// Writes a history to a file, after comment lines that say what it shows.

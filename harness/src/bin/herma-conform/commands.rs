@@ -4,9 +4,10 @@ use crate::ending::{BROKEN, NoVerdict, TOO_LITTLE, USAGE, colour, no_verdict, sa
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
 use crate::{HistoryArguments, PlaceArguments, RunArguments};
+use herma_harness::cases;
 use herma_harness::divergence::Divergence;
 use herma_harness::generate::Options;
-use herma_harness::history::{self, History};
+use herma_harness::history::History;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::report;
 use herma_harness::results::{github, text};
@@ -176,7 +177,7 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
 
 /// A history from a file.
 pub fn load(file: &Path) -> Result<History, NoVerdict> {
-    history::file::load(file).map_err(|error| (error.to_string(), USAGE))
+    cases::load_history(file).map_err(|error| (error.to_string(), USAGE))
 }
 
 /// `herma-conform replay`.

@@ -113,7 +113,7 @@ pub fn kept_histories(folder: &Path) -> Result<Vec<(String, History)>, NoVerdict
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
     let load = |path: PathBuf| {
-        let history = history::file::load(&path).map_err(|error| (error.to_string(), USAGE))?;
+        let history = cases::load_history(&path).map_err(|error| (error.to_string(), USAGE))?;
         Ok((path.display().to_string(), history))
     };
     files.into_iter().map(load).collect()
