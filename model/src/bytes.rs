@@ -124,6 +124,13 @@ pub fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
+/// Whether a name holds nothing that anything on the way may take for more than a name.
+pub fn is_plain(path: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
+    let is_option = path.split(|byte| *byte == b'/').any(|name| name.starts_with(b"-"));
+    path.iter().all(plain) && !is_option
+}
+
 /// What `path` is called below `directory`, if it lies below it.
 pub fn below<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
     if directory.is_empty() {

@@ -7,7 +7,6 @@ use crate::bytes::{self, ByteString};
 use crate::files::{Content, Files, Node};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::rules::{self, RuleRef};
-use crate::store::explain::is_plain;
 use crate::tree::{Entry, Tree};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -343,7 +342,7 @@ pub fn content_rules(path: &[u8], entry: &Entry) -> Vec<RuleRef> {
             }
         }
     }
-    if !is_plain(path) {
+    if !bytes::is_plain(path) {
         tested.push(&rules::CAPTURE_ANY_NAME);
     }
     tested

@@ -4,7 +4,7 @@
 //! Only the simple case is read: refs that are files, and commits and objects with a file each. For
 //! anything else git is asked instead.
 
-use super::plain_git::{Commit, Found, Refs};
+use super::stored::{Commit, Found, Refs};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
 use herma_model::observation::Sizes;

@@ -8,6 +8,7 @@ mod base;
 mod loose;
 mod plain_git;
 mod store;
+mod stored;
 
 pub use base::Planted;
 

@@ -3,9 +3,9 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::intercepted::{Intercepted, takes};
-use super::stored::after_checkpoint;
+use super::stored::{after_checkpoint, keeping_objects};
 use super::sweep::{reconfigured, workdirs};
-use herma_model::{Answer, Request, Settings, rules};
+use herma_model::{Request, Settings, rules};
 use std::fs;
 use std::io;
 
@@ -75,38 +75,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
-
-/// Asks the core, and if its answer satisfies `when` brings back the objects that it removed.
-pub fn keeping_objects(
-    subject: &mut Intercepted,
-    request: &Request,
-    when: fn(&Answer) -> bool,
-) -> Answer {
-    let objects = subject.sandbox.store().join("objects");
-    let kept = subject.aside().map(|aside| aside.join("objects")).and_then(|kept| {
-        if kept.exists() {
-            fs::remove_dir_all(&kept)?;
-        }
-        crate::sandbox::edits::copy(&objects, &kept).map(|_| kept)
-    });
-    let answer = subject.ask(request);
-    let bring_back = |folder: io::Result<fs::DirEntry>| -> io::Result<()> {
-        let folder = folder?;
-        for object in fs::read_dir(folder.path())? {
-            let object = object?;
-            let place = objects.join(folder.file_name()).join(object.file_name());
-            if !place.exists() {
-                fs::rename(object.path(), place)?;
-            }
-        }
-        Ok(())
-    };
-    let kept = kept.ok().filter(|_| when(&answer));
-    if let Some(mut folders) = kept.and_then(|kept| fs::read_dir(kept).ok()) {
-        let _ = folders.try_for_each(bring_back);
-    }
-    answer
-}
 
 /// Rewrites a history that was cut at the limit, without the parent of its oldest checkpoint;
 /// returns the id of its newest.

@@ -7,6 +7,7 @@ use herma_model::answer::{CheckpointOutcome, Listed};
 use herma_model::world::hash_of;
 use herma_model::{Answer, ByteString, Node, Request};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
@@ -206,4 +207,36 @@ pub fn after_checkpoint(
         }
         answer => answer,
     }
+}
+
+/// Asks the core, and if its answer satisfies `when` brings back the objects that it removed.
+pub fn keeping_objects(
+    subject: &mut Intercepted,
+    request: &Request,
+    when: fn(&Answer) -> bool,
+) -> Answer {
+    let objects = subject.sandbox.store().join("objects");
+    let kept = subject.aside().map(|aside| aside.join("objects")).and_then(|kept| {
+        if kept.exists() {
+            fs::remove_dir_all(&kept)?;
+        }
+        crate::sandbox::edits::copy(&objects, &kept).map(|_| kept)
+    });
+    let answer = subject.ask(request);
+    let bring_back = |folder: io::Result<fs::DirEntry>| -> io::Result<()> {
+        let folder = folder?;
+        for object in fs::read_dir(folder.path())? {
+            let object = object?;
+            let place = objects.join(folder.file_name()).join(object.file_name());
+            if !place.exists() {
+                fs::rename(object.path(), place)?;
+            }
+        }
+        Ok(())
+    };
+    let kept = kept.ok().filter(|_| when(&answer));
+    if let Some(mut folders) = kept.and_then(|kept| fs::read_dir(kept).ok()) {
+        let _ = folders.try_for_each(bring_back);
+    }
+    answer
 }

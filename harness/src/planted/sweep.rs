@@ -3,7 +3,7 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::intercepted::{Intercepted, names, takes};
-use super::limits::keeping_objects;
+use super::stored::keeping_objects;
 use herma_model::answer::{Counts, SweepOutcome};
 use herma_model::{Answer, Request, Settings, rules};
 use std::fs;

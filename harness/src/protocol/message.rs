@@ -5,7 +5,7 @@ use crate::sandbox::Sandbox;
 use crate::subject::Identity;
 use herma_model::answer::{Changed, Code};
 use herma_model::{ByteString, Request, Settings};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::ser::{Error, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ pub struct Hello {
 
 /// One line from the adapter: either answered or refused. Unknown fields are ignored.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "ReplyLine", transform = super::schema::answers_or_refuses)]
+#[schemars(rename = "ReplyLine", transform = answers_or_refuses)]
 pub struct Reply {
     /// Which request it answers.
     pub id: u64,
@@ -163,6 +163,17 @@ pub struct Reply {
     /// The refusal.
     #[serde(default)]
     pub err: Option<Refusal>,
+}
+
+/// Adds to the schema of a reply what its type cannot say: it either answers or refuses.
+fn answers_or_refuses(reply: &mut Schema) {
+    let either = |one: &str, other: &str| {
+        json!({
+            "properties": { (one): { "not": { "type": "null" } }, (other): { "type": "null" } },
+            "required": [one],
+        })
+    };
+    reply.insert("oneOf".into(), json!([either("ok", "err"), either("err", "ok")]));
 }
 
 /// Why an adapter refuses.

@@ -62,17 +62,6 @@ fn document() -> Value {
     })
 }
 
-/// Adds to the schema of a reply what its type cannot say: it either answers or refuses.
-pub(super) fn answers_or_refuses(reply: &mut Schema) {
-    let either = |one: &str, other: &str| {
-        json!({
-            "properties": { (one): { "not": { "type": "null" } }, (other): { "type": "null" } },
-            "required": [one],
-        })
-    };
-    reply.insert("oneOf".into(), json!([either("ok", "err"), either("err", "ok")]));
-}
-
 /// A file refuses fields that it does not know; the protocol ignores them.
 fn allow_more(schema: &mut Schema) {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {

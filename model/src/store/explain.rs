@@ -1,7 +1,7 @@
 //! Which rule about capturing is broken where a checkpoint does not hold what it should: what a
 //! wrong path has of its own that explains it, and the right ones do not.
 
-use crate::bytes::{ByteString, ancestors};
+use crate::bytes::{ByteString, ancestors, is_plain};
 use crate::capture::Captured;
 use crate::rules::{self, RuleRef};
 use crate::tree::Entry;
@@ -93,13 +93,6 @@ fn wrong_content(entry: &Entry, found: &Entry) -> Vec<RuleRef> {
         }
         _ => vec![&rules::CAPTURE_BYTES],
     }
-}
-
-/// Whether a name holds nothing that anything on the way may take for more than a name.
-pub fn is_plain(path: &[u8]) -> bool {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
-    let is_option = path.split(|byte| *byte == b'/').any(|name| name.starts_with(b"-"));
-    path.iter().all(plain) && !is_option
 }
 
 /// What is left of a file once its line ends are made the same and its keywords are taken back.
