@@ -255,6 +255,27 @@ requests! {
     Clear = "clear", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear": CLEAR;
 }
 
+/// A field that several requests have: to be read, and to be replaced.
+macro_rules! shared_field {
+    ($(#[$doc:meta])* $field:ident, $field_mut:ident: $type:ty, of $($variant:ident)*) => {
+        $(#[$doc])*
+        pub fn $field(&self) -> Option<&$type> {
+            match self {
+                $(Request::$variant { $field, .. })|* => Some($field),
+                _ => None,
+            }
+        }
+
+        /// The same, to name it otherwise.
+        pub fn $field_mut(&mut self) -> Option<&mut $type> {
+            match self {
+                $(Request::$variant { $field, .. })|* => Some($field),
+                _ => None,
+            }
+        }
+    };
+}
+
 impl<Target> Request<Target> {
     /// What holds of this kind of request.
     pub fn kind(&self) -> &'static RequestKind {
@@ -262,50 +283,13 @@ impl<Target> Request<Target> {
         kind.expect("the table that made the request has a row for it")
     }
 
-    /// The project that is asked about, as typed.
-    pub fn dir(&self) -> Option<&ByteString> {
-        match self {
-            Request::EnsureCheckpoint { dir, .. }
-            | Request::Checkpoint { dir, .. }
-            | Request::List { dir }
-            | Request::Diff { dir, .. }
-            | Request::Restore { dir, .. }
-            | Request::RestoreFile { dir, .. } => Some(dir),
-            _ => None,
-        }
+    shared_field! {
+        /// The project that is asked about, as typed.
+        dir, dir_mut: ByteString, of EnsureCheckpoint Checkpoint List Diff Restore RestoreFile
     }
-
-    /// The same, to name it otherwise.
-    pub fn dir_mut(&mut self) -> Option<&mut ByteString> {
-        match self {
-            Request::EnsureCheckpoint { dir, .. }
-            | Request::Checkpoint { dir, .. }
-            | Request::List { dir }
-            | Request::Diff { dir, .. }
-            | Request::Restore { dir, .. }
-            | Request::RestoreFile { dir, .. } => Some(dir),
-            _ => None,
-        }
-    }
-
-    /// The checkpoint that is asked about.
-    pub fn target(&self) -> Option<&Target> {
-        match self {
-            Request::Diff { target, .. }
-            | Request::Restore { target, .. }
-            | Request::RestoreFile { target, .. } => Some(target),
-            _ => None,
-        }
-    }
-
-    /// The same, to name it otherwise.
-    pub fn target_mut(&mut self) -> Option<&mut Target> {
-        match self {
-            Request::Diff { target, .. }
-            | Request::Restore { target, .. }
-            | Request::RestoreFile { target, .. } => Some(target),
-            _ => None,
-        }
+    shared_field! {
+        /// The checkpoint that is asked about.
+        target, target_mut: Target, of Diff Restore RestoreFile
     }
 
     /// The rule that a request is mostly about.
