@@ -7,6 +7,7 @@ mod cases;
 mod command;
 mod docs;
 mod gate;
+mod going_on;
 mod histories;
 mod hostile_input;
 mod ignore;

@@ -37,13 +37,16 @@ pub struct Divergence {
     pub mismatch: Mismatch,
     /// Other rules that the same operation broke, which may follow from this one.
     pub symptoms: Vec<Violation>,
+    /// The failure at which world and subject first disagreed in that run, if it came before: this
+    /// one may only follow from it, and is no accusation until a history shows it alone.
+    pub follows: Option<Fingerprint>,
 }
 
 impl Divergence {
     /// The failure that the operation at `step` showed.
-    pub fn new(step: usize, failure: Failure) -> Self {
+    pub fn new(step: usize, failure: Failure, follows: Option<Fingerprint>) -> Self {
         let Violation { rule, judge, mismatch } = failure.cause;
-        Divergence { rule, judge, step, mismatch, symptoms: failure.symptoms }
+        Divergence { rule, judge, step, mismatch, symptoms: failure.symptoms, follows }
     }
 
     /// What identifies this failure.

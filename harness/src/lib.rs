@@ -28,12 +28,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod apart;
 pub mod bundled;
 pub mod canary;
 pub mod cases;
 mod check;
 pub mod compare;
 pub mod coverage;
+pub mod depth;
 pub mod divergence;
 pub mod expectations;
 pub mod export;

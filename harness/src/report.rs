@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
-    let Divergence { rule, judge, step, mismatch, symptoms } = divergence;
+    let Divergence { rule, judge, step, mismatch, symptoms, .. } = divergence;
     let tree: String = mismatch.tree.iter().map(|line| format!("    {line}\n")).collect();
     let also: String = symptoms
         .iter()

@@ -1,11 +1,13 @@
-//! Runs one history: each operation is made concrete, judged and learned, until the model's world
-//! and the subject no longer agree.
+//! Runs one history: each operation is made concrete, judged and learned.
 //!
 //! For each request the model says what is allowed, the oracle observes, the model compares, and
-//! the world learns. Apart from that, only the history's edits change the world.
+//! the world learns. Apart from that, only the history's edits change the world. Once world and
+//! subject disagree, a run ends there, or goes on with what is really there; what it shows from
+//! then on may only follow from that, and is marked so.
 
 use crate::coverage::{self, Coverage};
-use crate::divergence::Divergence;
+use crate::depth::Depth;
+use crate::divergence::{Divergence, Fingerprint};
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::Oracle;
@@ -17,12 +19,24 @@ use crate::subject::{Identity, NewSubject, Subject};
 use herma_model::answer::Answer;
 use herma_model::edit::Change;
 use herma_model::verdict::{Checks, Kind, Violation};
-use herma_model::{ByteString, Edit, Files, Observation, Request, StoreEdit, World, blame};
+use herma_model::{
+    Allowed, ByteString, Edit, Files, Observation, Request, StoreEdit, World, blame,
+};
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
 pub const FIRST_SECOND: i64 = 1_773_635_760;
+
+/// How far a history is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until world and subject disagree.
+    Disagreement,
+    /// To its end: after a disagreement the world goes on with what is really there.
+    End,
+}
 
 /// What a run showed.
 #[derive(Debug, Default)]
@@ -33,8 +47,9 @@ pub struct Run {
     pub operations: usize,
     /// Which behaviours were covered.
     pub coverage: Coverage,
-    /// Every difference, once. The last one may have ended the run, if model and subject no longer
-    /// agreed after it.
+    /// How much of the history was judged.
+    pub depth: Depth,
+    /// Every difference, once. The last one may have ended the run.
     pub divergences: Vec<Divergence>,
     /// What the subject can do; the history was run without the rest.
     pub capabilities: Capabilities,
@@ -111,7 +126,7 @@ pub struct RequestRecord {
 /// Called with every event of a run.
 pub type Watch<'a> = Option<&'a mut dyn FnMut(Event)>;
 
-/// Runs `history` in a fresh sandbox.
+/// Runs `history` in a fresh sandbox until world and subject disagree.
 ///
 /// # Errors
 /// Only if the run itself could not be made; what the subject does is part of the result.
@@ -120,7 +135,22 @@ pub fn run(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Run, RunError> {
-    run_watched(history, new_subject, scratch, &Capabilities::default(), None)
+    run_until(Until::Disagreement, history, new_subject, scratch)
+}
+
+/// As [`run`], as far as `until` says.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until(
+    until: Until,
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Run, RunError> {
+    let sandbox = Sandbox::new(scratch, history)?;
+    let limit = Capabilities::default();
+    Runner::open(history, new_subject, sandbox, &limit, None)?.run_all(until, history)
 }
 
 /// As [`run`], using only the capabilities in `limit`, and calling `watch` with every event.
@@ -135,17 +165,8 @@ pub fn run_watched(
     watch: Watch<'_>,
 ) -> Result<Run, RunError> {
     let sandbox = Sandbox::new(scratch, history)?;
-    let mut runner = Runner::open(history, new_subject, sandbox, limit, watch)?;
-    for (step, operation) in history.operations.iter().enumerate() {
-        // Steps are counted in the history as written.
-        for operation in asked_for(&runner.run.capabilities, operation, &runner.world) {
-            runner.apply(step, &operation)?;
-        }
-        if runner.diverged {
-            break;
-        }
-    }
-    runner.close(history)
+    let runner = Runner::open(history, new_subject, sandbox, limit, watch)?;
+    runner.run_all(Until::Disagreement, history)
 }
 
 struct Runner<'a> {
@@ -154,7 +175,11 @@ struct Runner<'a> {
     world: World,
     oracle: Oracle,
     run: Run,
-    diverged: bool,
+    until: Until,
+    /// The first failure after which world and subject disagreed.
+    disagreement: Option<Fingerprint>,
+    /// Whether the subject does not answer any more.
+    silent: bool,
     watch: Watch<'a>,
 }
 
@@ -188,56 +213,130 @@ impl<'a> Runner<'a> {
         }
         world.files.clone_from(oracle.files(&sandbox)?);
         let run = Run { capabilities, subject: subject.identity(), ..Run::default() };
-        let diverged = false;
-        let mut runner = Runner { sandbox, subject, world, oracle, run, diverged, watch };
+        let (until, disagreement, silent) = (Until::Disagreement, None, false);
+        let mut runner =
+            Runner { sandbox, subject, world, oracle, run, until, disagreement, silent, watch };
         runner.record(0, checks);
         let (root, files) = (runner.sandbox.layout().root, &runner.world.files);
         tell(&mut runner.watch, || Event::Began { root, files: files.clone() });
         Ok(runner)
     }
 
-    /// Applies one operation.
-    fn apply(&mut self, step: usize, operation: &Operation) -> Result<(), RunError> {
-        if self.diverged {
-            return Ok(());
-        }
-        match concrete::step(operation, &self.world) {
-            Step::Edit(edit) => self.edit(&edit),
-            Step::Store(edit) => self.edit_store(&edit),
-            Step::Ask(requests) => {
-                for request in &requests {
-                    if !self.diverged {
-                        self.ask(step, request)?;
-                    }
-                }
-                Ok(())
+    /// Applies the operations of the history, and compares the final state.
+    fn run_all(mut self, until: Until, history: &History) -> Result<Run, RunError> {
+        self.until = until;
+        self.run.depth.drawn = history.operations.len() as u64;
+        for (step, operation) in history.operations.iter().enumerate() {
+            if self.has_ended() {
+                break;
             }
+            let agreed = self.disagreement.is_none();
+            // Steps are counted in the history as written.
+            let asked = asked_for(&self.run.capabilities, operation, &self.world);
+            let mut judged = false;
+            for operation in &asked {
+                judged |= self.apply(step, operation)?;
+            }
+            self.run.depth.count(!asked.is_empty(), judged, agreed);
         }
+        if !self.has_ended() {
+            self.close(history)?;
+        }
+        Ok(self.run)
     }
 
-    /// Puts a request to the subject: allow, observe, compare, learn.
-    fn ask(&mut self, step: usize, request: &Request) -> Result<(), RunError> {
+    /// Whether nothing more is to be seen.
+    fn has_ended(&self) -> bool {
+        self.silent || self.until == Until::Disagreement && self.disagreement.is_some()
+    }
+
+    /// Applies one operation; returns whether anything was judged by it.
+    fn apply(&mut self, step: usize, operation: &Operation) -> Result<bool, RunError> {
+        if self.has_ended() {
+            return Ok(false);
+        }
+        let mut judged = true;
+        match concrete::step(operation, &self.world) {
+            Step::Edit(edit) => self.edit(&edit)?,
+            Step::Store(edit) => self.edit_store(&edit)?,
+            Step::Ask(requests) => {
+                judged = false;
+                for request in &requests {
+                    if !self.has_ended() {
+                        judged |= self.ask(step, request)?;
+                    }
+                }
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Puts a request to the subject: allow, observe, compare, learn. Returns whether that could be
+    /// judged.
+    fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
-        let (place, subject) = ((&self.world, &self.sandbox), &mut self.subject);
-        let mut ask = |request: &Request| subject.ask(request);
-        let mut seen = self.oracle.observe(place, request, &allowed, &mut ask)?;
-        if let Some(fault) = self.subject.fault() {
-            return Err(RunError::Adapter { step, fault: fault.clone() });
-        }
+        let mut seen = self.observe(step, request, &allowed)?;
         self.run.coverage.add(state, request, &seen.answer);
         let mut checks = self.world.compare(&allowed, &seen);
         if !checks.violations.is_empty() {
-            self.oracle.look_closer(place, &mut seen)?;
+            self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
             checks = self.world.compare(&allowed, &seen);
         }
-        self.record(step, checks);
-        self.world.learn(&seen);
+        if self.record(step, checks) && !self.has_ended() {
+            self.world.learn_amiss(&seen);
+            self.list_again(step, &seen)?;
+        } else {
+            self.world.learn(&seen);
+        }
         let Observation { request, answer, files: after, .. } = seen;
         let record = RequestRecord { step, request, answer, after };
         tell(&mut self.watch, || Event::Requested(Box::new(record)));
+        Ok(!matches!(allowed, Allowed::Unknown))
+    }
+
+    fn observe(
+        &mut self,
+        step: usize,
+        request: &Request,
+        allowed: &Allowed,
+    ) -> Result<Observation, RunError> {
+        let (place, subject) = ((&self.world, &self.sandbox), &mut self.subject);
+        let answering = &mut self.run.depth.answering;
+        let mut ask = |request: &Request| {
+            let asked = Instant::now();
+            let answer = subject.ask(request);
+            *answering += asked.elapsed();
+            answer
+        };
+        let seen = self.oracle.observe(place, request, allowed, &mut ask)?;
+        match self.subject.fault() {
+            Some(fault) => Err(RunError::Adapter { step, fault: fault.clone() }),
+            None => Ok(seen),
+        }
+    }
+
+    /// After a disagreement: where nobody can read the store, the subject's own list says which
+    /// checkpoints there are. Nothing is judged by it.
+    fn list_again(&mut self, step: usize, seen: &Observation) -> Result<(), RunError> {
+        let is_read = seen.histories.as_ref().is_some_and(|stored| stored.unreadable.is_none());
+        if is_read {
+            return Ok(());
+        }
+        let projects: Vec<ByteString> = match seen.request.dir() {
+            Some(dir) => self.world.canonical(dir).into_iter().collect(),
+            None => self.world.histories().map(|(project, _)| project.clone()).collect(),
+        };
+        for project in projects {
+            if !self.world.may_be_project(&project) {
+                continue;
+            }
+            let list = Request::List { dir: self.world.absolute(&project) };
+            let seen = self.observe(step, &list, &Allowed::Unknown)?;
+            self.world.learn(&seen);
+        }
         Ok(())
     }
 
@@ -277,8 +376,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Records the comparisons of one operation.
-    fn record(&mut self, step: usize, mut checks: Checks) {
+    /// Records the comparisons of one operation; returns whether world and subject disagree by it.
+    fn record(&mut self, step: usize, mut checks: Checks) -> bool {
         // No subject is held to a rule that it lacks a capability for; that it died needs no rule.
         let applies = |one: &Violation| self.run.capabilities.lacking(one.rule).is_none();
         let ended = |one: &Violation| matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
@@ -286,25 +385,32 @@ impl<'a> Runner<'a> {
         for (rule, times) in checks.counts {
             *self.run.checks.entry(rule).or_default() += times;
         }
+        let mut disagrees = None;
         for failure in blame::failures(checks.violations) {
-            self.diverged |= !failure.leaves_the_rest_comparable();
-            let divergence = Divergence::new(step, failure);
+            let leaves_the_rest = failure.leaves_the_rest_comparable();
+            let follows = self.disagreement.clone().filter(|_| !failure.stands_alone());
+            self.silent |= ended(&failure.cause);
+            let divergence = Divergence::new(step, failure, follows);
             let fingerprint = divergence.fingerprint();
+            if !leaves_the_rest {
+                disagrees = Some(fingerprint.clone());
+            }
             if self.run.divergences.iter().all(|one| one.fingerprint() != fingerprint) {
                 self.run.divergences.push(divergence);
             }
         }
+        let disagree = disagrees.is_some();
+        self.disagreement = self.disagreement.take().or(disagrees);
+        disagree
     }
 
-    /// Compares the final state, if world and subject still agree.
-    fn close(mut self, history: &History) -> Result<Run, RunError> {
-        if !self.diverged {
-            let hostile = !history.plain_home && !self.run.capabilities.needs_repository();
-            let how = (hostile, history.workspace.is_some());
-            let end = self.oracle.look_at_end(&self.world, &self.sandbox, how)?;
-            self.record(history.operations.len(), self.world.compare_end(&end));
-        }
-        Ok(self.run)
+    /// Compares the final state.
+    fn close(&mut self, history: &History) -> Result<(), RunError> {
+        let hostile = !history.plain_home && !self.run.capabilities.needs_repository();
+        let how = (hostile, history.workspace.is_some());
+        let end = self.oracle.look_at_end(&self.world, &self.sandbox, how)?;
+        self.record(history.operations.len(), self.world.compare_end(&end));
+        Ok(())
     }
 }
 

@@ -2,18 +2,20 @@
 //!
 //! Histories run on several threads, but what is drawn, run and reported depends on the seed alone.
 
+use crate::apart::apart;
 use crate::cases::Case;
 use crate::coverage::Coverage;
+use crate::depth::Depth;
 use crate::divergence::{Divergence, Fingerprint};
 use crate::generate::{self, Options};
 use crate::history::History;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
-use crate::runner::RunError;
+use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
 use crate::subject::{Identity, NewSubject};
-use crate::trial::{Trial, trial};
+use crate::trial::{Trial, trial_until};
 use herma_model::rules::{self, RuleRef, State};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +67,17 @@ impl Failure {
     }
 }
 
+/// A difference that no history shows with nothing wrong before it; no verdict comes from it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Following {
+    /// The failure at which world and subject disagreed before.
+    pub follows: Fingerprint,
+    /// The first history that shows it.
+    pub origin: String,
+    /// How many do.
+    pub histories: u64,
+}
+
 /// What a suite found.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -76,8 +89,12 @@ pub struct Findings {
     pub checks: BTreeMap<&'static str, u64>,
     /// Which behaviours were covered.
     pub coverage: Coverage,
+    /// How much of what was drawn was judged.
+    pub depth: Depth,
     /// Every way in which a rule is broken.
     pub failures: BTreeMap<Fingerprint, Failure>,
+    /// What only showed after another failure, and so may only follow from it.
+    pub following: BTreeMap<Fingerprint, Following>,
     /// Time spent running histories, without the search for short ones.
     pub elapsed: Duration,
     /// How many ran at the same time.
@@ -95,7 +112,7 @@ pub struct Ended {
     pub origin: String,
     /// Operations applied.
     pub operations: usize,
-    /// How it failed.
+    /// How it failed, without what may only follow from that.
     pub failures: Vec<Fingerprint>,
 }
 
@@ -153,6 +170,8 @@ struct Raw {
 struct Shared {
     findings: Findings,
     raw: BTreeMap<Fingerprint, Raw>,
+    /// What showed after another failure only.
+    after: BTreeMap<Fingerprint, Raw>,
 }
 
 /// Runs the plan; `progress` is called as each history ends.
@@ -169,14 +188,15 @@ pub fn run_suite(
     let shared = Mutex::new(Shared::default());
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = one(plan, number);
-        let outcome = trial(&history, new_subject, scratch)?;
+        let outcome = trial_until(Until::End, &history, new_subject, scratch)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
         progress(&outcome.ended(&origin));
         shared.add(number, &origin, history, outcome);
         Ok(())
     };
     parallel::try_map(0..plan.written() + plan.histories, plan.jobs, run)?;
-    let shared = shared.into_inner().expect("no thread panics while it holds this");
+    let mut shared = shared.into_inner().expect("no thread panics while it holds this");
+    shared.tell_apart(plan.jobs, new_subject, scratch)?;
     let mut findings = shared.findings;
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
@@ -203,8 +223,9 @@ fn examine(
     }
     let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, plan.shrink_budget);
     let fails_so = || {
-        let outcome = trial(&shrunk.history, new_subject, scratch);
-        let same = |one: &Divergence| one.fingerprint() == *fingerprint;
+        let until = shrink::until(&shrunk.divergence);
+        let outcome = trial_until(until, &shrunk.history, new_subject, scratch);
+        let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == *fingerprint;
         outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
     };
     let reproduced = Some((0..REPRODUCTIONS).filter(|_| fails_so()).count());
@@ -240,8 +261,9 @@ fn one(plan: &Plan, number: u64) -> (String, History) {
 
 impl Trial {
     fn ended(&self, origin: &str) -> Ended {
-        let failures = self.run.divergences.iter().chain(&self.plain).map(Divergence::fingerprint);
-        let failures = failures.collect();
+        let failures = self.run.divergences.iter().chain(&self.plain);
+        let alone = failures.filter(|one| one.follows.is_none());
+        let failures = alone.map(Divergence::fingerprint).collect();
         Ended { origin: origin.to_owned(), operations: self.run.operations, failures }
     }
 }
@@ -265,6 +287,7 @@ impl Shared {
         self.findings.subject = run.subject;
         self.findings.histories += 1;
         self.findings.operations += run.operations as u64;
+        self.findings.depth.add(&run.depth);
         for (rule, count) in run.checks {
             *self.findings.checks.entry(rule).or_default() += count;
         }
@@ -286,7 +309,8 @@ impl Shared {
         divergence: Divergence,
     ) {
         let fingerprint = divergence.fingerprint();
-        let before = self.raw.remove(&fingerprint);
+        let all = if divergence.follows.is_none() { &mut self.raw } else { &mut self.after };
+        let before = all.remove(&fingerprint);
         let histories = before.as_ref().map_or(0, |raw| raw.histories) + 1;
         // Threads finish in any order; the report is about the lowest number.
         let raw = match before {
@@ -299,6 +323,37 @@ impl Shared {
                 histories,
             },
         };
-        self.raw.insert(fingerprint, raw);
+        all.insert(fingerprint, raw);
+    }
+
+    /// Looks for a history that shows by itself what only showed after another failure so far.
+    fn tell_apart(
+        &mut self,
+        jobs: usize,
+        new_subject: &NewSubject<'_>,
+        scratch: &Scratch,
+    ) -> Result<(), RunError> {
+        let mut after = std::mem::take(&mut self.after);
+        after.retain(|fingerprint, _| !self.raw.contains_key(fingerprint));
+        let told = parallel::try_map(after.into_iter(), jobs, |(fingerprint, raw)| {
+            let alone = apart(&raw.history, &fingerprint, new_subject, scratch)?;
+            Ok::<_, RunError>((fingerprint, raw, alone))
+        })?;
+        for (fingerprint, raw, alone) in told {
+            let Raw { origin, histories, .. } = &raw;
+            match (alone, &raw.divergence.follows) {
+                (Some((history, divergence)), _) => {
+                    let origin = format!("{origin}, without what fails before");
+                    self.raw.insert(fingerprint, Raw { origin, history, divergence, ..raw });
+                }
+                (None, Some(follows)) => {
+                    let (follows, origin) = (follows.clone(), origin.clone());
+                    let following = Following { follows, origin, histories: *histories };
+                    self.findings.following.insert(fingerprint, following);
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
     }
 }

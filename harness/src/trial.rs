@@ -12,7 +12,7 @@
 
 use crate::divergence::{Divergence, Mismatch};
 use crate::history::{Event, History, Operation, StoreEvent};
-use crate::runner::{Run, RunError, run};
+use crate::runner::{Run, RunError, Until, run_until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::Edit;
@@ -28,31 +28,43 @@ pub struct Trial {
     pub plain: Vec<Divergence>,
 }
 
-/// Runs `history` in a fresh sandbox, and again where it fails.
+/// Runs `history` in a fresh sandbox until world and subject disagree, and again where it fails.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run`](crate::runner::run).
 pub fn trial(
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Trial, RunError> {
-    let mut trial = trial_of_configuration(history, new_subject, scratch)?;
-    blame_on_files(history, &mut trial.run, new_subject, scratch)?;
-    blame_on_damage(history, &mut trial.run, new_subject, scratch)?;
+    trial_until(Until::Disagreement, history, new_subject, scratch)
+}
+
+/// As [`trial`], as far as `until` says. What only follows from an earlier failure is left as it is.
+///
+/// # Errors
+/// As [`trial`].
+pub fn trial_until(
+    until: Until,
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Trial, RunError> {
+    let run = |history: &History| run_until(until, history, new_subject, scratch);
+    let mut trial = trial_of_configuration(history, &run)?;
+    blame_on_files(history, &mut trial.run, &run)?;
+    blame_on_damage(history, &mut trial.run, &run)?;
     Ok(trial)
 }
+
+/// Runs a history, always in the same way.
+type Again<'a> = &'a dyn Fn(&History) -> Result<Run, RunError>;
 
 /// Whether an edit makes a file that may stop something.
 type Suspect = fn(&Edit) -> bool;
 
 /// Checks whether a request is still refused without the files that may have caused the refusal.
-fn blame_on_files(
-    history: &History,
-    run: &mut Run,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
-) -> Result<(), RunError> {
+fn blame_on_files(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(), RunError> {
     let suspects: [(RuleRef, Suspect); 2] = [
         (&rules::CAPTURE_UNREADABLE, |one| {
             matches!(one, Edit::SetReadable { readable: false, .. })
@@ -62,14 +74,15 @@ fn blame_on_files(
     for (rule, makes_one) in suspects {
         let suspected = |one: &Divergence| {
             let configured = *one.rule == rules::ISOLATION_USER_CONFIG;
-            !configured && one.symptoms.iter().any(|other| other.rule == rule)
+            let alone = one.follows.is_none() && !configured;
+            alone && one.symptoms.iter().any(|other| other.rule == rule)
         };
-        if !run.divergences.iter().any(suspected) {
+        if !seen.divergences.iter().any(suspected) {
             continue;
         }
         let makes_one = |one: &Operation| matches!(one, Operation::Edit(edit) if makes_one(edit));
-        let without = self::run(&without(history, &makes_one), new_subject, scratch)?.divergences;
-        for divergence in run.divergences.iter_mut().filter(|one| suspected(one)) {
+        let without = run(&without(history, &makes_one))?.divergences;
+        for divergence in seen.divergences.iter_mut().filter(|one| suspected(one)) {
             let fingerprint = divergence.fingerprint();
             if without.iter().all(|one| one.fingerprint() != fingerprint) {
                 divergence.rule = rule;
@@ -80,19 +93,20 @@ fn blame_on_files(
 }
 
 /// Runs `history`, and once more in a plain home if it fails in a hostile one.
-fn trial_of_configuration(
-    history: &History,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
-) -> Result<Trial, RunError> {
-    let mut hostile = run(history, new_subject, scratch)?;
-    let needs_cause = |one: &Divergence| !one.rule.id.starts_with("isolation/");
+fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, RunError> {
+    let mut hostile = run(history)?;
+    let needs_cause =
+        |one: &Divergence| one.follows.is_none() && !one.rule.id.starts_with("isolation/");
     let is_plain = history.plain_home || hostile.capabilities.needs_repository();
     if is_plain || !hostile.divergences.iter().any(needs_cause) {
         return Ok(Trial { run: hostile, plain: Vec::new() });
     }
     let plain = History { plain_home: true, ..history.clone() };
-    let mut plain = run(&plain, new_subject, scratch)?.divergences;
+    let plain = run(&plain)?;
+    if plain.depth.after_failure < hostile.depth.after_failure {
+        hostile.depth = plain.depth;
+    }
+    let mut plain = plain.divergences;
     for divergence in &mut hostile.divergences {
         // A failure that shows at a later step in a plain home has another cause.
         let same = plain.iter().any(|one| {
@@ -103,7 +117,9 @@ fn trial_of_configuration(
         }
     }
     let shown = |one: &Divergence| {
-        hostile.divergences.iter().any(|other| other.fingerprint() == one.fingerprint())
+        let same = |other: &&Divergence| other.fingerprint() == one.fingerprint();
+        let shown = hostile.divergences.iter().find(same);
+        shown.is_some_and(|other| other.follows.is_none() || one.follows.is_some())
     };
     plain.retain(|one| !shown(one));
     Ok(Trial { run: hostile, plain })
@@ -111,12 +127,7 @@ fn trial_of_configuration(
 
 /// Checks whether differences also occur with undamaged metadata and indexes. How a sweep treats
 /// damage has rules of its own.
-fn blame_on_damage(
-    history: &History,
-    damaged: &mut Run,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
-) -> Result<(), RunError> {
+fn blame_on_damage(history: &History, damaged: &mut Run, run: Again<'_>) -> Result<(), RunError> {
     let damages = |event: &StoreEvent| {
         matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
     };
@@ -126,12 +137,13 @@ fn blame_on_damage(
     );
     let needs_cause = |one: &Divergence| {
         let area = one.rule.id.split('/').next().unwrap_or_default();
-        !matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration")
+        let own = matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration");
+        one.follows.is_none() && !own
     };
     if whole == *history || !damaged.divergences.iter().any(needs_cause) {
         return Ok(());
     }
-    let whole = run(&whole, new_subject, scratch)?.divergences;
+    let whole = run(&whole)?.divergences;
     for divergence in damaged.divergences.iter_mut().filter(|one| needs_cause(one)) {
         let fingerprint = divergence.fingerprint();
         if !whole.iter().any(|one| one.fingerprint() == fingerprint) {

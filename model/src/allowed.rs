@@ -144,6 +144,8 @@ pub struct AllowedRestore {
     pub before: Arc<Captured>,
     /// Whether a pre-rollback checkpoint is taken, and the rule that says so.
     pub safety: (bool, RuleRef),
+    /// Whether it may as well be skipped: nobody has seen what the newest checkpoint holds.
+    pub may_skip_safety: bool,
     /// Refusals that are as good: what would be overwritten is not captured.
     pub may_refuse: Vec<Refusal>,
     /// Whether the target itself is a pre-rollback checkpoint.

@@ -134,6 +134,11 @@ impl Failure {
     pub fn leaves_the_rest_comparable(&self) -> bool {
         !explains_others(&self.cause)
     }
+
+    /// Whether it never follows from another one.
+    pub fn stands_alone(&self) -> bool {
+        STANDS_ALONE.contains(&self.cause.rule)
+    }
 }
 
 fn rank(violation: &Violation) -> usize {

@@ -10,16 +10,17 @@ pub mod junit;
 pub mod text;
 
 use crate::coverage::Behaviour;
+use crate::depth::Depth;
 use crate::divergence::Fingerprint;
 use crate::history::History;
 use crate::subject::Identity;
-use crate::suite::{Ended, Failure, Findings, Verdict};
+use crate::suite::{Ended, Failure, Findings, Following, Verdict};
 use herma_model::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the lines.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One line of the stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub enum Line {
     History(Ended),
     /// One way in which a rule is broken.
     Failure(Box<FailureFound>),
+    /// A difference that only showed after a failure.
+    Following(FollowingFound),
     /// The verdict on a rule.
     Rule(RuleJudged),
     /// A behaviour that was covered.
@@ -105,6 +108,16 @@ impl FailureFound {
     }
 }
 
+/// A difference that no history shows with nothing wrong before it; it is no accusation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FollowingFound {
+    /// What identifies it.
+    #[serde(flatten)]
+    pub fingerprint: Fingerprint,
+    /// What it follows, and where it was seen.
+    pub seen: Following,
+}
+
 /// The verdict on a rule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleJudged {
@@ -137,6 +150,8 @@ pub struct Finished {
     pub histories: u64,
     /// Operations applied.
     pub operations: u64,
+    /// How much of what was drawn was judged.
+    pub depth: Depth,
     /// Time spent running histories, without the search for short ones.
     pub seconds: f64,
     /// How many histories ran at the same time.
@@ -184,6 +199,8 @@ pub struct Results {
     pub started: Started,
     /// Every way in which a rule is broken.
     pub failures: Vec<FailureFound>,
+    /// What only showed after one of them.
+    pub following: Vec<FollowingFound>,
     /// Every rule.
     pub rules: Vec<RuleJudged>,
     /// Every behaviour that was covered.
@@ -212,19 +229,20 @@ impl Results {
             _ => return Err(ResultsError::NoStart),
         };
         let (mut failures, mut rules, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
-        let mut finished = None;
+        let (mut following, mut finished) = (Vec::new(), None);
         for line in lines {
             match line {
                 Line::Started(_) => return Err(ResultsError::NoStart),
                 Line::History(_) => {}
                 Line::Failure(failure) => failures.push(*failure),
+                Line::Following(one) => following.push(one),
                 Line::Rule(rule) => rules.push(rule),
                 Line::Coverage(behaviour) => coverage.push(behaviour),
                 Line::Finished(end) => finished = Some(end),
             }
         }
         let finished = finished.ok_or(ResultsError::NoEnd)?;
-        Ok(Results { started, failures, rules, coverage, finished })
+        Ok(Results { started, failures, following, rules, coverage, finished })
     }
 
     /// The results of these findings; `replay` gives the command that shows a failure again.
@@ -238,6 +256,11 @@ impl Results {
             .iter()
             .map(|(fingerprint, failure)| found(fingerprint, failure, replay(fingerprint)))
             .collect();
+        let seen = |(fingerprint, seen): (&Fingerprint, &Following)| FollowingFound {
+            fingerprint: fingerprint.clone(),
+            seen: seen.clone(),
+        };
+        let following = findings.following.iter().map(seen).collect();
         let rules: Vec<RuleJudged> = rules::catalogue()
             .map(|rule| RuleJudged {
                 id: rule.id.to_owned(),
@@ -254,6 +277,7 @@ impl Results {
         let finished = Finished {
             histories: findings.histories,
             operations: findings.operations,
+            depth: findings.depth.clone(),
             seconds: findings.elapsed.as_secs_f64(),
             jobs: findings.jobs,
             rules: by_verdict,
@@ -263,16 +287,17 @@ impl Results {
         let coverage = behaviours
             .map(|(behaviour, times)| MetBehaviour { behaviour: behaviour.clone(), times: *times })
             .collect();
-        Results { started, failures, rules, coverage, finished }
+        Results { started, failures, following, rules, coverage, finished }
     }
 
     /// The lines that follow those written during the run.
     pub fn last_lines(&self) -> Vec<Line> {
         let failures = self.failures.iter().cloned().map(|one| Line::Failure(Box::new(one)));
+        let following = self.following.iter().cloned().map(Line::Following);
         let rules = self.rules.iter().cloned().map(Line::Rule);
         let coverage = self.coverage.iter().cloned().map(Line::Coverage);
         let finished = std::iter::once(Line::Finished(self.finished.clone()));
-        failures.chain(rules).chain(coverage).chain(finished).collect()
+        failures.chain(following).chain(rules).chain(coverage).chain(finished).collect()
     }
 
     /// The failures of each broken rule, those that most histories show first.

@@ -71,6 +71,7 @@ pub fn report(results: &Results, colour: bool) -> String {
             text.push('\n');
         }
     }
+    text.push_str(&following(results));
     for rule in &results.rules {
         let (word, code) = word(rule.verdict);
         let word = format!("{word:<16}");
@@ -87,6 +88,35 @@ pub fn report(results: &Results, colour: bool) -> String {
     text
 }
 
+/// What is no accusation, since it only showed after one.
+fn following(results: &Results) -> String {
+    let line = |one: &super::FollowingFound| {
+        format!(
+            "may follow    {}\n              from {}, in {}\n",
+            one.fingerprint,
+            one.seen.follows,
+            counted(one.seen.histories, "history", "histories")
+        )
+    };
+    results.following.iter().map(line).collect()
+}
+
+/// How much was judged, and whose the time was.
+fn depth(results: &Results) -> String {
+    let (depth, finished) = (&results.finished.depth, &results.finished);
+    let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+    let spent = finished.seconds * finished.jobs.max(1) as f64;
+    format!(
+        "{} operations drawn: {:.0}% judged ({:.0}% after a failure), {:.0}% not asked for want of a \
+         capability\n{:.0}% of the time was the subject's\n",
+        depth.drawn,
+        share(depth.judged, depth.drawn),
+        share(depth.after_failure, depth.drawn),
+        share(depth.not_asked, depth.drawn),
+        100.0 * depth.answering.as_secs_f64() / spent.max(1e-9),
+    )
+}
+
 /// The figures, and how to run the same again.
 pub fn figures(results: &Results) -> String {
     let (started, finished) = (&results.started, &results.finished);
@@ -97,7 +127,7 @@ pub fn figures(results: &Results) -> String {
         .collect();
     format!(
         "\n{} {}\nrules: {}\n{} histories, {} operations, {:.1} s, {:.0} operations per second and \
-         core ({} at a time)\n{} behaviours covered (class of state, operation, outcome)\nthe canary \
+         core ({} at a time)\n{}{} behaviours covered (class of state, operation, outcome)\nthe canary \
          failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,
         started.subject.version,
@@ -107,6 +137,7 @@ pub fn figures(results: &Results) -> String {
         finished.seconds,
         finished.operations_per_second_and_core(),
         finished.jobs,
+        depth(results),
         finished.behaviours,
         started.canary,
         started.seed,
@@ -132,6 +163,7 @@ pub fn gate(results: &Results, judgement: &Judgement<'_>) -> String {
     for one in &judgement.expected {
         text.push_str(&format!("expected      {}\n", one.fingerprint));
     }
+    text.push_str(&following(results));
     text.push_str(&figures(results));
     let verdict = if judgement.holds() { "holds" } else { "DOES NOT HOLD" };
     text.push_str(&format!("the gate {verdict}\n"));

@@ -10,10 +10,11 @@ mod values;
 
 use crate::divergence::Divergence;
 use crate::history::{History, Operation};
+use crate::runner::Until;
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::trial::trial;
-use herma_model::Settings;
+use crate::trial::trial_until;
+use herma_model::{Settings, blame};
 use std::collections::BTreeSet;
 
 /// Enough executions for any history of default length.
@@ -48,11 +49,12 @@ pub fn shrink(
     budget: usize,
 ) -> Shrunk {
     let (step, wanted) = (divergence.step, divergence.fingerprint());
+    let until = until(divergence);
     let mut divergence = divergence.clone();
     let mut fails = |candidate: &History| {
         // A run that cannot be made says nothing about the subject.
-        let outcome = trial(candidate, new_subject, scratch).ok()?;
-        let same = |one: &Divergence| one.fingerprint() == wanted;
+        let outcome = trial_until(until, candidate, new_subject, scratch).ok()?;
+        let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == wanted;
         divergence = outcome.run.divergences.into_iter().find(same)?;
         Some(divergence.step)
     };
@@ -71,6 +73,13 @@ pub fn shrink(
         fails(&history);
     }
     Shrunk { history, divergence, executions }
+}
+
+/// How far a history must be run to show a failure: one that never follows from another may come
+/// after any.
+pub fn until(divergence: &Divergence) -> Until {
+    let stands_alone = blame::STANDS_ALONE.contains(&divergence.rule);
+    if stands_alone { Until::End } else { Until::Disagreement }
 }
 
 /// Shortens `history`, for which `fails` returns the step it fails at, at most `budget` times.

@@ -46,7 +46,14 @@ impl World {
         let path = typed.map(|typed| self.literal_path(&project, typed)).transpose();
         let (found, path) = match (found, path) {
             (Ok(found), Ok(path)) => (found, path),
-            (found, path) => return Err([found.err(), path.err()].into_iter().flatten().collect()),
+            (found, path) => {
+                let through_link = path.as_ref().is_ok_and(|path| {
+                    path.as_ref().is_some_and(|path| self.leads_through_link(&project, path))
+                });
+                // Where it leads is for nobody to say before there is a checkpoint to look in.
+                let led = through_link.then(|| bad_path(&[Code::BadPath]));
+                return Err([found.err(), path.err(), led].into_iter().flatten().collect());
+            }
         };
         let ((index, checkpoint), Place::Inside(project, standing)) = (found, place) else {
             // Only a place inside the world has checkpoints.
@@ -68,7 +75,9 @@ impl World {
         let safety = self
             .due_safety(&project, &before, standing, force)
             .map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
-        let room = self.history(&project).len() < self.settings.max_snapshots;
+        let history = self.history(&project);
+        let room = history.len() < self.settings.max_snapshots;
+        let may_skip_safety = history.last().is_some_and(|newest| newest.captured.is_none());
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             project,
             only: path,
@@ -76,6 +85,7 @@ impl World {
             target,
             before,
             safety,
+            may_skip_safety,
             may_refuse,
             undo: checkpoint.safety,
             deleted: standing == Standing::Nothing,
@@ -137,6 +147,14 @@ impl World {
             return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
         }
         Ok(ByteString(components.join(&b'/')))
+    }
+
+    /// Whether a link stands at a path or on the way to it.
+    fn leads_through_link(&self, project: &[u8], path: &[u8]) -> bool {
+        let is_link = |path: &[u8]| {
+            matches!(self.files.get(&bytes::join(project, path)), Some(Node::Link { .. }))
+        };
+        is_link(path) || bytes::ancestors(path).any(is_link)
     }
 
     /// Whether a single file can be restored without touching any other path. Where one would be

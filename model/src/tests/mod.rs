@@ -1,6 +1,7 @@
 //! The model as its caller uses it: what it allows, how it judges what was seen, and what the world
 //! learns of that. One file for each subject.
 
+mod amiss;
 mod base;
 mod blame;
 mod checkpoint;

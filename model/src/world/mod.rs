@@ -3,6 +3,7 @@
 //! Here it is held and asked. What a request may come to is decided in [`crate::operations`]; the
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
+mod amiss;
 mod learn;
 mod maintenance;
 mod scope;

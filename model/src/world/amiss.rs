@@ -1,0 +1,87 @@
+//! Learning from an operation that did not do as it must.
+//!
+//! What was believed of the checkpoints may be wrong then. Where the store can be read, it says what
+//! each of them holds; else what was taken or restored by that operation is unknown, and nothing is
+//! judged by it until somebody sees it.
+
+use super::{Checkpoint, World};
+use crate::answer::{Answer, CheckpointOutcome};
+use crate::bytes::ByteString;
+use crate::capture::Captured;
+use crate::observation::{Commit, Histories, Observation};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl World {
+    /// Takes in what was seen around a request that broke a rule.
+    pub fn learn_amiss(&mut self, seen: &Observation) {
+        let project = seen.request.dir().and_then(|dir| self.canonical(dir));
+        let touched = self.touched_by(seen);
+        self.learn(seen);
+        match seen.histories.as_ref().filter(|stored| stored.unreadable.is_none()) {
+            Some(stored) => self.learn_stored(stored),
+            None => {
+                let all = project.and_then(|project| self.histories.get_mut(&project));
+                for checkpoint in all.into_iter().flatten() {
+                    if touched.contains(&checkpoint.id) {
+                        checkpoint.captured = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The checkpoints that a request took or restored, by their ids.
+    fn touched_by(&self, seen: &Observation) -> BTreeSet<String> {
+        let taken = match &seen.answer {
+            Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id.clone()),
+            Answer::Restored(restored) => restored.safety.clone(),
+            _ => None,
+        };
+        let target = seen.request.dir().zip(seen.request.target());
+        let target = target.and_then(|(dir, text)| {
+            self.find(&self.locate(dir), text).ok().map(|(_, one)| one.id.clone())
+        });
+        taken.into_iter().chain(target).collect()
+    }
+
+    /// The checkpoints of each project are those that are stored, with what they hold there.
+    fn learn_stored(&mut self, stored: &Histories) {
+        let projects: BTreeSet<ByteString> =
+            self.histories.keys().chain(&self.known).cloned().collect();
+        for project in projects {
+            let ids = stored.visible.get(&self.hash(&project)).map_or(&[][..], Vec::as_slice);
+            let known = self.histories.remove(&project).unwrap_or_default();
+            let dropped = known.len().saturating_sub(self.settings.max_snapshots);
+            let is_dropped = |one: &&Checkpoint| !ids.contains(&one.id);
+            let as_stored = |id: &String| {
+                let believed = known.iter().find(|one| one.id == *id);
+                stored.commits.get(id).map(|commit| checkpoint_of(id, commit, believed))
+            };
+            let visible = ids.iter().rev().filter_map(as_stored);
+            let all: Vec<Checkpoint> =
+                known[..dropped].iter().filter(is_dropped).cloned().chain(visible).collect();
+            if !all.is_empty() {
+                self.histories.insert(project, all);
+            }
+        }
+    }
+}
+
+/// A checkpoint as it is stored, and as it was believed to be where that is no contradiction.
+fn checkpoint_of(id: &str, commit: &Commit, believed: Option<&Checkpoint>) -> Checkpoint {
+    let captured = believed.and_then(|one| one.captured.clone()).unwrap_or_default();
+    let captured = if captured.tree == *commit.tree {
+        captured
+    } else {
+        Arc::new(Captured { tree: (*commit.tree).clone(), ..(*captured).clone() })
+    };
+    let time = commit.seconds.parse().unwrap_or_default();
+    Checkpoint {
+        id: id.to_owned(),
+        captured: Some(captured),
+        reason: believed.and_then(|one| one.reason.clone()),
+        time,
+        safety: believed.is_some_and(|one| one.safety),
+    }
+}
