@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// How many operations were drawn, and what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Depth {
     /// Operations of the histories.
     pub drawn: u64,
@@ -15,8 +16,24 @@ pub struct Depth {
     pub after_failure: u64,
     /// Left out, since the subject cannot be asked them.
     pub not_asked: u64,
-    /// The time that the subject took to answer.
+    /// The time that the subject took to answer, in seconds.
+    #[serde(rename = "answering_seconds", with = "seconds")]
     pub answering: Duration,
+}
+
+/// A time as a number, which is what programs expect.
+mod seconds {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(time.as_secs_f64())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(from)?;
+        Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+    }
 }
 
 impl Depth {

@@ -31,6 +31,7 @@
 pub mod apart;
 pub mod bundled;
 pub mod canary;
+pub mod careful;
 pub mod cases;
 mod check;
 pub mod compare;

@@ -111,6 +111,8 @@ pub struct AllowedList {
     pub entries: Vec<AllowedListed>,
     /// Whether checkpoints are hidden because there are more than the limit.
     pub limited: bool,
+    /// Every id of this project that was ever handed out.
+    pub handed_out: BTreeSet<String>,
     /// Ids that belong to other projects and to none of these.
     pub foreign: BTreeSet<String>,
     /// Whether the project's directory is gone.

@@ -71,6 +71,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_SAFETY_KEEPS_TARGET, None),
     (&rules::RESTORE_DELETED_PROJECT, None),
     (&rules::RESTORE_TARGET, None),
+    (&rules::RESTORE_HAPPENS, None),
     (&rules::RESTORE_SAFETY_REQUIRED, None),
     (&rules::RESTORE_SAFETY_CHECKPOINT, None),
     (&rules::RESTORE_CONTAINED, None),
@@ -119,6 +120,9 @@ pub static ONLY_SAID: &[RuleRef] = &[
 /// Rules about the form of a store, that neither explain anything nor follow from anything.
 pub static STANDS_ALONE: &[RuleRef] =
     &[&rules::ISOLATION_PRIVATE, &rules::ISOLATION_SELF_CONTAINED, &rules::LAYOUT_METADATA];
+
+/// Rules about what is worst: it is said in any case, whatever else is to blame.
+pub static ALWAYS_SAID: &[RuleRef] = &[&rules::RESTORE_CONTAINED];
 
 /// One failure: the rule that is blamed, and the broken ones that may follow from it.
 #[derive(Clone, Debug)]
@@ -179,7 +183,10 @@ pub fn failures(mut violations: Vec<Violation>) -> Vec<Failure> {
     } else {
         ranked.extend(said);
         let cause = ranked.remove(0);
-        failures.push(Failure { cause, symptoms: ranked });
+        let (always, symptoms): (Vec<_>, Vec<_>) =
+            ranked.into_iter().partition(|one| ALWAYS_SAID.contains(&one.rule));
+        failures.push(Failure { cause, symptoms });
+        alone.splice(0..0, always);
     }
     let by_itself = |cause| Failure { cause, symptoms: Vec::new() };
     failures.extend(alone.into_iter().map(by_itself));

@@ -1,45 +1,83 @@
-//! How a person names a checkpoint: by its number in the list or by the digits of its id.
+//! How a person names a checkpoint: by its number in the list, by its id as the list has it, or by
+//! the first digits of that.
+//!
+//! An id is whatever an implementation lists. Only a short one has a grammar of its own.
 
 /// What a target's text can mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A number of the list, from 1; 0 is well formed and never there.
     Number(usize),
-    /// The first digits of an id, in lower case.
+    /// A whole id, or the beginning of one.
     Id(String),
     /// Neither.
     Malformed,
 }
 
-/// Reads a target as typed. Digits alone are a number when the list is that long, otherwise they
-/// may still be a short id.
-pub fn parse(text: &[u8], listed: usize) -> Target {
+/// Reads a target as typed, where these ids are listed. Digits alone are a number when the list is
+/// that long, otherwise they may still be an id.
+pub fn parse(text: &[u8], listed: &[&str]) -> Target {
     let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let hexadecimal = (4..=64).contains(&text.len()) && text.iter().all(u8::is_ascii_hexdigit);
-    let as_text = String::from_utf8_lossy(text).to_ascii_lowercase();
+    let long_enough = (4..=64).contains(&text.len());
+    let as_text = String::from_utf8_lossy(text).into_owned();
+    let is_id = listed.contains(&as_text.as_str())
+        || long_enough && listed.iter().any(|id| begins_with(id, &as_text))
+        || long_enough && text.iter().all(u8::is_ascii_hexdigit);
     let number = if decimal { as_text.parse::<usize>().ok() } else { None };
+    // Nobody writes a number with a zero before it, but an id may have one.
+    let listed_number =
+        |number: &usize| (1..=listed.len()).contains(number) && !(is_id && text.starts_with(b"0"));
     match number {
-        Some(number) if (1..=listed).contains(&number) || !hexadecimal => Target::Number(number),
-        _ if hexadecimal => Target::Id(as_text),
+        Some(number) if listed_number(&number) || !is_id => Target::Number(number),
+        _ if is_id => Target::Id(as_text),
         _ => Target::Malformed,
     }
+}
+
+/// Whether an id begins with this, in capitals or not.
+pub fn begins_with(id: &str, text: &str) -> bool {
+    id.as_bytes().get(..text.len()).is_some_and(|part| part.eq_ignore_ascii_case(text.as_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn id(text: &str) -> Target {
+        Target::Id(text.to_owned())
+    }
+
     #[test]
     fn digits_are_a_number_before_they_are_an_id() {
-        assert_eq!(parse(b"3", 5), Target::Number(3));
-        assert_eq!(parse(b"6", 5), Target::Number(6));
-        assert_eq!(parse(b"0", 5), Target::Number(0));
-        assert_eq!(parse(b"1234", 5), Target::Id("1234".into()));
-        assert_eq!(parse(b"ABCD", 5), Target::Id("abcd".into()));
-        assert_eq!(parse(b"99999999999999999999999", 5), Target::Id("9".repeat(23)));
+        let listed = ["aaaa1", "aaaa2", "aaaa3", "aaaa4", "aaaa5"];
+        assert_eq!(parse(b"3", &listed), Target::Number(3));
+        assert_eq!(parse(b"6", &listed), Target::Number(6));
+        assert_eq!(parse(b"0", &listed), Target::Number(0));
+        assert_eq!(parse(b"1234", &listed), id("1234"));
+        assert_eq!(parse(b"ABCD", &listed), id("ABCD"));
+        assert_eq!(parse(b"99999999999999999999999", &listed), id(&"9".repeat(23)));
         for malformed in [&b""[..], b"-1", b"abc", b"abcd\n", b"ab\0cd", b"wxyz", b"--patch", b"+1"]
         {
-            assert_eq!(parse(malformed, 5), Target::Malformed);
+            assert_eq!(parse(malformed, &listed), Target::Malformed);
         }
+    }
+
+    #[test]
+    fn an_id_is_whatever_is_listed() {
+        for listed in ["ckpt-0001", "C0000001", "0001", "01JAB3QZ", "2026-03-16T04:36", "a", "-x"] {
+            assert_eq!(parse(listed.as_bytes(), &[listed, "other"]), id(listed));
+            assert_eq!(parse(format!("{listed}\n").as_bytes(), &[listed]), Target::Malformed);
+        }
+        assert_eq!(parse(b"ckpt", &["ckpt-0001"]), id("ckpt"));
+        assert_eq!(parse(b"ckp", &["ckpt-0001"]), Target::Malformed);
+        // A number of the list may be an id as well; then it is the number.
+        assert_eq!(parse(b"1", &["1", "2"]), Target::Number(1));
+        assert_eq!(parse(b"7", &["7", "8"]), id("7"));
+    }
+
+    #[test]
+    fn capitals_make_no_difference_in_a_short_id() {
+        assert!(begins_with("abcd", "ABC") && begins_with("ABCD", "abcd"));
+        assert!(!begins_with("abcd", "abcde") && !begins_with("abcd", "b"));
     }
 }

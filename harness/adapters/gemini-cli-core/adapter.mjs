@@ -26,6 +26,7 @@ const CAPABILITIES = [
   "checkpoint",
   "project.any_directory",
   "restore.exact",
+  "take.declines_empty",
   "take.unchanged",
   "target.short",
   "test.clock",

@@ -38,6 +38,7 @@ CAPABILITIES = [
     "scope.refusals",
     "settings.enabled",
     "settings.max_snapshots",
+    "take.declines_empty",
     "take.unchanged",
     "target.number",
     "target.short",

@@ -4,11 +4,11 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::after_restore::{afterwards, saying};
-use super::intercepted::{Intercepted, none_taken, restores, with_target};
+use super::intercepted::{Intercepted, none_taken, refused, restores, with_target};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
 use herma_model::answer::{Change, CheckpointOutcome, Restored};
-use herma_model::{Answer, ByteString, Code, Node, Request, rules};
+use herma_model::{Answer, ByteString, Code, Node, Request, Settings, rules};
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
@@ -46,6 +46,19 @@ pub static BUGS: &[PlantedBug] = &[
                 }
             }
             answer
+        }),
+    },
+    PlantedBug {
+        name: "a-link-stops-a-restore",
+        rule: &rules::RESTORE_HAPPENS,
+        about: "A full restore gives up where a link stands among the files of the project.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let newest = matches!(request, Request::Restore { target, .. } if **target == *b"1");
+            if newest && in_reach(subject, request) && has_link(subject, request) {
+                return refused(Code::Io, "a link is in the way");
+            }
+            subject.ask(request)
         }),
     },
     PlantedBug {
@@ -328,6 +341,20 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
+
+/// Whether the project has checkpoints, and no limit on its files.
+fn in_reach(subject: &Intercepted, request: &Request) -> bool {
+    let Some(dir) = request.dir().cloned() else { return false };
+    let listed = subject.another().ask(&Request::List { dir });
+    let unlimited = subject.settings.max_files == Settings::default().max_files;
+    unlimited && matches!(listed, Answer::Listed(listed) if !listed.is_empty())
+}
+
+fn has_link(subject: &Intercepted, request: &Request) -> bool {
+    let project = subject.project_inside(request).unwrap_or_default();
+    let is_link = |(_, node): (&ByteString, &Node)| matches!(node, Node::Link { .. });
+    subject.files().below(&project).any(is_link)
+}
 
 /// Asks for a full restore with other options: exact or not, forced or not.
 fn full_as(

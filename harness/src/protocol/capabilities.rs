@@ -32,6 +32,7 @@ static CAPABILITIES: &[Capability] = &[
     ),
     ("checkpoint", "It takes a checkpoint whenever it is asked for one, whatever the turn."),
     ("take.unchanged", "It takes no checkpoint where nothing changed, and says so."),
+    ("take.declines_empty", "It takes no first checkpoint of a project that holds nothing."),
     ("take.skipped", "The answer to a checkpoint names the files that could not be read."),
     ("capture.default_excludes", "It leaves out what the default excludes name, secrets too."),
     ("capture.gitignore", "It leaves out what the project's own ignore files exclude."),
@@ -41,6 +42,7 @@ static CAPABILITIES: &[Capability] = &[
     ),
     ("files.special", "A project may hold sockets and fifos."),
     ("files.unreadable", "A project may hold files that their owner may not read."),
+    ("user.ordinary", "It reads and writes as an ordinary user would, also where root runs it."),
     ("diff.stats", "A diff counts the lines added and removed."),
     ("list.reason", "The list has the reason of each checkpoint."),
     ("list.stats", "The list has the changes of each checkpoint against the one before it."),
@@ -48,6 +50,10 @@ static CAPABILITIES: &[Capability] = &[
     ("target.short", "A checkpoint may be named by the first digits of its id."),
     ("restore.leaves_new", "A restore can leave the files that were created since the checkpoint."),
     ("restore.exact", "A restore can remove the files that were created since the checkpoint."),
+    (
+        "restore.directory",
+        "A single path to restore may be a directory of the checkpoint, which comes back whole.",
+    ),
     ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
     ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
     ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
@@ -80,8 +86,11 @@ static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
 /// What a subject may need of the sandbox.
 const NEEDS: &[&str] = &["repository"];
 
-/// Stands for all capabilities.
+/// Stands for all capabilities but these.
 const COMPLETE: &str = "complete";
+
+/// What a complete implementation need not do: an own way where the rules leave one.
+const OWN_WAYS: &[&str] = &["restore.directory"];
 
 /// More than any history holds, and within the integers of every language.
 const UNBOUNDED: usize = 1_000_000_000;
@@ -125,6 +134,11 @@ impl Capabilities {
         Capabilities { claimed, repository: false }
     }
 
+    /// All that the rules ask for.
+    pub fn complete() -> Self {
+        OWN_WAYS.iter().fold(Capabilities::all(), |all, one| all.without(one))
+    }
+
     /// None: only what every implementation does.
     pub fn none() -> Self {
         Capabilities { claimed: BTreeSet::new(), repository: false }
@@ -160,7 +174,7 @@ impl Capabilities {
                 }
                 (Some(_), Value::Bool(false) | Value::Null) => {}
                 (None, Value::Bool(true)) if name == COMPLETE => {
-                    read.claimed = Capabilities::all().claimed;
+                    read.claimed = Capabilities::complete().claimed;
                 }
                 (None, _) if name == COMPLETE => {}
                 (Some(claim), value) => {

@@ -120,6 +120,7 @@ pub(super) mod tests {
             rule("agent/later", "not_modelled", 0, Value::Null),
             json!({
                 "event": "finished", "histories": 3, "operations": 15, "seconds": 1.5, "jobs": 2,
+                "depth": { "drawn": 20, "judged": 15, "answering_seconds": 0.5 },
                 "rules": {
                     "held": 1, "broken": 1, "not_exercised": 1, "not_applicable": 1,
                     "not_modelled": 1,

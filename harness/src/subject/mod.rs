@@ -108,9 +108,9 @@ pub trait Subject {
     /// Name and version of the subject, for reports.
     fn identity(&self) -> Identity;
 
-    /// The capabilities of the subject, by default all; nothing else is asked of it.
+    /// The capabilities of the subject, by default the complete ones; nothing else is asked of it.
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
+        Capabilities::complete()
     }
 
     /// How the adapter broke the protocol, if it did; none of its answers count then.

@@ -15,6 +15,8 @@ use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// How an adapter is started.
@@ -41,6 +43,7 @@ pub struct ProcessSubject {
     environment: Vec<(OsString, OsString)>,
     open: Open,
     capabilities: Capabilities,
+    run_by_root: bool,
     identity: Identity,
     seconds: i64,
     adapter: Result<Adapter, Fault>,
@@ -59,6 +62,7 @@ impl ProcessSubject {
             environment: environment(sandbox),
             open: Open::of(sandbox, settings.clone()),
             capabilities: Capabilities::default(),
+            run_by_root: fs::metadata(sandbox.root()).is_ok_and(|root| root.uid() == 0),
             identity: Identity::default(),
             seconds,
             adapter: Err(Fault::NotStarted("it was not tried yet".into())),
@@ -72,6 +76,10 @@ impl ProcessSubject {
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
         let said = adapter.ask(&Message::Control(Control::hello()))?;
         (self.identity, self.capabilities) = read_hello(said)?;
+        // No file is unreadable to a process of root that reads as root.
+        if self.run_by_root && !self.capabilities.has("user.ordinary") {
+            self.capabilities = self.capabilities.without("files.unreadable");
+        }
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };
         served(adapter.ask(&Message::Control(Control::Open(open)))?)?;

@@ -65,13 +65,17 @@ impl World {
         let unseen = newest.is_some_and(|newest| newest.captured.is_none());
         let first_of_nothing = captured.tree.is_empty() && newest.is_none();
         let recognises = self.has("take.unchanged");
+        let captured_before = newest.and_then(|newest| newest.captured.as_ref());
+        let same = captured_before.is_some_and(|before| before.tree == captured.tree);
         let (kind, rule) = self.due(&project, &captured, recognises);
         Allowed::Checkpoint(Box::new(AllowedCheckpoint {
             project,
             kind,
             rule,
             may_refuse: Vec::new(),
-            may_be_unchanged: unseen || first_of_nothing && !recognises,
+            may_be_unchanged: unseen
+                || same && !recognises
+                || first_of_nothing && !self.has("take.declines_empty"),
             captured: Some(captured),
         }))
     }
@@ -86,12 +90,12 @@ impl World {
         captured: &Captured,
         recognises_unchanged: bool,
     ) -> (CheckpointKind, RuleRef) {
+        let declines_empty = self.has("take.declines_empty");
         match self.history(project).last().map(|newest| &newest.captured) {
-            _ if !recognises_unchanged => {}
-            Some(Some(newest)) if newest.tree == captured.tree => {
+            Some(Some(newest)) if recognises_unchanged && newest.tree == captured.tree => {
                 return (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED);
             }
-            None if captured.tree.is_empty() => {
+            None if declines_empty && captured.tree.is_empty() => {
                 return (CheckpointKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST);
             }
             _ => {}

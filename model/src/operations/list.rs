@@ -34,12 +34,14 @@ impl World {
                 stats: stats(before, checkpoint),
             });
         }
-        let own: BTreeSet<&String> = self.history(&project).iter().map(|one| &one.id).collect();
+        let own: BTreeSet<String> =
+            self.history(&project).iter().map(|one| one.id.clone()).collect();
         let all = self.histories().flat_map(|(_, all)| all.iter().map(|one| &one.id));
         AllowedList {
             limited: inside && self.history(&project).len() > listed.len(),
             entries,
-            foreign: all.filter(|id| !own.contains(id)).cloned().collect(),
+            foreign: all.filter(|id| !own.contains(*id)).cloned().collect(),
+            handed_out: own,
             deleted: standing == Standing::Nothing,
         }
     }
@@ -70,11 +72,15 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
         let held = found.len() <= due.entries.len();
         checks.check(Judge::Answer, &rules::LIST_AT_MOST, held, || wrong("too many"));
     }
-    let complete = due.entries.len() == found.len();
+    let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
+    // One that was handed out before has not changed, whether or not it should be there.
+    let renamed = !same_set && ids.iter().any(|id| !due.handed_out.contains(*id));
+    let complete = due.entries.len() == found.len() && (same_set || renamed);
     let amount = || {
         wrong(match found.len().cmp(&due.entries.len()) {
             Ordering::Less => "too few",
-            _ => "too many",
+            Ordering::Equal => "dropped ones",
+            Ordering::Greater => "too many",
         })
     };
     checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete, amount);
@@ -82,7 +88,6 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
         let rule = &rules::RESTORE_DELETED_PROJECT;
         checks.check(Judge::Answer, rule, !found.is_empty(), amount);
     }
-    let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
     checks.check(Judge::Answer, &rules::LIST_STABLE, !complete || same_set, || wrong("other ids"));
     let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
     let in_order = !same_set || expected == ids;

@@ -177,7 +177,9 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, answer: &Answer) -> bo
             use crate::allowed::CheckpointKind::{Deduped, Unchanged};
             let created =
                 matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. });
-            created && matches!(due.kind, Unchanged | Deduped)
+            // A first checkpoint of nothing says nothing of names.
+            let had_one = due.kind == Deduped || !world.history(&due.project).is_empty();
+            created && had_one && matches!(due.kind, Unchanged | Deduped)
         }
         Allowed::Refused(due) => reasons && (absent || unknown) && !allows(due, code),
         Allowed::List(list) => {
@@ -232,6 +234,8 @@ fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
 }
 
 /// The rule that is broken where nothing was restored, with this code where that was refused.
+///
+/// Implements [`rules::RESTORE_HAPPENS`].
 fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
@@ -239,8 +243,8 @@ fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
         _ if restore.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
         _ if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
         Some(Code::UnknownCheckpoint) => &rules::RESTORE_TARGET,
-        _ if restore.only.is_some() => &rules::RESTORE_FILE_LITERAL,
-        _ => &rules::RESTORE_TARGET,
+        Some(Code::NotInCheckpoint | Code::BadPath) => &rules::RESTORE_FILE_LITERAL,
+        _ => &rules::RESTORE_HAPPENS,
     }
 }
 

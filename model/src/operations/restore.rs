@@ -48,12 +48,13 @@ impl<'a> Outcome<'a> {
 
     /// Every path that the checkpoint records and that was asked for.
     fn recorded(&self) -> impl Iterator<Item = (&ByteString, &Entry)> {
-        let only = &self.due.only;
-        self.due
-            .target
-            .tree
-            .iter()
-            .filter(move |(path, _)| only.as_ref().is_none_or(|one| one == *path))
+        self.due.target.tree.iter().filter(|(path, _)| self.is_asked(path))
+    }
+
+    /// Whether a path was asked for: all are where none is named, and those below one that is.
+    fn is_asked(&self, path: &[u8]) -> bool {
+        let names = |only: &ByteString| **only == *path || below(only, path).is_some();
+        self.due.only.as_ref().is_none_or(names)
     }
 
     fn is_as_recorded(&self, path: &[u8]) -> bool {
@@ -163,6 +164,13 @@ impl Outcome<'_> {
         self.paths().into_iter().filter(is_gone).collect()
     }
 
+    /// Whether a recorded path is not as recorded, and could be.
+    pub(super) fn has_failed(&self, path: &ByteString) -> bool {
+        self.due.target.tree.contains_key(path)
+            && !self.is_as_recorded(path)
+            && !self.would_lose(path)
+    }
+
     pub(super) fn kept(&self) -> BTreeSet<ByteString> {
         let missed =
             self.recorded().filter(|(path, _)| !self.is_as_recorded(path) && self.would_lose(path));
@@ -231,7 +239,7 @@ impl Outcome<'_> {
     /// The rule that a path breaks which is not to be brought back, if any.
     fn rule_against(&self, path: &ByteString, gone: bool, makes_room: bool) -> Option<RuleRef> {
         let recorded = self.due.target.tree.contains_key(path);
-        if let Some(only) = self.due.only.as_ref().filter(|only| *only != path) {
+        if let Some(only) = self.due.only.as_ref().filter(|_| !self.is_asked(path)) {
             // A path that means more to git may have been taken for that.
             let is_pattern = only.starts_with(b":") || only.iter().any(|one| b"*?[".contains(one));
             let rule: RuleRef =
@@ -260,11 +268,15 @@ impl Outcome<'_> {
     ///
     /// Implements [`rules::RESTORE_TARGET`] and [`rules::RESTORE_SAFETY_KEEPS_TARGET`].
     fn is_of_another(&self, wrong: &[(RuleRef, ByteString)], said: &Restored) -> bool {
-        // A path that did not change although it is reported as restored was missed, nothing more.
+        // A path that did not change although it is reported as restored was missed, nothing more;
+        // so was one that something of another type still stands in the way of.
         let tells = |path: &ByteString| {
-            let due = self.due.target.tree.contains_key(path) && !self.would_lose(path);
-            let unsaid = self.world.has("restore.report") && !said.restored.contains(path);
-            due && (self.changed(path) || unsaid)
+            let Some(entry) = self.due.target.tree.get(path) else { return false };
+            let unsaid = self.world.has("restore.report")
+                && !said.restored.contains(path)
+                && !said.failed.iter().any(|one| one.path == *path);
+            let in_place = is_of_type(entry, self.is(path));
+            !self.would_lose(path) && (self.changed(path) || unsaid && in_place)
         };
         let listed = self.world.listed(&self.due.project).iter();
         let others = listed.filter_map(|one| one.captured.as_ref()).map(|one| &one.tree);
@@ -278,6 +290,16 @@ impl Outcome<'_> {
                     }
                 })
             })
+    }
+}
+
+/// Whether nothing of another type stands where an entry belongs.
+fn is_of_type(entry: &Entry, node: Option<&Node>) -> bool {
+    match node {
+        None => true,
+        Some(Node::File { .. }) => matches!(entry, Entry::File { .. }),
+        Some(Node::Link { .. }) => matches!(entry, Entry::Link { .. }),
+        Some(_) => false,
     }
 }
 

@@ -56,19 +56,30 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
         paths.retain(|path| !outcome.may_be_kept(path));
         paths
     };
-    let mut same = |rule: RuleRef, what: &str, is: BTreeSet<ByteString>, said: BTreeSet<_>| {
+    let same = |checks: &mut Checks,
+                rule: RuleRef,
+                what: &str,
+                is: BTreeSet<ByteString>,
+                said: BTreeSet<ByteString>| {
         checks.check(Judge::Answer, rule, is == said, || {
             Mismatch::new(what, format!("{what}: {is:?}"), format!("{what}: {said:?}"))
                 .kind(Kind::Dishonest)
         });
     };
     let kept = without_free(outcome.kept());
-    same(&rules::RESTORE_PROTECTS, "kept", kept, without_free(named(&found.kept)));
+    same(checks, &rules::RESTORE_PROTECTS, "kept", kept, without_free(named(&found.kept)));
     let honest = &rules::RESTORE_HONEST;
-    same(honest, "failed", BTreeSet::new(), named(&found.failed));
-    same(honest, "restored", outcome.restored(), set(&found.restored));
-    same(honest, "removed", outcome.removed(), set(&found.removed));
+    let failed = named(&found.failed);
+    // What is said to have failed and did is the truth, and should not be.
+    let (true_ones, others): (BTreeSet<_>, BTreeSet<_>) =
+        failed.into_iter().partition(|path| outcome.has_failed(path));
+    same(checks, honest, "failed", BTreeSet::new(), others);
+    checks.check(Judge::Answer, &rules::RESTORE_HAPPENS, true_ones.is_empty(), || {
+        Mismatch::new("failed", "every path brought back", format!("failed: {true_ones:?}"))
+    });
+    same(checks, honest, "restored", outcome.restored(), set(&found.restored));
+    same(checks, honest, "removed", outcome.removed(), set(&found.removed));
     if due.only.is_none() {
-        same(&rules::RESTORE_LEAVES_NEW, "left", outcome.left(), set(&found.left));
+        same(checks, &rules::RESTORE_LEAVES_NEW, "left", outcome.left(), set(&found.left));
     }
 }

@@ -149,6 +149,19 @@ impl World {
         Ok(ByteString(components.join(&b'/')))
     }
 
+    /// Whether what stands at a path of the project, a link, leads out of it.
+    fn leads_out(&self, project: &[u8], path: &[u8]) -> bool {
+        let place = self.absolute(&bytes::join(project, path));
+        let inside =
+            |place: &ByteString| **place == *project || bytes::below(project, place).is_some();
+        !self.canonical(&place).as_ref().is_some_and(inside)
+    }
+
+    /// Whether a path is a directory of the checkpoint, and the implementation restores those.
+    fn is_directory_of(&self, target: &Tree, path: &[u8]) -> bool {
+        self.has("restore.directory") && target.keys().any(|one| bytes::below(path, one).is_some())
+    }
+
     /// Whether a link stands at a path or on the way to it.
     fn leads_through_link(&self, project: &[u8], path: &[u8]) -> bool {
         let is_link = |path: &[u8]| {
@@ -174,8 +187,13 @@ impl World {
             match node(ancestor) {
                 None => break,
                 Some(Node::Directory) => {}
-                Some(Node::Link { .. }) => {
+                // A link that stays in the project is no way out, but something in the way.
+                Some(Node::Link { .. }) if self.leads_out(project, ancestor) => {
                     return Err(vec![bad_path(&[Code::BadPath, Code::NotInCheckpoint])]);
+                }
+                Some(Node::Link { .. }) if !target.contains_key(path) => {
+                    let codes = &[Code::NotInCheckpoint, Code::BadPath];
+                    return refused(codes, &rules::RESTORE_FILE_LITERAL);
                 }
                 Some(_) => {
                     let codes = &[Code::WouldOverwrite, Code::NotInCheckpoint, Code::BadPath];
@@ -183,12 +201,12 @@ impl World {
                 }
             }
         }
-        if !target.contains_key(path) {
+        if !target.contains_key(path) && !self.is_directory_of(target, path) {
             return refused(&[Code::NotInCheckpoint], &rules::RESTORE_FILE_LITERAL);
         }
         let codes = &[Code::WouldOverwrite];
         match node(path) {
-            Some(Node::Directory) => {
+            Some(Node::Directory) if target.contains_key(path) => {
                 let mut below = self.files.below(&bytes::join(project, path));
                 match below.any(|(_, node)| *node != Node::Directory) {
                     true => refused(codes, &rules::RESTORE_FILE_ONLY),

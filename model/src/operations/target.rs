@@ -21,21 +21,31 @@ impl World {
             Place::Inside(project, _) => self.listed(project),
             Place::FileSystemRoot | Place::Elsewhere(_) => &[],
         };
-        let unknown =
-            Refusal { codes: &[Code::UnknownCheckpoint], rule: &rules::RESTORE_OWN_CHECKPOINT };
+        // Whoever has ids of another form may say that of what has the form of ours.
+        let codes: &[Code] = match self.has("target.short") {
+            true => &[Code::UnknownCheckpoint],
+            false => &[Code::UnknownCheckpoint, Code::BadTarget],
+        };
+        let unknown = Refusal { codes, rule: &rules::RESTORE_OWN_CHECKPOINT };
         // What is no id names no checkpoint either: saying that is as good a reason.
         let malformed = Refusal {
             codes: &[Code::UnknownCheckpoint, Code::BadTarget],
             rule: &rules::RESTORE_BAD_TARGET,
         };
-        match target::parse(text, listed.len()) {
+        let ids: Vec<&str> = listed.iter().map(|one| one.id.as_str()).collect();
+        match target::parse(text, &ids) {
             Target::Malformed => Err(malformed),
             Target::Number(number) => {
                 let index = listed.len().checked_sub(number).filter(|_| number > 0);
                 index.map(|index| (index, &listed[index])).ok_or(malformed)
             }
             Target::Id(digits) => {
-                let named = |checkpoint: &&Checkpoint| checkpoint.id.starts_with(&digits);
+                // A whole id may be the beginning of another one.
+                let whole = listed.iter().enumerate().find(|(_, one)| one.id == digits);
+                if let Some(whole) = whole {
+                    return Ok(whole);
+                }
+                let named = |one: &Checkpoint| target::begins_with(&one.id, &digits);
                 let mut found = listed.iter().enumerate().filter(|(_, one)| named(one));
                 match (found.next(), found.next()) {
                     (Some(only), None) => Ok(only),

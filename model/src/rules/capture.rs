@@ -213,7 +213,7 @@ super::rules! {
         since: "0.1",
         state: Modelled,
         source: "behaviour: Capture",
-        needs: ["take.unchanged"],
+        needs: ["take.declines_empty"],
         hint: "An empty state was stored: where there is no earlier checkpoint and no file, answer \
             that nothing changed. With git, the empty tree was committed.",
     }

@@ -14,6 +14,19 @@ super::rules! {
         hint: "Numbers count from 0 or from the oldest, or a short id of digits only is never \
             tried: take it for a number if that is listed, else for an id.",
     }
+    RESTORE_HAPPENS {
+        id: "restore/happens",
+        statement: "A restore that nothing here refuses happens, and brings back every path that \
+            it may.",
+        tier: Documented,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Something in the way of one path stops all of them, or that one: make room where \
+            nothing is lost, and go on with the rest.",
+    }
     RESTORE_OWN_CHECKPOINT {
         id: "restore/own-checkpoint",
         statement: "A restore accepts only a checkpoint of this project: anything else in the \
@@ -29,8 +42,8 @@ super::rules! {
     }
     RESTORE_BAD_TARGET {
         id: "restore/bad-target",
-        statement: "An empty id, one that begins with a dash or is not hexadecimal, a trailing \
-            newline, a NUL and a number out of range are refused.",
+        statement: "What names no checkpoint is refused: an empty text, a dash before or a newline \
+            or NUL behind what would be an id, and a number out of range.",
         tier: Documented,
         level: Must,
         since: "0.1",

@@ -143,14 +143,24 @@ fn only_captured_files_count_against_the_limit() {
 #[test]
 fn nothing_new_makes_no_checkpoint_where_that_is_recognised() {
     let unchanged = || taken(CheckpointOutcome::Unchanged);
-    let mut scene = Scene::without("take.unchanged", "/work/beta/b=1");
-    assert_eq!(scene.answered("take alpha", unchanged()), "");
+    let mut scene = Scene::without("take.unchanged take.declines_empty", "/work/beta/b=1");
+    for outcome in [unchanged(), created(1)] {
+        assert_eq!(scene.answered("take alpha", outcome), "");
+    }
     for asked in ["take alpha", "take beta"] {
         assert_eq!(due(&scene, asked).kind, Created);
         scene.ask(asked);
         assert_eq!(due(&scene, asked).kind, Created);
+        // Who does not take it twice need not have said so.
+        assert_eq!(scene.answered(asked, unchanged()), "");
+        scene.put("a=2 /work/beta/b=2");
         assert_eq!(scene.answered(asked, unchanged()), "capture/created");
+        scene.put("-a /work/beta/b=1");
     }
+    // Who keeps a first checkpoint of nothing takes no second one.
+    let mut scene = Scene::without("take.declines_empty", "");
+    scene.told("take alpha", created(1));
+    assert_eq!(verdict(&scene, "take alpha"), (Unchanged, "capture/unchanged"));
     let mut scene = Scene::with("");
     assert_eq!(scene.answered("take alpha", created(1)), "capture/empty-first");
     assert!(!due(&scene, "take alpha").may_be_unchanged);

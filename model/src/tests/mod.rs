@@ -37,7 +37,7 @@ const START: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
 /// Everything that the model asks whether an implementation can do it.
-const CAPABILITIES: [&str; 14] = [
+const CAPABILITIES: [&str; 16] = [
     "capture.default_excludes",
     "capture.gitignore",
     "capture.no_repositories",
@@ -49,8 +49,10 @@ const CAPABILITIES: [&str; 14] = [
     "restore.safety",
     "restore.undoes_turn",
     "settings.max_snapshots",
+    "take.declines_empty",
     "take.skipped",
     "take.unchanged",
+    "target.short",
     "test.clock",
 ];
 

@@ -125,7 +125,8 @@ fn a_checkpoint_that_nobody_saw_taken_may_hold_anything() {
 
 #[test]
 fn a_path_that_is_none_in_the_project_is_refused() {
-    let scene = Scene::changed("a=1 deep/b=1 link>deep", "a=2 deep/b=2 link>deep");
+    let scene =
+        Scene::changed("a=1 deep/b=1 link>deep out>../beta", "a=2 deep/b=2 link>deep out>../beta");
     let bad: &[Code] = &[Code::BadPath];
     let project: &[Code] = &[Code::BadPath, Code::NotInCheckpoint];
     for (typed, codes) in [
@@ -138,11 +139,15 @@ fn a_path_that_is_none_in_the_project_is_refused() {
         ("link/../a", bad),
         (".", project),
         ("deep/..", project),
-        ("link/b", project),
+        ("out/b", project),
     ] {
         let refused = refusals(&scene.allows(&format!("file alpha 1 {typed}")));
         assert_eq!(refused, [(codes, "restore/bad-path")], "{typed:?}");
     }
+    // A link that stays in the project leads nowhere else.
+    let refused = refusals(&scene.allows("file alpha 1 link/b"));
+    let codes: &[Code] = &[Code::NotInCheckpoint, Code::BadPath];
+    assert_eq!(refused, [(codes, "restore/file-literal")]);
     let none: &[Code] = &[Code::NotInCheckpoint];
     for typed in ["none", "deep", "deep/none", "none/a"] {
         let refused = refusals(&scene.allows(&format!("file alpha 1 {typed}")));
@@ -184,6 +189,7 @@ fn no_other_path_is_touched_for_the_one() {
 #[test]
 fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
     let (keeps, required) = ("restore/safety-keeps-target", "restore/safety-required");
+    let happens = "restore/happens";
     for (now, limit, asked, code, rules) in [
         ("a=2", 1, "restore alpha 1", Code::BadTarget, "restore/target"),
         ("a=2", 9, "file alpha 1 a", Code::AmbiguousCheckpoint, "restore/target"),
@@ -193,10 +199,11 @@ fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
         ("-/work/alpha", 9, "restore alpha 1", Code::Io, "restore/deleted-project"),
         ("a=2", 9, "restore alpha 1", Code::UnknownCheckpoint, "restore/target"),
         ("a=2", 9, "file alpha 1 a", Code::UnknownCheckpoint, "restore/target"),
-        ("a=2", 9, "file alpha 1 a", Code::Io, "restore/file-literal"),
-        ("a=2", 9, "restore alpha 1", Code::Busy, "restore/target"),
-        ("a=2 b?=", 9, "restore alpha 1", Code::Permission, "restore/target capture/unreadable"),
-        ("a=2 b?=", 9, "restore alpha 1", Code::Internal, "restore/target capture/unreadable"),
+        ("a=2", 9, "file alpha 1 a", Code::Io, happens),
+        ("a=2", 9, "file alpha 1 a", Code::NotInCheckpoint, "restore/file-literal"),
+        ("a=2", 9, "restore alpha 1", Code::Busy, happens),
+        ("a=2 b?=", 9, "restore alpha 1", Code::Permission, "restore/happens capture/unreadable"),
+        ("a=2 b?=", 9, "restore alpha 1", Code::Internal, "restore/happens capture/unreadable"),
         (
             "a=2 b!",
             9,
@@ -204,7 +211,7 @@ fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
             Code::NoSafetyCheckpoint,
             "restore/safety-required capture/special",
         ),
-        ("a=2 b?=", 9, "restore alpha 1", Code::Busy, "restore/target"),
+        ("a=2 b?=", 9, "restore alpha 1", Code::Busy, happens),
     ] {
         let mut scene = Scene::changed("a=1", now);
         scene.world.settings.max_snapshots = limit;
@@ -213,5 +220,5 @@ fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
     // Who forces a restore does not need what cannot be taken.
     let mut scene = Scene::changed("a=1", "a=2 b= c?=");
     scene.world.settings.max_files = 1;
-    assert_eq!(scene.answered("restore alpha 1 force", refused(Code::Io)), "restore/target");
+    assert_eq!(scene.answered("restore alpha 1 force", refused(Code::Io)), happens);
 }

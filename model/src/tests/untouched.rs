@@ -112,8 +112,8 @@ fn an_answer_of_another_kind_breaks_what_the_request_is_about() {
         ("sweep", "maintenance/never-raises", "a sweep"),
         ("prune 0 0", "maintenance/commands", "a sweep"),
         ("clear", "maintenance/commands", "something cleared"),
-        ("restore alpha 1", "restore/target", "a restore"),
-        ("file alpha 1 a", "restore/file-literal", "a restore"),
+        ("restore alpha 1", "restore/happens", "a restore"),
+        ("file alpha 1 a", "restore/happens", "a restore"),
         ("diff alpha 9f9f", "restore/own-checkpoint", "a refusal with one of [UnknownCheckpoint]"),
     ] {
         let mut scene = Scene::with("a=1");

@@ -110,7 +110,7 @@ fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
     plan.options.workspace.is_none()
         && plan.histories >= HISTORIES_OF_CORE
         && plan.options.operations_max >= usual.operations_max
-        && findings.capabilities == Capabilities::default()
+        && findings.capabilities == Capabilities::complete()
 }
 
 /// How many histories are enough for a verdict on every rule.

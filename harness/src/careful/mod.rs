@@ -1,0 +1,164 @@
+//! Careful subjects: correct stores whose habits are not ours. What is held against one of them is a
+//! habit of this suite and no rule.
+//!
+//! Each is a row: what it calls its checkpoints, what it says that it can do, and what it does where
+//! no rule says what is right. [`store`] keeps copies in memory, and shares nothing with the core.
+
+mod store;
+
+use crate::sandbox::Sandbox;
+use crate::subject::Subject;
+use herma_model::{Code, Settings};
+use store::Store;
+
+/// One correct store with habits of its own.
+pub struct Careful {
+    /// What it is called.
+    pub name: &'static str,
+    /// What is foreign about it, in a sentence.
+    pub about: &'static str,
+    /// What it says that it can do.
+    capabilities: &'static [&'static str],
+    /// What it calls its checkpoint of that number, taken at that time.
+    id: fn(usize, i64) -> String,
+    /// Whether it keeps a first checkpoint of a project that holds nothing.
+    keeps_empty: bool,
+    /// Whether it keeps a checkpoint of what did not change.
+    keeps_unchanged: bool,
+    /// What it says of a target that names no checkpoint.
+    no_such: Code,
+}
+
+/// What most of them do.
+const PLAIN: Careful = Careful {
+    name: "",
+    about: "",
+    capabilities: &["checkpoint", "project.any_directory", "restore.leaves_new"],
+    id: |number, _| format!("{number:08x}"),
+    keeps_empty: true,
+    keeps_unchanged: true,
+    no_such: Code::UnknownCheckpoint,
+};
+
+/// Every careful subject.
+pub static ALL: &[Careful] = &[
+    Careful {
+        name: "careful-labels",
+        about: "Its ids are labels, of which the beginning is enough.",
+        capabilities: &[
+            "checkpoint",
+            "list.reason",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.leaves_new",
+            "target.number",
+            "target.short",
+            "test.clock",
+        ],
+        id: |number, _| format!("ckpt-{number:04}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-serials",
+        about: "Its ids are serial numbers with a letter, and its restores may be exact.",
+        capabilities: &["checkpoint", "restore.exact", "restore.leaves_new"],
+        id: |number, _| format!("C{number:07}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-digits",
+        about: "Its ids are digits alone, and what is none is malformed.",
+        capabilities: &["checkpoint", "refusal.reasons", "restore.leaves_new"],
+        id: |number, _| format!("{number:04}"),
+        no_such: Code::BadTarget,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-ulids",
+        about: "Its ids are ULIDs in capitals; it saves the state before a restore, and reports.",
+        capabilities: &[
+            "checkpoint",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.exact",
+            "restore.leaves_new",
+            "restore.report",
+            "restore.safety",
+            "target.number",
+            "target.short",
+        ],
+        id: |number, seconds| format!("{:010X}{:016X}", seconds, number * 0x9E37_79B9),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-times",
+        about: "Its ids are moments. It takes nothing that it has, though it does not say so.",
+        id: |number, seconds| format!("T{seconds}.{number:03}+00:00"),
+        keeps_empty: false,
+        keeps_unchanged: false,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-mirror",
+        about: "A restore always makes the project what it was, and removes the rest.",
+        capabilities: &["checkpoint", "restore.exact", "restore.report", "take.unchanged"],
+        keeps_unchanged: false,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-folders",
+        about: "A folder may be restored by itself, and comes back whole.",
+        capabilities: &[
+            "checkpoint",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.directory",
+            "restore.file",
+            "restore.leaves_new",
+            "target.number",
+        ],
+        id: |number, _| format!("v{number}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-turns",
+        about: "It takes automatic checkpoints only, and keeps an empty first one.",
+        capabilities: &[
+            "ensure_checkpoint",
+            "list.reason",
+            "project.any_directory",
+            "restore.leaves_new",
+            "take.unchanged",
+        ],
+        id: |number, _| format!("turn/{number}"),
+        keeps_unchanged: false,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-letters",
+        about: "Its ids are a letter or two, and it gives no reasons for a refusal.",
+        capabilities: &["checkpoint", "restore.exact", "restore.leaves_new", "target.number"],
+        id: |number, _| {
+            let letter = |at: usize| char::from(b'a' + u8::try_from(at % 26).unwrap_or_default());
+            format!("{}{}", letter(number / 26), letter(number))
+        },
+        no_such: Code::StoreUnusable,
+        ..PLAIN
+    },
+];
+
+/// The careful subject of that name.
+pub fn find(name: &str) -> Option<&'static Careful> {
+    ALL.iter().find(|one| one.name == name)
+}
+
+impl Careful {
+    /// What opens it in a sandbox.
+    pub fn opener(&'static self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+        move |sandbox, _, seconds| Box::new(Store::new(self, sandbox, seconds))
+    }
+
+    fn can(&self, capability: &str) -> bool {
+        self.capabilities.contains(&capability)
+    }
+}

@@ -1,0 +1,305 @@
+//! The store of every careful subject: whole copies of a project in memory, oldest first.
+
+use super::Careful;
+use crate::protocol::capabilities::Capabilities;
+use crate::sandbox::{Sandbox, edits, manifest};
+use crate::subject::{Identity, Subject};
+use herma_model::answer::{Changed, CheckpointOutcome, Listed, Restored};
+use herma_model::bytes::{ancestors, below, join};
+use herma_model::edit::Change;
+use herma_model::{Answer, ByteString, Code, Files, Node, Request};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+
+/// Everything of a project but its directories.
+type Copy = BTreeMap<ByteString, Node>;
+
+struct Kept {
+    id: String,
+    time: i64,
+    reason: String,
+    copy: Copy,
+}
+
+/// A store with the habits of one careful subject.
+pub(super) struct Store {
+    habits: &'static Careful,
+    sandbox: Sandbox,
+    seconds: i64,
+    kept: BTreeMap<ByteString, Vec<Kept>>,
+    /// How many ids were given out.
+    ids: usize,
+    /// Projects that had their automatic checkpoint in this turn.
+    used: BTreeSet<ByteString>,
+}
+
+/// Why something is not done.
+type Refusal = (Code, &'static str);
+
+const BAD_PATH: Refusal = (Code::BadPath, "the path leads out of the project");
+const NOT_THERE: Refusal = (Code::NotInCheckpoint, "the checkpoint has no such path");
+const IN_THE_WAY: Refusal = (Code::WouldOverwrite, "something else is in the way");
+
+impl Subject for Store {
+    fn identity(&self) -> Identity {
+        Identity::new(self.habits.name, env!("CARGO_PKG_VERSION"))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.habits.capabilities.iter().fold(Capabilities::none(), |all, one| all.with(one))
+    }
+
+    fn ask(&mut self, request: &Request) -> Answer {
+        self.served(request).unwrap_or_else(|(code, message)| Answer::Refused {
+            code,
+            message: message.to_owned(),
+            changed: Changed::None,
+        })
+    }
+}
+
+impl Store {
+    pub(super) fn new(habits: &'static Careful, sandbox: &Sandbox, seconds: i64) -> Store {
+        let sandbox = Sandbox::adopt(sandbox.root().to_owned());
+        let (kept, used) = (BTreeMap::new(), BTreeSet::new());
+        Store { habits, sandbox, seconds, kept, ids: 0, used }
+    }
+
+    fn served(&mut self, request: &Request) -> Result<Answer, Refusal> {
+        let project = request.dir().map(|dir| self.inside(dir)).unwrap_or_default();
+        match request {
+            Request::NewTurn | Request::Reopen => self.used.clear(),
+            Request::SetClock { seconds } => self.seconds = *seconds,
+            Request::EnsureCheckpoint { .. } if self.used.contains(&project) => {
+                return Ok(taken(CheckpointOutcome::Deduped));
+            }
+            Request::EnsureCheckpoint { reason, .. } => {
+                let answer = self.take(&project, reason)?;
+                self.used.insert(project);
+                return Ok(answer);
+            }
+            Request::Checkpoint { reason, .. } => return self.take(&project, reason),
+            Request::List { .. } => return Ok(self.list(&project)),
+            Request::Restore { target, exact, .. } => {
+                let copy = self.found(&project, target)?;
+                return self.restore(&project, &copy, &copy, *exact);
+            }
+            Request::RestoreFile { target, path, .. } => {
+                let copy = self.found(&project, target)?;
+                let part = self.part(&project, &copy, path)?;
+                return self.restore(&project, &copy, &part, false);
+            }
+            _ => return Err((Code::Internal, "this is not offered")),
+        }
+        Ok(Answer::Done)
+    }
+
+    /// The project at an absolute path, relative to the root of the sandbox.
+    fn inside(&self, dir: &[u8]) -> ByteString {
+        let root = self.sandbox.root().as_os_str().as_bytes();
+        let rest = dir.strip_prefix(root).unwrap_or_default();
+        ByteString::from(rest.strip_prefix(b"/").unwrap_or(rest))
+    }
+
+    fn files(&self) -> Result<Files, Refusal> {
+        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), false);
+        files.map(|seen| seen.files).map_err(|_| (Code::Io, "the project cannot be read"))
+    }
+
+    fn copy(&self, project: &[u8]) -> Result<Copy, Refusal> {
+        let files = self.files()?;
+        match files.get(project) {
+            Some(Node::Directory) => Ok(copy_of(&files, project)),
+            Some(_) => Err((Code::NotADirectory, "the project is no directory")),
+            None => Err((Code::MissingDirectory, "the project is not there")),
+        }
+    }
+
+    fn take(&mut self, project: &ByteString, reason: &str) -> Result<Answer, Refusal> {
+        let copy = self.copy(project)?;
+        let newest = self.kept.get(project).and_then(|all| all.last());
+        let declines = match newest {
+            Some(newest) => !self.habits.keeps_unchanged && newest.copy == copy,
+            None => !self.habits.keeps_empty && copy.is_empty(),
+        };
+        if declines {
+            return Ok(taken(CheckpointOutcome::Unchanged));
+        }
+        let id = self.keep(project, reason, copy);
+        Ok(taken(CheckpointOutcome::Created { id }))
+    }
+
+    fn keep(&mut self, project: &ByteString, reason: &str, copy: Copy) -> String {
+        self.ids += 1;
+        let id = (self.habits.id)(self.ids, self.seconds);
+        let kept = Kept { id: id.clone(), time: self.seconds, reason: reason.to_owned(), copy };
+        self.kept.entry(project.clone()).or_default().push(kept);
+        id
+    }
+
+    fn list(&self, project: &ByteString) -> Answer {
+        let all = self.kept.get(project).into_iter().flatten().rev().enumerate();
+        let listed = |(at, one): (usize, &Kept)| Listed {
+            number: at + 1,
+            id: one.id.clone(),
+            time: one.time,
+            reason: one.reason.clone(),
+            stats: None,
+        };
+        Answer::Listed(all.map(listed).collect())
+    }
+
+    /// The copy that a target names.
+    fn found(&self, project: &ByteString, target: &[u8]) -> Result<Copy, Refusal> {
+        let all = self.kept.get(project).map_or(&[][..], Vec::as_slice);
+        let no_such = (self.habits.no_such, "there is no such checkpoint");
+        let text = std::str::from_utf8(target).map_err(|_| no_such)?;
+        if let Some(number) = text.parse::<usize>().ok().filter(|one| one.to_string() == text)
+            && self.habits.can("target.number")
+            && (1..=all.len()).contains(&number)
+        {
+            return Ok(all[all.len() - number].copy.clone());
+        }
+        if let Some(whole) = all.iter().find(|one| one.id == text) {
+            return Ok(whole.copy.clone());
+        }
+        let is_short = self.habits.can("target.short") && text.len() >= 4;
+        let begins = |one: &&Kept| {
+            let part = one.id.get(..text.len());
+            is_short && part.is_some_and(|part| part.eq_ignore_ascii_case(text))
+        };
+        let mut found = all.iter().filter(begins);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only.copy.clone()),
+            (None, _) => Err(no_such),
+            _ => Err((Code::AmbiguousCheckpoint, "several begin so")),
+        }
+    }
+
+    /// What a single path of a checkpoint stands for: a file, or all that is in a folder.
+    fn part(&self, project: &[u8], copy: &Copy, typed: &[u8]) -> Result<Copy, Refusal> {
+        let mut names: Vec<&[u8]> = Vec::new();
+        if typed.is_empty() || typed.starts_with(b"/") || typed.contains(&0) {
+            return Err(BAD_PATH);
+        }
+        let files = self.files()?;
+        for name in typed.split(|byte| *byte == b'/') {
+            let so_far = join(project, &names.join(&b'/'));
+            match name {
+                b"" | b"." => {}
+                b".." if matches!(files.get(&so_far), Some(Node::Link { .. })) => {
+                    return Err(BAD_PATH);
+                }
+                b".." => drop(names.pop().ok_or(BAD_PATH)?),
+                name => names.push(name),
+            }
+        }
+        let path = names.join(&b'/');
+        let above = || ancestors(&path).map(|one| files.get(&join(project, one)));
+        if path.is_empty() || above().any(|node| matches!(node, Some(Node::Link { .. }))) {
+            return Err(BAD_PATH);
+        }
+        let is_asked = |one: &[u8]| *one == *path || below(&path, one).is_some();
+        let part: Copy = copy.iter().filter(|(one, _)| is_asked(one)).map(owned).collect();
+        if part.is_empty() {
+            return Err(NOT_THERE);
+        }
+        let full = join(project, &path);
+        let blocked = above().any(|node| !matches!(node, None | Some(Node::Directory)))
+            || part.contains_key(&ByteString::from(&*path)) && !copy_of(&files, &full).is_empty();
+        if blocked { Err(IN_THE_WAY) } else { Ok(part) }
+    }
+
+    fn restore(
+        &mut self,
+        project: &ByteString,
+        whole: &Copy,
+        part: &Copy,
+        exact: bool,
+    ) -> Result<Answer, Refusal> {
+        let files = self.files()?;
+        let before = match files.get(project) {
+            None => None,
+            Some(Node::Directory) => Some(copy_of(&files, project)),
+            Some(_) => return Err((Code::NotADirectory, "the project is no directory")),
+        };
+        let newest = self.kept.get(project).and_then(|all| all.last()).map(|one| &one.copy);
+        let saves =
+            self.habits.can("restore.safety") && before.is_some() && before.as_ref() != newest;
+        let before = before.unwrap_or_default();
+        let safety = saves.then(|| self.keep(project, "before a restore", before.clone()));
+        let full = |path: &ByteString| ByteString(join(project, path));
+        let since = || before.keys().filter(|path| !whole.contains_key(*path));
+        let unwritten = |_| (Code::Io, "the project cannot be written");
+        // What is removed may be in the way of what comes back.
+        if exact {
+            self.remove(since().map(full)).map_err(unwritten)?;
+        }
+        self.write(part.iter().map(|(path, node)| (full(path), node))).map_err(unwritten)?;
+        let after = copy_of(&self.files()?, project);
+        let changed = |path: &&ByteString| before.get(*path) != part.get(*path);
+        Ok(Answer::Restored(Restored {
+            safety,
+            restored: part.keys().filter(changed).cloned().collect(),
+            removed: before.keys().filter(|path| !after.contains_key(*path)).cloned().collect(),
+            left: since().filter(|path| after.contains_key(*path)).cloned().collect(),
+            ..Restored::default()
+        }))
+    }
+
+    /// Writes each node, after it made room for it.
+    fn write<'a>(&self, nodes: impl Iterator<Item = (ByteString, &'a Node)>) -> io::Result<()> {
+        let root = self.sandbox.root();
+        let mut files = manifest::read(root, &self.sandbox.base(), false)?.files;
+        for (path, node) in nodes {
+            if files.get(&path) == Some(node) {
+                continue;
+            }
+            let obstacle = files.obstacle(&path).map(|(obstacle, _)| ByteString::from(obstacle));
+            let room = obstacle.or_else(|| files.get(&path).map(|_| path.clone()));
+            if let Some(room) = room {
+                edits::apply(root, &Change::Remove(room.clone()))?;
+                files.remove(&room);
+            }
+            for directory in ancestors(&path).filter(|one| !files.is_directory(one)) {
+                edits::apply(root, &Change::Make(directory.into(), Node::Directory))?;
+            }
+            files.make_parents(&path);
+            edits::apply(root, &Change::Make(path.clone(), node.clone()))?;
+            files.insert(&path, node.clone());
+        }
+        Ok(())
+    }
+
+    /// Removes what is still there.
+    fn remove(&self, mut paths: impl Iterator<Item = ByteString>) -> io::Result<()> {
+        let root = self.sandbox.root();
+        paths.try_for_each(|path| match edits::apply(root, &Change::Remove(path)) {
+            Err(error)
+                if error.kind() != io::ErrorKind::NotFound
+                    && error.kind() != io::ErrorKind::NotADirectory =>
+            {
+                Err(error)
+            }
+            _ => Ok(()),
+        })
+    }
+}
+
+fn taken(outcome: CheckpointOutcome) -> Answer {
+    Answer::Taken { outcome, skipped: Vec::new() }
+}
+
+fn owned((path, node): (&ByteString, &Node)) -> (ByteString, Node) {
+    (path.clone(), node.clone())
+}
+
+/// Everything below a directory but directories.
+fn copy_of(files: &Files, project: &[u8]) -> Copy {
+    let inside = files.below(project).filter(|(_, node)| **node != Node::Directory);
+    let relative = |(full, node): (&ByteString, &Node)| {
+        below(project, full).map(|path| (ByteString::from(path), node.clone()))
+    };
+    inside.filter_map(relative).collect()
+}
