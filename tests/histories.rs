@@ -2,12 +2,14 @@
 
 use herma_harness::cases;
 use herma_harness::generate::{self, Options};
-use herma_harness::history::file;
+use herma_harness::history::{History, Operation, file};
+use herma_harness::protocol::capabilities::Units;
 use herma_harness::sandbox::Scratch;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
 use herma_harness::suite::{Plan, run_suite};
 use herma_harness::{check, run};
+use herma_model::{Edit, Request};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -86,4 +88,48 @@ fn a_history_that_is_none_is_refused_with_the_line() {
     let error = file::from_yaml(text, Path::new("bad.yaml")).unwrap_err().to_string();
     assert!(error.contains("bad.yaml"), "{error}");
     assert!(error.contains('3') || error.contains("line"), "{error}");
+}
+
+#[test]
+fn who_takes_sizes_in_megabytes_gets_bounds_of_so_many_and_files_around_them() {
+    const MEGABYTE: u64 = 1 << 20;
+    let options =
+        Options { units: Units { file: MEGABYTE, total: MEGABYTE }, ..Options::default() };
+    let drawn: Vec<History> = (0..60).map(|number| generate::draw(&options, 1, number)).collect();
+    let mut sizes = BTreeSet::new();
+    let mut bounds = BTreeSet::new();
+    for history in &drawn {
+        bounds.insert(history.settings.max_file_bytes);
+        bounds.insert(history.settings.max_total_bytes);
+        for operation in &history.operations {
+            match operation {
+                Operation::Edit(Edit::Write { content, .. }) => {
+                    sizes.insert(content.len() as u64);
+                }
+                Operation::Ask(Request::Prune { max_total_bytes, .. }) => {
+                    bounds.insert(*max_total_bytes);
+                }
+                _ => {}
+            }
+        }
+        let text = file::to_yaml(history);
+        assert!(text.len() < 60_000, "a person must be able to read it");
+        assert_eq!(file::from_yaml(&text, Path::new("memory")).unwrap(), *history);
+    }
+    assert!(bounds.iter().all(|bound| bound % MEGABYTE == 0), "{bounds:?}");
+    assert!(bounds.contains(&MEGABYTE) && bounds.contains(&(2 * MEGABYTE)), "{bounds:?}");
+    for size in [MEGABYTE - 1, MEGABYTE, MEGABYTE + 1] {
+        assert!(sizes.contains(&size), "{size}");
+    }
+    assert!(sizes.iter().any(|size| (200_000..MEGABYTE / 2).contains(size)));
+    assert!(sizes.iter().all(|size| *size <= MEGABYTE + 1));
+}
+
+#[test]
+fn a_large_file_is_written_as_what_it_is_made_of() {
+    let text = "operations:\n- write:\n    path: work/alpha/a\n    content:\n      noise: 700000\n      \
+                seed: 3\n- write:\n    path: work/alpha/b\n    content:\n      repeat: x\n      times: \
+                1048577\n";
+    let history = file::from_yaml(text, Path::new("memory")).unwrap();
+    assert_eq!(file::to_yaml(&history), text);
 }

@@ -17,6 +17,7 @@ pub enum Edit {
         /// Where.
         path: ByteString,
         /// All of its bytes.
+        #[serde(with = "crate::content")]
         content: ByteString,
         /// Whether its owner may execute it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -17,19 +17,25 @@ pub struct LineBounds {
     pub added_min: usize,
     /// The most added lines of any correct diff.
     pub added_max: usize,
+    /// How many files may have moved: each may count as one that differs, or as two.
+    pub moved_max: usize,
 }
 
 impl LineBounds {
     /// The bounds for all of `differences` together.
     pub fn of<'a>(differences: impl Iterator<Item = &'a Difference<'a>>) -> Self {
         let mut total = LineBounds::default();
+        let (mut came, mut went) = (0, 0);
         for difference in differences {
+            came += usize::from(matches!(difference, Difference::Added(_)));
+            went += usize::from(matches!(difference, Difference::Deleted(_)));
             let one = LineBounds::of_one(difference);
             total.files += one.files;
             total.balance += one.balance;
             total.added_min += one.added_min;
             total.added_max += one.added_max;
         }
+        total.moved_max = came.min(went);
         total
     }
 
@@ -54,11 +60,25 @@ impl LineBounds {
             balance,
             added_min: new.len() - common(&old, &new),
             added_max: new.len(),
+            moved_max: 0,
         }
     }
 
+    /// Whether these counts are right for so many files.
+    pub fn allow_for(&self, files: usize, added: usize, removed: usize) -> bool {
+        if files == self.files {
+            return self.allow(added, removed);
+        }
+        // What a file that moved has in common with what it was is neither added nor removed.
+        let removed_max = self.added_max as i128 - i128::from(self.balance);
+        files < self.files
+            && files + self.moved_max >= self.files
+            && added <= self.added_max
+            && removed as i128 <= removed_max
+    }
+
     /// Whether these counts are within the bounds.
-    pub fn allow(&self, added: usize, removed: usize) -> bool {
+    fn allow(&self, added: usize, removed: usize) -> bool {
         added as i128 - removed as i128 == i128::from(self.balance)
             && (self.added_min..=self.added_max).contains(&added)
     }
@@ -144,15 +164,35 @@ mod tests {
             Difference::Deleted(&one),
             Difference::Modified(&one, &two),
         ];
-        let expected = LineBounds { files: 3, balance: 3, added_min: 4, added_max: 5 };
+        let expected =
+            LineBounds { files: 3, balance: 3, added_min: 4, added_max: 5, moved_max: 1 };
         assert_eq!(LineBounds::of(differences.iter()), expected);
+    }
+
+    #[test]
+    fn a_file_that_moved_may_count_as_one_or_two() {
+        let (old, new, other) = (file("a\nb\n"), file("a\nc\nd\n"), file("x\n"));
+        let moved = [Difference::Added(&new), Difference::Deleted(&old)];
+        let bounds = LineBounds::of(moved.iter());
+        assert!(bounds.allow_for(2, 3, 2));
+        assert!(!bounds.allow_for(2, 2, 1), "two files have all of their lines");
+        assert!(
+            bounds.allow_for(1, 2, 1) && bounds.allow_for(1, 0, 0) && bounds.allow_for(1, 3, 2)
+        );
+        for (files, added, removed) in [(0, 0, 0), (3, 3, 2), (1, 4, 2), (1, 3, 3)] {
+            assert!(!bounds.allow_for(files, added, removed));
+        }
+        let stayed = [Difference::Added(&new), Difference::Modified(&old, &other)];
+        let bounds = LineBounds::of(stayed.iter());
+        assert!(bounds.allow_for(2, 4, 2) && !bounds.allow_for(1, 4, 2));
     }
 
     #[test]
     fn a_file_that_becomes_a_link_of_the_same_bytes_has_lines() {
         let link = Entry::Link { target: Content::from(&b"a\n"[..]) };
         let found = LineBounds::of([Difference::Modified(&file("a\n"), &link)].iter());
-        assert_eq!(found, LineBounds { files: 1, balance: 0, added_min: 0, added_max: 1 });
+        let due = LineBounds { files: 1, added_max: 1, ..LineBounds::default() };
+        assert_eq!(found, due);
     }
 
     #[test]

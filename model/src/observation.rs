@@ -80,6 +80,8 @@ pub struct Contents {
     pub traces: BTreeMap<String, Vec<String>>,
     /// Objects that nothing needs, where that was asked.
     pub unreachable: Option<Vec<String>>,
+    /// Whether the files in the base take as many bytes as before, or more.
+    pub no_smaller: bool,
 }
 
 /// What is stored as checkpoints.

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 """Drives hermes-agent's checkpoint manager in-process. Translates, and repairs nothing.
 
-Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that holds the installed packages. What the manager does not say (why no checkpoint was taken, which id a new one has) is
-read from its log and its list; what it cannot do is not claimed.
+Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that holds the installed packages.
+What the manager does not say (why no checkpoint was taken, which id a new one has) is read from its
+log and its refs; what it cannot do is not claimed. Its bound on the number of files is a constant
+that no caller sets, and so is not claimed either.
 """
 
 import base64
 import calendar
+import contextlib
+import io
 import json
 import logging
 import os
+import re
 import sys
+import textwrap
 import time
 
 VERSION = sys.argv[1]
@@ -19,7 +25,6 @@ sys.dont_write_bytecode = True
 
 from tools import checkpoint_manager  # noqa: E402  (found on the path set above)
 
-CAPABILITIES = [
     "capture.default_excludes",
     "capture.gitignore",
     "capture.no_repositories",
@@ -43,6 +48,17 @@ CAPABILITIES = [
     "target.number",
     "target.short",
     "test.clock",
+    capture.default_excludes capture.gitignore capture.no_repositories clear diff diff.stats
+    ensure_checkpoint files.special layout list.reason list.stats project.any_directory
+    project.spellings project_of prune refusal.reasons restore.file restore.leaves_new
+    restore.safety scope.refusals settings.enabled settings.max_snapshots status sweep
+    take.unchanged target.number target.short test.clock test.store
+""".split()
+# Sizes are set in whole megabytes.
+CAPABILITIES = """
+CAPABILITIES = [
+MEGABYTE = 1024 * 1024
+SIZES = ["settings.max_file_bytes", "settings.max_total_bytes"]
 ]
 
 # What the manager's log says when it takes none, and what that means.
@@ -91,7 +107,52 @@ logger.addHandler(LOG)
 logger.setLevel(logging.DEBUG)
 logger.propagate = False
 
+
+
+class Clock:
+    """The manager's `time`, at the time that the suite says."""
+
+    now = None
+
+    def time(self):
+        return time.time() if self.now is None else float(self.now)
+
+    def strftime(self, form):
+        return time.strftime(form, time.localtime(self.time()))
+
+    def __getattr__(self, name):
+        return getattr(time, name)
+
+
+CLOCK = Clock()
+checkpoint_manager.time = CLOCK
+archive_first_layout = checkpoint_manager._migrate_legacy_store
+
+
+def archive_at_that_time(base):
+    """The age of an archive is that of its folder, which the machine's clock would give it."""
+    archive = archive_first_layout(base)
+    if archive is not None and CLOCK.now is not None:
+        os.utime(archive, (CLOCK.now, CLOCK.now))
+    return archive
+
+
+checkpoint_manager._migrate_legacy_store = archive_at_that_time
+
+
+def own_method(module, name):
+    """A method as it stands in a module that cannot be imported without all it is packed with."""
+    with open(os.path.join(sys.path[0], module), encoding="utf-8") as source:
+        found = re.search(rf"^    def {name}\(.*?(?=^ {{0,4}}\S)", source.read(), re.M | re.S)
+    defined = {}
+    exec(textwrap.dedent(found.group()), defined)
+    return defined[name]
+
+
+# How /rollback reads what is typed.
+resolve_checkpoint_ref = own_method("cli.py", "_resolve_checkpoint_ref")
 MANAGER = None
+SETTINGS = None
 
 
 def text(value):
@@ -114,23 +175,27 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "hermes-agent", "version": VERSION},
-        "capabilities": {name: True for name in CAPABILITIES},
+        "capabilities": dict.fromkeys(CAPABILITIES, True) | dict.fromkeys(SIZES, MEGABYTE),
     }
 
 
 def open_(request):
-    global MANAGER
+    global MANAGER, SETTINGS
     os.environ["HOME"] = text(request["home"])
     os.chdir(text(request["current_directory"]))
     checkpoint_manager.CHECKPOINT_BASE = checkpoint_manager.Path(text(request["store"]))
-    settings = request["settings"]
+    SETTINGS = request["settings"]
     MANAGER = checkpoint_manager.CheckpointManager(
-        enabled=settings["enabled"], max_snapshots=settings["max_snapshots"]
+        enabled=SETTINGS["enabled"],
+        max_snapshots=SETTINGS["max_snapshots"],
+        max_total_size_mb=SETTINGS["max_total_bytes"] // MEGABYTE,
+        max_file_size_mb=SETTINGS["max_file_bytes"] // MEGABYTE,
     )
     return {}
 
 
 def clock(request):
+    CLOCK.now = request["seconds"]
     # Git takes its time from the environment, which the manager hands on.
     for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
         os.environ[name] = f"{request['seconds']} +0000"
@@ -146,8 +211,13 @@ def project_of(request):
     return {"project": wire(MANAGER.get_working_dir_for_path(text(request["file"])))}
 
 
-def ids(directory):
-    return [one["hash"] for one in MANAGER.list_checkpoints(directory)]
+def newest(directory):
+    """The id of its newest checkpoint."""
+    store = checkpoint_manager._store_path(checkpoint_manager.CHECKPOINT_BASE)
+    ref = checkpoint_manager._ref_name(checkpoint_manager._project_hash(directory))
+    command = ["rev-parse", "--verify", "--quiet", ref + "^{commit}"]
+    found, printed, _ = checkpoint_manager._run_git(command, store, directory)
+    return printed if found else None
 
 
 def ensure_checkpoint(request):
@@ -160,7 +230,7 @@ def ensure_checkpoint(request):
     used = resolved in MANAGER._checkpointed_dirs
     LOG.lines.clear()
     if MANAGER.ensure_checkpoint(directory, request["reason"]):
-        return {"outcome": "created", "id": ids(directory)[0]}
+        return {"outcome": "created", "id": newest(directory)}
     for line in LOG.lines:
         for beginning, outcome in WHY_NONE:
             if line.startswith(beginning):
@@ -184,72 +254,153 @@ def seconds(stamp):
     return calendar.timegm(time.strptime(plain, "%Y-%m-%dT%H:%M:%S")) - offset
 
 
+def stats(counted):
+    names = {"files": "files_changed", "added": "insertions", "removed": "deletions"}
+    return {name: counted[its] for name, its in names.items()}
+
+
 def list_(request):
     found = MANAGER.list_checkpoints(text(request["dir"]))
     checkpoints = []
     for number, one in enumerate(found, 1):
-        names = ("files_changed", "insertions", "deletions")
-        files, added, removed = (one[name] for name in names)
-        stats = {"files": files, "added": added, "removed": removed}
+        oldest_of_all = number == len(found) and not one["files_changed"]
         checkpoints.append({
             "number": number,
             "id": one["hash"],
             "time": seconds(one["timestamp"]),
             "reason": one["reason"],
             # It prints none where nothing changed, which for the oldest is what it reports.
-            "stats": None if number == len(found) and not files else stats,
+            "stats": None if oldest_of_all else stats(one),
         })
     return {"checkpoints": checkpoints}
 
 
 def target(request):
     """/rollback reads a number as a place in the list, before the manager sees it."""
-    typed = text(request["target"])
-    listed = ids(text(request["dir"]))
-    if typed.isascii() and typed.isdigit() and len(typed) < 4:
-        if not 1 <= int(typed) <= len(listed):
-            raise Refused("unknown_checkpoint", f"Invalid checkpoint number. Use 1-{len(listed)}.")
-        return listed[int(typed) - 1]
-    return typed
+    listed = MANAGER.list_checkpoints(text(request["dir"]))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        named = resolve_checkpoint_ref(None, text(request["target"]), listed)
+    if named is None:
+        raise Refused("unknown_checkpoint", printed.getvalue().strip())
+    return named
 
 
 def checked(result):
     if result["success"]:
         return result
     message = result["error"]
+    if message.startswith("Restore failed: fatal:") and "' is outside repository at '" in message:
+        raise Refused("bad_path", message)
     for beginning, code in ERRORS:
         if message.startswith(beginning):
             raise Refused(code, message)
     raise Refused("internal", message)
 
 
+def unquoted(name):
+    """A path of a patch, in which git quotes what is unusual, without the letter of its side."""
+    if name.startswith('"'):
+        return name[1:-1].encode("latin-1").decode("unicode_escape").encode("latin-1")
+    return os.fsencode(name)
+
+
+def entries(block):
+    """What one part of a patch says of the files it is about."""
+    names, *head = block.split("\n@@ ")[0].split("\n")
+    words = ("rename from ", "rename to ")
+    renamed = [line.split(" ", 2)[2] for line in head if line.startswith(words)]
+    if renamed:
+        # Who reads that one file became another knows that the one is gone and the other new.
+        return list(zip((unquoted(name) for name in renamed), ("deleted", "added")))
+    # Both sides have the same name, with a letter before it.
+    name = names[: (len(names) - 1) // 2]
+    path = unquoted(name)[2:]
+    for word, change in (("new file mode", "added"), ("deleted file mode", "deleted")):
+        if any(line.startswith(word) for line in head):
+            return [(path, change)]
+    return [(path, "modified")]
+
+
 def diff(request):
     shown = checked(MANAGER.diff(text(request["dir"]), target(request)))
-    entries = []
-    # The paths are only in the patch, where git quotes what is unusual; those are not claimed.
+    # A file whose type changed has two parts, for what went and what came.
+    changes = {}
     for block in ("\n" + shown["diff"]).split("\ndiff --git ")[1:]:
-        head = block.split("\n", 2)
-        name = head[0][2:].split(" b/")[0]
-        change = "modified"
-        if block.split("\n")[1].startswith("new file"):
-            change = "added"
-        elif block.split("\n")[1].startswith("deleted file"):
-            change = "deleted"
-        entries.append({"path": name, "change": change})
-    return {"entries": entries, "stats": {"files": 0, "added": 0, "removed": 0}}
+        for path, change in entries(block):
+            changes[path] = "modified" if path in changes else change
+    counted = {"files_changed": 0, "insertions": 0, "deletions": 0}
+    checkpoint_manager.CheckpointManager._parse_shortstat(shown["stat"].split("\n")[-1], counted)
+    named = [{"path": wire(os.fsdecode(path)), "change": how} for path, how in changes.items()]
+    return {"entries": named, "stats": stats(counted)}
 
 
 def restore(request, path=None):
     directory = text(request["dir"])
     wanted = target(request)
-    before = ids(directory)
+    before = newest(directory)
     checked(MANAGER.restore(directory, wanted, path))
-    after = ids(directory)
-    return {"safety": after[0] if after[:1] != before[:1] else None}
+    after = newest(directory)
+    return {"safety": after if after != before else None}
 
 
 def restore_file(request):
     return restore(request, text(request["path"]))
+
+
+def swept(result):
+    counts = {name: result[name] for name in ("scanned", "errors", "bytes_freed")}
+    counts |= {"orphans": result["deleted_orphan"], "stale": result["deleted_stale"]}
+    return {"outcome": "done", "counts": counts}
+
+
+def sweep(_):
+    # What its startup asks for before it calls the manager.
+    if not SETTINGS["auto_prune"]:
+        return {"outcome": "off"}
+    result = checkpoint_manager.maybe_auto_prune_checkpoints(
+        retention_days=SETTINGS["retention_days"],
+        min_interval_hours=SETTINGS["min_interval_hours"],
+        delete_orphans=SETTINGS["delete_orphans"],
+        max_total_size_mb=SETTINGS["max_total_bytes"] // MEGABYTE,
+    )
+    if "error" in result:
+        raise Refused("internal", result["error"])
+    return {"outcome": "not_due"} if result["skipped"] else swept(result["result"])
+
+
+def prune(request):
+    result = checkpoint_manager.prune_checkpoints(
+        retention_days=request["retention_days"],
+        delete_orphans=request["delete_orphans"],
+        max_total_size_mb=request["max_total_bytes"] // MEGABYTE,
+    )
+    return swept(result)
+
+
+def status(_):
+    told = checkpoint_manager.store_status()
+    projects = [
+        {
+            "workdir": wire(one["workdir"]) if one["workdir"] else None,
+            "checkpoints": one["commits"],
+            "state": "live" if one["exists"] else "orphan",
+        }
+        for one in told["projects"]
+    ]
+    return {"projects": projects, "archives": [one["name"] for one in told["legacy_archives"]]}
+
+
+def clear(_):
+    cleared = checkpoint_manager.clear_all()
+    if not cleared["deleted"] and checkpoint_manager.CHECKPOINT_BASE.exists():
+        raise Refused("internal", "Could not clear checkpoint base (see logs).")
+    return {}
+
+
+def clear_legacy(_):
+    checkpoint_manager.clear_legacy()
+    return {}
 
 
 OPERATIONS = {
@@ -263,6 +414,11 @@ OPERATIONS = {
     "diff": diff,
     "restore": restore,
     "restore_file": restore_file,
+    "sweep": sweep,
+    "prune": prune,
+    "status": status,
+    "clear": clear,
+    "clear_legacy": clear_legacy,
     "test.clock": clock,
 }
 

@@ -58,7 +58,13 @@ impl Case {
 
     /// Whether a subject with these capabilities can be judged by it.
     pub fn suits(&self, capabilities: &Capabilities) -> bool {
-        self.needs.iter().all(|need| capabilities.names().any(|name| name == need))
+        let has = |need: &str| capabilities.names().any(|name| name == need);
+        // An automatic checkpoint in a turn of its own stands for one that a person asks for, unless
+        // that is what the case is about.
+        let manual = self.rules().any(|rule| rule.needs.contains(&"checkpoint"));
+        let served =
+            |need: &str| has(need) || need == "checkpoint" && has("ensure_checkpoint") && !manual;
+        self.needs.iter().all(|need| served(need)) && capabilities.can_set(&self.history())
     }
 
     /// Reads a case from a YAML document; `path` is where it came from, for messages.

@@ -1,7 +1,8 @@
 //! Idioms: short runs of operations that belong together, for situations that random single
 //! operations rarely produce.
 
-use super::{content, names};
+use super::content::{self, Sizes};
+use super::names;
 use crate::history::{Operation, Target};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
@@ -9,11 +10,11 @@ use proptest::prelude::*;
 /// A project, a path in it and a content for it.
 type Place = (ByteString, ByteString, ByteString);
 
-/// One idiom, drawn for a cap of `cap` bytes.
-pub fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
+/// One idiom, drawn with a file of about these sizes.
+pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let place = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
         let path = names::join(&project, &file);
-        let content = content::content(&path, cap);
+        let content = content::content(&path, sizes);
         (Just(project), Just(path), content)
     });
     let idioms: [fn(Place) -> Vec<Operation>; 19] = [

@@ -1,10 +1,12 @@
 //! What happens to a store as a whole, mixed with everything else: sweeps and prunes, passing days,
 //! projects that are removed and disks that are not mounted, leftovers of v1, and damage.
 
+use super::content::{self, Sizes};
 use super::idiom::{checkpoint, write};
+use super::names;
 use super::operation::Kinds;
-use super::{content, names};
 use crate::history::{Event, Operation, StoreEvent};
+use herma_model::content::noise;
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Request, Settings};
 use proptest::collection::vec;
@@ -15,19 +17,26 @@ use proptest::strategy::Union;
 /// A project on a disk of its own, which can be taken away.
 const ON_A_DISK: &str = "work/disk/gamma";
 
-/// Settings as `drawn`, with bounds for the store that a history can reach.
+/// Settings as `drawn`, with bounds for the store that a history can reach, in steps of `unit`.
 pub fn with_bounds(
     drawn: BoxedStrategy<(Settings, u64)>,
     real: bool,
+    unit: u64,
 ) -> BoxedStrategy<(Settings, u64)> {
-    let bytes = prop_oneof![
+    let by_one = prop_oneof![
         6 => Just(500u64 << 20),
         1 => Just(0u64),
         4 => 400..4_000u64,
         1 => 4_000..40_000u64,
     ];
+    let two = unit.saturating_mul(2);
+    let by_unit = prop_oneof![6 => Just(500 << 20), 1 => Just(0), 4 => Just(unit), 1 => Just(two)];
     // In a real tree a small bound would leave only the newest checkpoint.
-    let bytes = if real { Just(500 << 20).boxed() } else { bytes.boxed() };
+    let bytes = match (real, unit) {
+        (true, _) => Just(500 << 20).boxed(),
+        (false, 1) => by_one.boxed(),
+        (false, _) => by_unit.boxed(),
+    };
     let rest = (
         prop::bool::weighted(0.9),
         prop_oneof![1 => Just(0u64), 4 => 1..10u64],
@@ -53,7 +62,7 @@ pub fn with_bounds(
 /// The fragments, with maintenance among them in three of four histories.
 pub fn among(
     fragments: BoxedStrategy<Vec<Operation>>,
-    cap: u64,
+    sizes: Sizes,
     kinds: Kinds,
 ) -> BoxedStrategy<Vec<Operation>> {
     // The numbers follow those of the other kinds of operation.
@@ -65,12 +74,12 @@ pub fn among(
     };
     let all = vec![
         (90, fragments),
-        of(3, prune()),
+        of(3, prune(sizes.units.total)),
         of(3, Just(Operation::Ask(Request::Sweep)).boxed()),
         of(2, Just(Operation::Ask(Request::Status)).boxed()),
         of(3, days_pass()),
         of(2, store_event()),
-        (2, idiom(cap)),
+        (2, idiom(sizes)),
     ];
     let rare = kinds.has(17).then(|| {
         of(
@@ -82,8 +91,12 @@ pub fn among(
     Union::new_weighted(all.into_iter().chain(rare).collect()).boxed()
 }
 
-fn prune() -> BoxedStrategy<Operation> {
-    let bytes = prop_oneof![2 => Just(0u64), 2 => 300..3_000u64, 1 => Just(1 << 30)];
+fn prune(unit: u64) -> BoxedStrategy<Operation> {
+    let bytes = match unit {
+        1 => prop_oneof![2 => Just(0u64), 2 => 300..3_000u64, 1 => Just(1 << 30)].boxed(),
+        _ => prop_oneof![2 => Just(0), 2 => Just(unit), 1 => Just(unit.saturating_mul(1_000))]
+            .boxed(),
+    };
     (prop_oneof![1 => Just(0u64), 2 => 1..9u64], bytes, prop::bool::weighted(0.7))
         .prop_map(|(retention_days, max_total_bytes, delete_orphans)| {
             Operation::Ask(Request::Prune { retention_days, max_total_bytes, delete_orphans })
@@ -144,28 +157,40 @@ fn on_the_store(event: StoreEvent) -> Operation {
 }
 
 /// Several projects have more than one checkpoint each when the store must shrink.
-fn projects_make_room() -> BoxedStrategy<Vec<Operation>> {
-    let takes = |project: &str, content: &str| {
+fn projects_make_room(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    let takes = |project: &str, content: &ByteString| {
         let path = names::join(&project.into(), &"a.txt".into());
-        [write(&path, &content.into(), false), checkpoint(&project.into())]
+        [write(&path, content, false), checkpoint(&project.into())]
     };
-    (500..1_500u64)
-        .prop_map(move |max_total_bytes| {
-            let projects = ["work/alpha", "work/beta"];
-            let all =
-                ["one\n", "two\n", "three\n"].map(|text| projects.map(|one| takes(one, text)));
-            let mut operations: Vec<Operation> = all.into_iter().flatten().flatten().collect();
-            operations.push(prunes(0, max_total_bytes, true));
-            operations
+    let taken = move |contents: [[ByteString; 2]; 3], max_total_bytes| {
+        let projects = ["work/alpha", "work/beta"];
+        let each = |(project, content): (&&str, &ByteString)| takes(project, content);
+        let all = contents.iter().flat_map(|contents| projects.iter().zip(contents).map(each));
+        let mut operations: Vec<Operation> = all.flatten().collect();
+        operations.push(prunes(0, max_total_bytes, true));
+        operations
+    };
+    let unit = sizes.units.total;
+    if unit == 1 {
+        let texts = ["one\n", "two\n", "three\n"].map(ByteString::from);
+        let contents = texts.map(|text| [text.clone(), text]);
+        return (500..1_500u64).prop_map(move |bytes| taken(contents.clone(), bytes)).boxed();
+    }
+    sizes
+        .large()
+        .prop_map(move |size| {
+            let contents =
+                [[1, 2], [3, 4], [5, 6]].map(|seeds| seeds.map(|seed| noise(size, seed)));
+            taken(contents, unit)
         })
         .boxed()
 }
 
 /// A project on a disk of its own goes, or its disk does.
-fn on_a_disk(cap: u64) -> BoxedStrategy<Vec<Operation>> {
+fn on_a_disk(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let path = || names::join(&ON_A_DISK.into(), &"a.txt".into());
     let goes = select(vec!["work/disk", ON_A_DISK]);
-    (content::content(&path(), cap), goes, prop::bool::weighted(0.75))
+    (content::content(&path(), sizes), goes, prop::bool::weighted(0.75))
         .prop_map(move |(content, goes, delete_orphans)| {
             vec![
                 write(&path(), &content, false),
@@ -194,7 +219,7 @@ fn v1_repositories() -> BoxedStrategy<Vec<Operation>> {
 }
 
 /// Runs of operations that random single operations rarely produce.
-fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
+fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let forgotten = names::project().prop_map(|dir| {
         vec![checkpoint(&dir), nine_days(), prunes(7, 0, false), Request::List { dir }.into()]
     });
@@ -207,16 +232,18 @@ fn idiom(cap: u64) -> BoxedStrategy<Vec<Operation>> {
         let first = checkpoint(&dir);
         vec![first, on_the_store(StoreEvent::Metadata { dir, damage }), Request::Sweep.into()]
     });
+    // Where single operations hardly ever fill a store, this must.
+    let make_room = if sizes.units.total == 1 { 2 } else { 8 };
     let cleared = select(vec![Request::ClearLegacy, Request::Clear])
         .prop_map(|clear| vec![on_the_store(StoreEvent::Archive { days: 3 }), clear.into()]);
     prop_oneof![
         2 => v1_repositories(),
-        4 => on_a_disk(cap),
+        4 => on_a_disk(sizes),
         2 => forgotten,
         2 => deleted_long_ago,
         2 => marked,
         1 => damaged,
-        2 => projects_make_room(),
+        make_room => projects_make_room(sizes),
         1 => cleared,
     ]
     .boxed()

@@ -12,7 +12,7 @@ mod names;
 mod operation;
 
 use crate::history::{Event, History, Operation};
-use crate::protocol::capabilities::Capabilities;
+use crate::protocol::capabilities::{Capabilities, Units};
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,6 +20,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::path::PathBuf;
 
+use content::Sizes;
 pub use operation::Kinds;
 
 /// What histories are drawn from.
@@ -31,19 +32,22 @@ pub struct Options {
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
     /// Whether anything is asked about the store as a whole, or done to it.
     pub maintenance: bool,
+    /// In which steps the subject takes the settings that are sizes.
+    pub units: Units,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations_max: 60, workspace: None, maintenance: true }
+        Options { operations_max: 60, workspace: None, maintenance: true, units: Units::default() }
     }
 }
 
 impl Options {
     /// These options for a subject with these capabilities: without what it cannot be asked or
-    /// shown.
+    /// shown, and with sizes that it can be set to.
     pub fn within(&self, capabilities: &Capabilities) -> Options {
-        Options { maintenance: self.maintenance && capabilities.keeps_store(), ..self.clone() }
+        let maintenance = self.maintenance && capabilities.keeps_store();
+        Options { maintenance, units: capabilities.units(), ..self.clone() }
     }
 }
 
@@ -57,15 +61,17 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
-    let maintenance = options.maintenance;
-    let drawn = (settings(real), any::<u64>()).boxed();
-    let drawn = if maintenance { maintenance::with_bounds(drawn, real) } else { drawn };
+    let (maintenance, units) = (options.maintenance, options.units);
+    let drawn = (settings(real, units.file), any::<u64>()).boxed();
+    let drawn =
+        if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
     drawn.prop_flat_map(move |(settings, swarm)| {
-        let operation = operation::operation(&settings, Kinds(swarm), own_paths.clone());
+        let sizes = Sizes::of(&settings, units);
+        let operation = operation::operation(sizes, Kinds(swarm), own_paths.clone());
         let single = operation.prop_map(|operation| vec![operation]);
-        let fragment = prop_oneof![24 => single, 1 => idiom::idiom(settings.max_file_bytes)];
+        let fragment = prop_oneof![24 => single, 1 => idiom::idiom(sizes)];
         let fragment = if maintenance {
-            maintenance::among(fragment.boxed(), settings.max_file_bytes, Kinds(swarm))
+            maintenance::among(fragment.boxed(), sizes, Kinds(swarm))
         } else {
             fragment.boxed()
         };
@@ -87,14 +93,21 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     })
 }
 
-/// Limits are small, so that histories reach them. A real workspace has the default ones.
-fn settings(real: bool) -> BoxedStrategy<Settings> {
+/// Limits are small, so that histories reach them; that of a file as small as its unit lets it be. A
+/// real workspace has the default ones.
+fn settings(real: bool, unit: u64) -> BoxedStrategy<Settings> {
     if real {
         return Just(Settings::default()).boxed();
     }
     let enabled = prop::bool::weighted(0.93);
     let max_snapshots = prop_oneof![3 => 1..=4usize, 2 => Just(20)];
-    let max_file_bytes = prop_oneof![2 => Just(0u64), 4 => 8..=40u64, 4 => Just(10 << 20)];
+    let two = unit.saturating_mul(2);
+    let max_file_bytes = match unit {
+        1 => prop_oneof![2 => Just(0u64), 4 => 8..=40u64, 4 => Just(10 << 20)].boxed(),
+        _ => {
+            prop_oneof![2 => Just(0), 4 => Just(unit), 2 => Just(two), 2 => Just(10 << 20)].boxed()
+        }
+    };
     let max_files = prop_oneof![1 => 1..=6usize, 4 => Just(50_000)];
     (enabled, max_snapshots, max_file_bytes, max_files)
         .prop_map(|(enabled, max_snapshots, max_file_bytes, max_files)| Settings {

@@ -1,8 +1,9 @@
 //! One operation of a history, drawn from the kinds that its swarm leaves in.
 
-use super::{content, names};
+use super::content::{self, Sizes};
+use super::names;
 use crate::history::{Event, Operation, Target};
-use herma_model::{ByteString, Edit, Request, Settings};
+use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
@@ -23,9 +24,9 @@ impl Kinds {
     }
 }
 
-/// Draws operations for these settings; `own_paths` are paths of a real workspace.
+/// Draws operations with files of about these sizes; `own_paths` are paths of a real workspace.
 pub fn operation(
-    settings: &Settings,
+    sizes: Sizes,
     kinds: Kinds,
     own_paths: Vec<ByteString>,
 ) -> BoxedStrategy<Operation> {
@@ -34,9 +35,8 @@ pub fn operation(
     } else {
         prop_oneof![3 => select(own_paths), 1 => names::file()].boxed()
     };
-    let cap = settings.max_file_bytes;
     // Writes and checkpoints are never left out: everything else depends on them.
-    let mut weighted = vec![(30, write(&file, cap)), (14, checkpoint()), (6, ensure())];
+    let mut weighted = vec![(30, write(&file, sizes)), (14, checkpoint()), (6, ensure())];
     let optional: Vec<(u32, BoxedStrategy<Operation>)> = vec![
         (6, remove(&file)),
         (4, link(&file)),
@@ -78,10 +78,10 @@ fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString
         .boxed()
 }
 
-fn write(file: &BoxedStrategy<ByteString>, cap: u64) -> BoxedStrategy<Operation> {
+fn write(file: &BoxedStrategy<ByteString>, sizes: Sizes) -> BoxedStrategy<Operation> {
     path_in_project(file)
         .prop_flat_map(move |path| {
-            (Just(path.clone()), content::content(&path, cap), prop::bool::weighted(0.15))
+            (Just(path.clone()), content::content(&path, sizes), prop::bool::weighted(0.15))
         })
         .prop_map(|(path, content, executable)| {
             Operation::Edit(Edit::Write { path, content, executable })

@@ -38,6 +38,25 @@ pub fn content(folder: &Path) -> io::Result<u64> {
     Ok(digest(&all))
 }
 
+/// How many bytes the files below a folder hold.
+///
+/// # Errors
+/// It cannot be read.
+pub fn bytes(folder: &Path) -> io::Result<u64> {
+    let (mut held, mut pending) = (0, vec![folder.to_owned()]);
+    while let Some(path) = pending.pop() {
+        for entry in fs::read_dir(&path).into_iter().flatten() {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                pending.push(entry.path());
+            } else {
+                held += entry.metadata()?.len();
+            }
+        }
+    }
+    Ok(held)
+}
+
 /// Where repositories of that name are: in the base itself, or in archives.
 fn places(sandbox: &Sandbox, name: &str) -> io::Result<Vec<(PathBuf, Option<String>)>> {
     let base = sandbox.base();

@@ -25,7 +25,7 @@ use std::io;
 use std::sync::Arc;
 
 /// No history reaches a bound on the total size above this many bytes.
-const BOUND_MET_MAX: u64 = 1 << 20;
+const BOUND_MET_MAX: u64 = 2 << 20;
 
 /// Observes one sandbox.
 pub struct Oracle {
@@ -108,6 +108,8 @@ impl Oracle {
         if bounded && self.sizes_max.is_none() {
             self.sizes_max = Some(self.git.contents(sandbox.has_store())?.1);
         }
+        let sweeps = matches!(allowed, Allowed::Sweep(_));
+        let bytes = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
         let answer = ask(request);
         let after = self.look(sandbox)?;
         let base_changes = match before {
@@ -115,7 +117,10 @@ impl Oracle {
             None => None,
         };
         let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
-        let contents = self.contents((world, sandbox), request, &answer, bounded)?;
+        let mut contents = self.contents((world, sandbox), request, &answer, bounded)?;
+        if let (Some(contents), Some(before)) = (&mut contents, bytes) {
+            contents.no_smaller = base::bytes(&sandbox.base())? >= before;
+        }
         let clears = matches!(allowed, Allowed::Cleared(_) | Allowed::Sweep(_));
         let looks_at_base = clears || !self.planted.is_empty() || !world.strays().is_empty();
         let base =

@@ -67,8 +67,8 @@ fn requests(
         return Vec::new();
     }
     match &mut request {
-        Request::Prune { max_total_bytes, .. } if !capabilities.has("settings.max_total_bytes") => {
-            *max_total_bytes = 0;
+        Request::Prune { max_total_bytes, .. } => {
+            *max_total_bytes = capabilities.max_total_bytes(*max_total_bytes);
         }
         Request::Restore { exact, force, .. } => {
             // A subject that always removes files created since cannot be asked to leave them.

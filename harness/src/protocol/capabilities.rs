@@ -4,10 +4,11 @@
 //! and missing parts of an answer are not compared. Rules that could only be tested that way are
 //! shown as *not applicable*, never as held.
 
+use crate::history::{History, Operation};
 use crate::nearest::nearest;
-use herma_model::Settings;
 use herma_model::request::{Capability, REQUESTS};
 use herma_model::rules::{self, RuleRef};
+use herma_model::{Request, Settings};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,9 +64,9 @@ static CAPABILITIES: &[Capability] = &[
     ),
     ("settings.enabled", "Automatic checkpoints can be switched off."),
     ("settings.max_snapshots", "The number of checkpoints of a project can be limited."),
-    ("settings.max_file_bytes", "Files above a size can be left out."),
+    (MAX_FILE_BYTES, "Files above a size can be left out."),
     ("settings.max_files", "Projects with more than a number of files can be refused."),
-    ("settings.max_total_bytes", "The size of the whole store can be limited."),
+    (MAX_TOTAL_BYTES, "The size of the whole store can be limited."),
     (
         "test.store",
         "The suite may put v1 repositories and foreign files into the base, and damage the store.",
@@ -75,6 +76,11 @@ static CAPABILITIES: &[Capability] = &[
         "Its store is laid out as the rule book says, and the suite reads it with plain git.",
     ),
 ];
+
+/// Those that are a size in bytes, which not everybody can set to every number of them.
+const SIZES: &[&str] = &[MAX_FILE_BYTES, MAX_TOTAL_BYTES];
+const MAX_FILE_BYTES: &str = "settings.max_file_bytes";
+const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
 /// Rules about a store that is not the project's own repository.
 static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
@@ -116,7 +122,8 @@ pub fn known() -> impl Iterator<Item = Capability> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    claimed: BTreeSet<&'static str>,
+    /// Each with its unit; only a size can have another one than 1.
+    claimed: BTreeMap<&'static str, u64>,
     /// Every project is a git repository, and the store lies in it.
     repository: bool,
 }
@@ -130,7 +137,7 @@ impl Default for Capabilities {
 impl Capabilities {
     /// All capabilities.
     pub fn all() -> Self {
-        let claimed = known().map(|(name, _)| name).collect();
+        let claimed = known().map(|(name, _)| (name, 1)).collect();
         Capabilities { claimed, repository: false }
     }
 
@@ -141,7 +148,7 @@ impl Capabilities {
 
     /// None: only what every implementation does.
     pub fn none() -> Self {
-        Capabilities { claimed: BTreeSet::new(), repository: false }
+        Capabilities { claimed: BTreeMap::new(), repository: false }
     }
 
     /// These and one more.
@@ -150,7 +157,7 @@ impl Capabilities {
     /// If there is no capability of that name; the message suggests the nearest one.
     pub fn with(mut self, name: &str) -> Self {
         match find(name) {
-            Some(claim) => self.claimed.insert(claim),
+            Some(claim) => self.claimed.insert(claim, 1),
             None => panic!("{}", unknown(name)),
         };
         self
@@ -159,18 +166,18 @@ impl Capabilities {
     /// Reads the capabilities of a hello; one that is omitted is false.
     ///
     /// # Errors
-    /// A capability that does not exist, with the nearest one that does, or a value that is not a
-    /// boolean.
+    /// A capability that does not exist, with the nearest one that does, or a value that is neither
+    /// a boolean nor, for a size, its unit.
     pub fn read(capabilities: &BTreeMap<String, Value>, needs: &[String]) -> Result<Self, String> {
         if let Some(unknown) = needs.iter().find(|need| !NEEDS.contains(&need.as_str())) {
             return Err(format!("no sandbox offers `{unknown}`; there is {NEEDS:?}"));
         }
         let repository = !needs.is_empty();
-        let mut read = Capabilities { claimed: BTreeSet::new(), repository };
+        let mut read = Capabilities { claimed: BTreeMap::new(), repository };
         for (name, value) in capabilities {
             match (find(name), value) {
                 (Some(claim), Value::Bool(true)) => {
-                    read.claimed.insert(claim);
+                    read.claimed.insert(claim, 1);
                 }
                 (Some(_), Value::Bool(false) | Value::Null) => {}
                 (None, Value::Bool(true)) if name == COMPLETE => {
@@ -178,7 +185,7 @@ impl Capabilities {
                 }
                 (None, _) if name == COMPLETE => {}
                 (Some(claim), value) => {
-                    return Err(format!("`{claim}` is true or false, not {value}"));
+                    read.claimed.insert(claim, unit(claim, value)?);
                 }
                 (None, _) => {
                     return Err(unknown(name));
@@ -191,18 +198,21 @@ impl Capabilities {
     /// Whether this capability is there.
     pub fn has(&self, claim: &str) -> bool {
         debug_assert!(find(claim).is_some(), "{claim}");
-        self.claimed.contains(claim)
+        self.claimed.contains_key(claim)
     }
 
     /// The names of these capabilities, sorted.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.claimed.iter().copied()
+        self.claimed.keys().copied()
     }
 
     /// The capabilities that two implementations both have.
     pub fn in_common(&self, other: &Capabilities) -> Capabilities {
+        let both = |(claim, unit): (&&'static str, &u64)| {
+            Some((*claim, least_common_multiple(*unit, *other.claimed.get(claim)?)))
+        };
         Capabilities {
-            claimed: self.claimed.intersection(&other.claimed).copied().collect(),
+            claimed: self.claimed.iter().filter_map(both).collect(),
             repository: self.repository || other.repository,
         }
     }
@@ -210,13 +220,13 @@ impl Capabilities {
     /// These without one of them.
     pub fn without(&self, claim: &str) -> Capabilities {
         let mut capabilities = self.clone();
-        capabilities.claimed.retain(|claimed| *claimed != claim);
+        capabilities.claimed.retain(|claimed, _| *claimed != claim);
         capabilities
     }
 
     /// Whether anything can be asked about the store as a whole, or done to it.
     pub fn keeps_store(&self) -> bool {
-        ["sweep", "prune", "status", "clear", "test.store", "settings.max_total_bytes"]
+        ["sweep", "prune", "status", "clear", "test.store", MAX_TOTAL_BYTES]
             .iter()
             .any(|claim| self.has(claim))
     }
@@ -231,7 +241,7 @@ impl Capabilities {
         if self.repository && OF_A_STORE_OF_ITS_OWN.contains(&rule) {
             return Some("a store outside the project");
         }
-        rule.needs.iter().copied().find(|claim| !self.claimed.contains(claim))
+        rule.needs.iter().copied().find(|claim| !self.claimed.contains_key(claim))
     }
 
     /// The settings without those that the implementation lacks, so that it is not held to them.
@@ -243,17 +253,76 @@ impl Capabilities {
         if !self.has("settings.max_snapshots") {
             kept.max_snapshots = UNBOUNDED;
         }
-        if !self.has("settings.max_file_bytes") {
-            kept.max_file_bytes = 0;
-        }
         if !self.has("settings.max_files") {
             kept.max_files = UNBOUNDED;
         }
-        if !self.has("settings.max_total_bytes") {
-            kept.max_total_bytes = 0;
-        }
+        kept.max_file_bytes = self.settable(MAX_FILE_BYTES, kept.max_file_bytes);
+        kept.max_total_bytes = self.settable(MAX_TOTAL_BYTES, kept.max_total_bytes);
         kept
     }
+
+    /// How many bytes make one step of the sizes that files and the whole store are bounded to.
+    pub fn units(&self) -> Units {
+        let unit = |claim| self.claimed.get(claim).copied().unwrap_or(1);
+        Units { file: unit(MAX_FILE_BYTES), total: unit(MAX_TOTAL_BYTES) }
+    }
+
+    /// The bound on the size of the whole store that is really set: the one asked for, or none where
+    /// it cannot be set to that.
+    pub fn max_total_bytes(&self, bytes: u64) -> u64 {
+        self.settable(MAX_TOTAL_BYTES, bytes)
+    }
+
+    /// Whether a history means what it says: each of its bounds is one that can be set, or that the
+    /// implementation lacks anyway.
+    pub fn can_set(&self, history: &History) -> bool {
+        let can = |claim, bytes| !self.has(claim) || self.settable(claim, bytes) == bytes;
+        let prunes = history.operations.iter().filter_map(|operation| match operation {
+            Operation::Ask(Request::Prune { max_total_bytes, .. }) => Some(*max_total_bytes),
+            _ => None,
+        });
+        let settings = &history.settings;
+        let mut totals = prunes.chain([settings.max_total_bytes]);
+        totals.all(|bytes| can(MAX_TOTAL_BYTES, bytes))
+            && can(MAX_FILE_BYTES, settings.max_file_bytes)
+    }
+
+    fn settable(&self, claim: &str, bytes: u64) -> u64 {
+        let unit = self.claimed.get(claim).copied();
+        unit.filter(|unit| bytes.is_multiple_of(*unit)).map_or(0, |_| bytes)
+    }
+}
+
+/// In which steps the sizes that are settings can be set, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// That of the largest file.
+    pub file: u64,
+    /// That of the whole store.
+    pub total: u64,
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Units { file: 1, total: 1 }
+    }
+}
+
+/// The unit of a size, as a hello has it.
+fn unit(claim: &str, value: &Value) -> Result<u64, String> {
+    if !SIZES.contains(&claim) {
+        return Err(format!("`{claim}` is true or false, not {value}"));
+    }
+    let unit = value.as_u64().filter(|unit| *unit > 0);
+    unit.ok_or_else(|| format!("`{claim}` is true, false or the bytes of its unit, not {value}"))
+}
+
+fn least_common_multiple(one: u64, other: u64) -> u64 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one / divisor).saturating_mul(other)
 }
 
 /// The capability of that name as the list has it.
@@ -292,6 +361,55 @@ mod tests {
     fn what_is_built_of_every_name_is_everything() {
         let all = Capabilities::all();
         assert_eq!(all.names().fold(Capabilities::none(), Capabilities::with), all);
+    }
+
+    #[test]
+    fn a_size_that_is_no_multiple_of_its_unit_is_not_set() {
+        let read = |value: Value| {
+            Capabilities::read(&BTreeMap::from([(MAX_TOTAL_BYTES.to_owned(), value)]), &[])
+        };
+        let (by_one, by_ten) = (read(true.into()).unwrap(), read(10.into()).unwrap());
+        for (capabilities, asked, set) in [
+            (&by_one, 25, 25),
+            (&by_ten, 30, 30),
+            (&by_ten, 25, 0),
+            (&by_ten, 0, 0),
+            (&Capabilities::none(), 30, 0),
+        ] {
+            let settings = Settings { max_total_bytes: asked, ..Settings::default() };
+            assert_eq!(capabilities.restrict_settings(&settings).max_total_bytes, set);
+            assert_eq!(capabilities.max_total_bytes(asked), set);
+        }
+        assert_eq!(by_ten.units(), Units { file: 1, total: 10 });
+        let by_four = read(4.into()).unwrap();
+        assert_eq!(by_ten.in_common(&by_four).units().total, 20);
+        assert_eq!(by_ten.in_common(&by_one), by_ten);
+        assert_eq!(by_ten.in_common(&Capabilities::none()), Capabilities::none());
+        for wrong in [Value::from(0), Value::from(-1), Value::from("1 MiB")] {
+            assert!(read(wrong).unwrap_err().contains("the bytes of its unit"));
+        }
+        let number = BTreeMap::from([("diff".to_owned(), Value::from(2))]);
+        assert!(Capabilities::read(&number, &[]).unwrap_err().contains("is true or false"));
+    }
+
+    #[test]
+    fn a_history_with_a_bound_that_cannot_be_set_says_something_else() {
+        let by_ten = BTreeMap::from([
+            (MAX_TOTAL_BYTES.to_owned(), Value::from(10)),
+            (MAX_FILE_BYTES.to_owned(), Value::from(10)),
+        ]);
+        let by_ten = Capabilities::read(&by_ten, &[]).unwrap();
+        let history = |max_file_bytes, max_total_bytes, pruned| {
+            let prune =
+                Request::Prune { retention_days: 0, max_total_bytes: pruned, delete_orphans: true };
+            let settings = Settings { max_file_bytes, max_total_bytes, ..Settings::default() };
+            History { settings, operations: vec![prune.into()], ..History::default() }
+        };
+        assert!(by_ten.can_set(&history(0, 10, 500)));
+        for one in [history(1, 10, 10), history(10, 11, 10), history(10, 10, 9)] {
+            assert!(!by_ten.can_set(&one));
+            assert!(Capabilities::all().can_set(&one) && Capabilities::none().can_set(&one));
+        }
     }
 
     #[test]

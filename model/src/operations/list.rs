@@ -121,7 +121,7 @@ fn compare_entry(world: &World, due: &AllowedListed, found: &Listed, checks: &mu
     let (rule, holds, symptom): (RuleRef, bool, &str) = match (&due.stats, &found.stats) {
         (AllowedStats::Unknown, _) => return,
         (AllowedStats::Within(bounds), Some(stats)) => {
-            let fits = stats.files == bounds.files && bounds.allow(stats.added, stats.removed);
+            let fits = bounds.allow_for(stats.files, stats.added, stats.removed);
             (&rules::LIST_STATS, fits, "other figures")
         }
         (AllowedStats::Within(_), None) => (&rules::LIST_STATS, false, "no figures"),

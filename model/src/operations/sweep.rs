@@ -74,6 +74,11 @@ impl World {
         }))
     }
 
+    /// How many projects were asked about and have no checkpoint.
+    fn noted_only(&self) -> usize {
+        self.maintenance.uses.keys().filter(|project| self.history(project).is_empty()).count()
+    }
+
     /// What the files say about whether a directory is gone.
     ///
     /// Implements [`rules::SWEEP_ORPHANS`] and [`rules::SWEEP_EVIDENCE`].
@@ -196,7 +201,8 @@ pub(super) fn compare(
     // What is noted of a project may be all that leads a sweep to it.
     let hidden = due.projects.keys().filter(|path| world.damaged().contains(*path)).count();
     let judged = due.projects.len() + due.repositories.len() - hidden;
-    compare_counts(judged, &removed, counts, checks);
+    removed.noted = world.noted_only();
+    compare_counts(judged, &removed, (counts, contents.no_smaller), checks);
     if let Some(unreachable) = &contents.unreachable {
         checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
             let found = format!("{unreachable:?}");
@@ -215,6 +221,9 @@ struct Removed {
     /// Those that may have been.
     orphans_max: usize,
     archives: usize,
+    /// How many projects without a checkpoint may have been noted, and be counted when their note
+    /// goes.
+    noted: usize,
 }
 
 impl Removed {
@@ -283,12 +292,20 @@ fn compare_v1(due: &AllowedSweep, base: &Base, removed: &mut Removed, checks: &m
 }
 
 /// Implements [`rules::SWEEP_COUNTS`].
-fn compare_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mut Checks) {
-    let orphans = (removed.orphans_min..=removed.orphans_max).contains(&counts.orphans);
+fn compare_counts(
+    judged: usize,
+    removed: &Removed,
+    (counts, no_smaller): (&Counts, bool),
+    checks: &mut Checks,
+) {
+    let orphans_max = removed.orphans_max + removed.noted;
+    let orphans = (removed.orphans_min..=orphans_max).contains(&counts.orphans);
     let both = counts.orphans.saturating_add(counts.stale);
     // Archives may count among what is stale, or by themselves.
-    let together = (removed.all..=removed.all + removed.archives).contains(&both);
-    let freed = removed.all == 0 || counts.bytes_freed > 0;
+    let together_max = removed.all + removed.archives + removed.noted;
+    let together = (removed.all..=together_max).contains(&both);
+    // What is written anew, such as a pack, may take more than what went.
+    let freed = removed.all == 0 || counts.bytes_freed > 0 || no_smaller;
     let holds = counts.scanned >= judged && together && freed;
     // The total is right, so if the orphans are not, some were removed for another reason.
     let rule: RuleRef = if holds { &rules::SWEEP_ORPHANS } else { &rules::SWEEP_COUNTS };
@@ -296,7 +313,7 @@ fn compare_counts(judged: usize, removed: &Removed, counts: &Counts, checks: &mu
     checks.check(Judge::Answer, rule, holds && orphans, || {
         let due = format!(
             "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
-            removed.all, removed.orphans_min, removed.orphans_max, removed.archives
+            removed.all, removed.orphans_min, orphans_max, removed.archives
         );
         Mismatch::new("other counts", due, format!("{counts:?}"))
     });

@@ -64,16 +64,16 @@ super::rules! {
     LIST_STATS {
         id: "list/stats",
         statement: "Each checkpoint but the oldest is listed with its changes against the one \
-            before it: the exact number of files, and the lines added and removed as a correct \
-            line diff counts them.",
+            before it: the exact number of files, of which one that moved may count as one or \
+            two, and the lines added and removed as a correct line diff counts them.",
         tier: Documented,
         level: Must,
         since: "0.1",
         state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["list.stats"],
-        hint: "It is compared with the wrong neighbour, or a moved file is counted otherwise: \
-            compare with the checkpoint before. With git, use `--no-renames`.",
+        hint: "It is compared with the wrong neighbour, or with nothing: compare with the \
+            checkpoint before.",
     }
     LIST_OLDEST_NO_STATS {
         id: "list/oldest-no-stats",

@@ -10,7 +10,7 @@ use crate::observation::{Contents, Observation, Sizes};
 use crate::request::Request;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
-use crate::world::World;
+use crate::world::{Checkpoint, World};
 use std::collections::BTreeSet;
 
 /// One project as it was to be and as it is.
@@ -67,9 +67,12 @@ pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, ch
         if left.is_empty() && matches!(seen.answer, Answer::Swept { .. }) {
             continue;
         }
-        let is_suffix = left.iter().zip(listed.iter().rev()).all(|(id, one)| *id == one.id);
-        if !is_suffix || left.len() > listed.len() {
-            // What is wrong with these is for the list to say.
+        let known_elsewhere = |(id, one): (&String, &Checkpoint)| {
+            *id != one.id && listed.iter().any(|other| other.id == *id)
+        };
+        if left.len() > listed.len() || left.iter().zip(listed.iter().rev()).any(known_elsewhere) {
+            // What is wrong with these is for the list to say. One of an unknown id is taken for the
+            // one that stood there: whoever drops the oldest may have written the others anew.
             return;
         }
         let needs = |id: &String| contents.needs.get(id).cloned().unwrap_or_default();

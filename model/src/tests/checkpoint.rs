@@ -208,6 +208,21 @@ fn every_wrong_answer_breaks_the_rule_that_decides_the_right_one() {
 }
 
 #[test]
+fn the_id_of_a_checkpoint_that_was_dropped_may_name_the_same_content_again() {
+    let mut scene = Scene::with("a=1");
+    scene.world.settings.max_snapshots = 1;
+    scene.ask("take alpha");
+    scene.put("a=2");
+    scene.ask("take alpha");
+    scene.put("a=1");
+    assert_eq!(scene.answered("take alpha", created(1)), "");
+    // That of the one that is listed never does, and other content needs another id.
+    assert_eq!(scene.answered("take alpha", created(2)), "capture/honest");
+    scene.put("a=3");
+    assert_eq!(scene.answered("take alpha", created(1)), "capture/honest");
+}
+
+#[test]
 fn what_is_only_left_out_stops_nothing() {
     let scene = Scene::with("a=1 b?= c!");
     let broken = scene.answered("take alpha", refused(Code::Io));

@@ -102,6 +102,19 @@ fn what_is_wrong_with_the_list_is_not_for_the_size_to_say() {
 }
 
 #[test]
+fn who_writes_anew_what_stays_is_judged_by_how_much_that_is() {
+    for (bytes, alpha, beta, rules) in
+        [(64, 3, 2, ""), (64, 3, 1, TOO_MANY), (54, 2, 2, TOTAL), (24, 4, 0, "limit/newest-stays")]
+    {
+        let mut renamed = left(&scene(), alpha, beta, (10, 10));
+        for ids in renamed.visible.values_mut() {
+            ids.iter_mut().skip(1).for_each(|id| *id = id.replace('f', "e"));
+        }
+        assert_eq!(bounded(bytes, renamed), rules, "{bytes} {alpha} {beta}");
+    }
+}
+
+#[test]
 fn only_what_keeps_or_sweeps_is_judged() {
     let done = || swept(SweepOutcome::Done, Counts { scanned: 2, ..Counts::default() });
     for (asked, answer, judged) in [

@@ -321,6 +321,23 @@ fn what_a_sweep_removes_is_what_it_may_and_is_counted_as_that() {
         });
         assert_eq!(found, rules, "{edit} {wait} {removed} {counts:?}");
     }
+    // A project without a checkpoint may have been noted, and be counted when its note goes.
+    let mut noted = scene("alpha");
+    noted.put("-/work/beta /work/beta/");
+    assert_eq!(pruned(&noted, [2, 0, 1, 0, 9], |_, _| {}), "sweep/counts");
+    noted.ask("take beta");
+    assert_eq!(pruned(&noted, [2, 0, 1, 0, 9], |_, _| {}), "");
+    assert_eq!(pruned(&noted, [2, 0, 2, 0, 9], |_, _| {}), "sweep/counts");
+    // Where the base is no smaller than before, nothing is free now.
+    let mut smaller = scene("alpha");
+    smaller.put(gone);
+    let nothing_freed = |no_smaller| {
+        pruned(&smaller, [1, 1, 0, 0, 0], |contents, _| {
+            contents.visible.clear();
+            contents.no_smaller = no_smaller;
+        })
+    };
+    assert_eq!((&*nothing_freed(true), &*nothing_freed(false)), ("", "sweep/counts"));
     // What is noted of a project may be all that leads a sweep to it.
     let mut scene = scene("alpha beta");
     assert_eq!(pruned(&scene, [1, 0, 0, 0, 0], |_, _| {}), "sweep/counts");

@@ -1,0 +1,126 @@
+//! What a file of a history holds, and how that is written down: as it is, or where that would be
+//! long, as what it is made of.
+
+use crate::bytes::ByteString;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Up to so many bytes everything is written as it is.
+const SHORT_MAX: usize = 64;
+/// No content that is written in a short form has more bytes.
+const SIZE_MAX: usize = 16 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Noise { noise: usize, seed: u32 },
+    Repeated { repeat: ByteString, times: usize },
+    Whole(ByteString),
+}
+
+/// Bytes that nobody can compress, always the same for the same seed. They begin with it, so that
+/// it need not be guessed; and more of them begin with fewer.
+pub fn noise(size: usize, seed: u32) -> ByteString {
+    let mut bytes = seed.to_le_bytes().to_vec();
+    // SplitMix64: each step of the state, well mixed.
+    let mut state = u64::from(seed);
+    while bytes.len() < size {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bytes.extend((mixed ^ (mixed >> 31)).to_le_bytes());
+    }
+    bytes.truncate(size);
+    ByteString(bytes)
+}
+
+/// The shortest form of these bytes.
+fn written(content: &ByteString) -> Written {
+    let size = content.len();
+    if size > SHORT_MAX {
+        let seed = u32::from_le_bytes([content[0], content[1], content[2], content[3]]);
+        if noise(size, seed) == *content {
+            return Written::Noise { noise: size, seed };
+        }
+        if content.iter().all(|byte| *byte == content[0]) {
+            return Written::Repeated { repeat: content[..1].into(), times: size };
+        }
+    }
+    Written::Whole(content.clone())
+}
+
+/// Writes content in its shortest form.
+pub(crate) fn serialize<S: Serializer>(
+    content: &ByteString,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    written(content).serialize(serializer)
+}
+
+/// Reads content in any of its forms.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<ByteString, D::Error> {
+    let written = Written::deserialize(deserializer)?;
+    let size = match &written {
+        Written::Noise { noise, .. } => *noise,
+        Written::Repeated { repeat, times } => repeat.len().saturating_mul(*times),
+        Written::Whole(_) => 0,
+    };
+    if size > SIZE_MAX {
+        return Err(D::Error::custom(format!("a content of {size} bytes is too large")));
+    }
+    Ok(match written {
+        Written::Noise { noise: size, seed } => noise(size, seed),
+        Written::Repeated { repeat, times } => ByteString(repeat.repeat(times)),
+        Written::Whole(content) => content,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(content: &ByteString) -> String {
+        serde_json::to_string(&written(content)).unwrap()
+    }
+
+    fn read(text: &str) -> Result<ByteString, serde_json::Error> {
+        deserialize(&mut serde_json::Deserializer::from_str(text))
+    }
+
+    #[test]
+    fn long_content_is_written_as_what_it_is_made_of() {
+        for (content, short) in [
+            (noise(700_000, 3), r#"{"noise":700000,"seed":3}"#),
+            (vec![b'x'; 1_048_577].into(), r#"{"repeat":"x","times":1048577}"#),
+            (vec![b'x'; 64].into(), &format!("\"{}\"", "x".repeat(64))),
+            ("".into(), "\"\""),
+            (b"\xff\0"[..].into(), r#"{"b64":"/wA="}"#),
+        ] {
+            assert_eq!(text(&content), short);
+            assert_eq!(read(short).unwrap(), content);
+        }
+        let mut almost = noise(100, 3);
+        almost.0[99] ^= 1;
+        assert!(text(&almost).starts_with(r#"{"b64":"#));
+        assert_eq!(read(r#"{"repeat":"ab","times":3}"#).unwrap(), "ababab".into());
+        assert_eq!(read(r#"{"repeat":"ab","times":0}"#).unwrap(), "".into());
+    }
+
+    #[test]
+    fn the_first_part_of_noise_is_noise_of_the_same_seed() {
+        assert_eq!(noise(1_000, 7)[..500], *noise(500, 7));
+        assert_eq!(noise(2, 7).len(), 2);
+        assert_ne!(noise(100, 7)[4..], noise(100, 8)[4..]);
+    }
+
+    #[test]
+    fn what_no_history_can_hold_is_refused() {
+        let much = r#"{"repeat":"x","times":18446744073709551615}"#;
+        assert!(read(much).unwrap_err().to_string().contains("too large"));
+        assert!(read(r#"{"noise":17000000,"seed":1}"#).is_err());
+        assert!(read(r#"{"noise":-1,"seed":1}"#).is_err());
+    }
+}
