@@ -132,10 +132,11 @@ def target(request, state):
         if one.commit == typed:
             return one
     try:
+        # As its command reads an argument: a sign and blanks around are no mistake.
         number = int(typed)
     except ValueError as error:
         raise Refused("bad_target", wire(str(error))) from error
-    if len(typed) < 4:
+    if typed.isascii() and typed.isdigit() and len(typed) < 4:
         number = len(state.checkpoints) + 1 - number
     found = state.by_id(number)
     if found is None:

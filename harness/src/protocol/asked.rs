@@ -154,3 +154,27 @@ fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteS
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_edit_reaches_the_store_of_a_project_or_a_name_that_is_avoided() {
+        let hello = r#"{"protocol": 1, "impl": {"name": "toy", "version": "1"},
+            "store_folder": ".kept", "avoids": ["build"]}"#;
+        let toy = Capabilities::of(&serde_json::from_str(hello).unwrap()).unwrap();
+        for (path, offered) in [
+            ("work/alpha", false),
+            ("work/alpha/.kept/a", false),
+            ("work/alpha/a/build", false),
+            ("work/alpha/build/a", false),
+            ("work/alpha/builds", true),
+            ("work/alpha/.git/HEAD", true),
+        ] {
+            let edit = Edit::Remove { path: path.into() };
+            assert_eq!(is_offered(&toy, &edit), offered, "{path}");
+            assert!(is_offered(&Capabilities::none(), &edit), "{path}");
+        }
+    }
+}
