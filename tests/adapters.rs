@@ -231,7 +231,7 @@ fn what_is_not_claimed_is_neither_asked_nor_held() {
     let history = generate::draw(&Options::default(), 5, 3);
     let scratch = Scratch::default_place();
     let sandbox = Sandbox::new(&scratch, &history).unwrap();
-    let files = manifest::read(sandbox.root(), &sandbox.base(), false).unwrap().files;
+    let files = manifest::read(sandbox.root(), &sandbox.base(), None).unwrap().files;
     let settings = Settings::default();
     let world = World::new(files, sandbox.layout(), settings, nothing.names().collect(), 0);
     let asked: Vec<Operation> =

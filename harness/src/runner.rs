@@ -195,7 +195,7 @@ impl<'a> Runner<'a> {
         if let Some(marker) = sandbox.marker_above() {
             return Err(RunError::MarkerAbove(marker));
         }
-        let files = Oracle::new(&sandbox, false, false)?.files(&sandbox)?.clone();
+        let files = Oracle::new(&sandbox, None, false)?.files(&sandbox)?.clone();
         let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
         if let Some(fault) = subject.fault() {
             return Err(RunError::Adapter { step: 0, fault: fault.clone() });
@@ -205,11 +205,11 @@ impl<'a> Runner<'a> {
         let names = capabilities.names().collect();
         let mut world = World::new(files, sandbox.layout(), settings, names, FIRST_SECOND);
         let layout = capabilities.has("layout");
-        let mut oracle = Oracle::new(&sandbox, false, layout)?;
+        let mut oracle = Oracle::new(&sandbox, None, layout)?;
         let checks = world.compare_opening(oracle.files(&sandbox)?);
-        if capabilities.needs_repository() {
-            sandbox.make_repositories()?;
-            oracle = Oracle::new(&sandbox, true, layout)?;
+        if let Some(folder) = capabilities.store_folder() {
+            sandbox.make_stores(folder)?;
+            oracle = Oracle::new(&sandbox, Some(folder), layout)?;
         }
         world.files.clone_from(oracle.files(&sandbox)?);
         let run = Run { capabilities, subject: subject.identity(), ..Run::default() };

@@ -25,41 +25,16 @@ sys.dont_write_bytecode = True
 
 from tools import checkpoint_manager  # noqa: E402  (found on the path set above)
 
-    "capture.default_excludes",
-    "capture.gitignore",
-    "capture.no_repositories",
-    "ensure_checkpoint",
-    "files.special",
-    "layout",
-    "list.reason",
-    "list.stats",
-    "project.any_directory",
-    "project.spellings",
-    "project_of",
-    "refusal.reasons",
-    "restore.file",
-    "restore.leaves_new",
-    "restore.safety",
-    "scope.refusals",
-    "settings.enabled",
-    "settings.max_snapshots",
-    "take.declines_empty",
-    "take.unchanged",
-    "target.number",
-    "target.short",
-    "test.clock",
+# Sizes are set in whole megabytes.
+MEGABYTE = 1024 * 1024
+CAPABILITIES = """
     capture.default_excludes capture.gitignore capture.no_repositories clear diff diff.stats
     ensure_checkpoint files.special layout list.reason list.stats project.any_directory
     project.spellings project_of prune refusal.reasons restore.file restore.leaves_new
     restore.safety scope.refusals settings.enabled settings.max_snapshots status sweep
-    take.unchanged target.number target.short test.clock test.store
+    take.declines_empty take.unchanged target.number target.short test.clock test.store
 """.split()
-# Sizes are set in whole megabytes.
-CAPABILITIES = """
-CAPABILITIES = [
-MEGABYTE = 1024 * 1024
 SIZES = ["settings.max_file_bytes", "settings.max_total_bytes"]
-]
 
 # What the manager's log says when it takes none, and what that means.
 WHY_NONE = [
@@ -81,6 +56,7 @@ ERRORS = [
     ("File path escapes", "bad_path"),
     ("Restore failed: error: pathspec", "not_in_checkpoint"),
     ("Restore failed: fatal: unable to read tree", "unknown_checkpoint"),
+    ("Restore failed: fatal: invalid reference", "unknown_checkpoint"),
 ]
 
 

@@ -77,7 +77,38 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.14.0",
             what: "a general snapshot store, the yardstick that is byte-exact",
             adapter: ("adapter.py", include_str!("../../adapters/restic/adapter.py")),
-            packages: Packages::Debian("restic=0.14.0-1+b5"),
+            packages: Packages::Debian(&["restic=0.14.0-1+b5"]),
+        },
+        Bundled {
+            name: "borg",
+            version: "1.2.4",
+            what: "a general archiver, which extracts over what is there",
+            adapter: ("adapter.py", include_str!("../../adapters/borg/adapter.py")),
+            packages: Packages::Debian(&[
+                "borgbackup=1.2.4-1",
+                "python3-msgpack=1.0.3-2+b1",
+                "python3-packaging=23.0-1",
+            ]),
+        },
+        Bundled {
+            name: "undo-core",
+            version: "0.2.0",
+            what: "a journal of copies in a folder of the project, driven in-process",
+            adapter: ("adapter.rs", include_str!("../../adapters/undo-core/adapter.rs")),
+            packages: Packages::Crate {
+                manifest: include_str!("../../adapters/undo-core/Cargo.toml"),
+                lock: include_str!("../../adapters/undo-core/Cargo.lock"),
+            },
+        },
+        Bundled {
+            name: "stepback",
+            version: "0.2.0",
+            what: "snapshots under refs of the project's own repository, driven in-process",
+            adapter: ("adapter.py", include_str!("../../adapters/stepback/adapter.py")),
+            packages: Packages::Python(&[(
+                "stepback==0.2.0",
+                Some("2bb896126aded68bf9295ef7440dc2724eda9562006251323306acfe2f0f89e3"),
+            )]),
         },
     ]
 }

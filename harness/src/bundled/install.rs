@@ -48,6 +48,10 @@ pub fn install(bundled: &Bundled, cache: &Path) -> Result<(), InstallError> {
     match bundled.packages {
         Packages::Python(pinned) => python(pinned, part.path(), &packages)?,
         Packages::Node(pinned) => node(pinned, part.path(), &packages)?,
+        Packages::Crate { manifest, lock } => {
+            let sources = [("Cargo.toml", manifest), ("Cargo.lock", lock), bundled.adapter];
+            built(&sources, part.path())?;
+        }
         Packages::Debian(pinned) => debian(pinned, part.path(), &packages)?,
     }
     fs::write(part.path().join(DONE), bundled.full_name())?;
@@ -103,9 +107,23 @@ fn node(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallError> 
     Ok(fs::remove_dir_all(part.join("npm-cache"))?)
 }
 
-fn debian(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallError> {
+/// Builds the adapter of a crate. Cargo keeps what it fetches where it always does.
+fn built(sources: &[(&str, &str)], part: &Path) -> Result<(), InstallError> {
+    for (name, text) in sources {
+        fs::write(part.join(name), text)?;
+    }
+    let target = part.join("target");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
+    cargo.current_dir(part);
+    run("cargo", cargo)?;
+    fs::rename(target.join("release/adapter"), part.join("adapter"))?;
+    Ok(fs::remove_dir_all(target)?)
+}
+
+fn debian(pinned: &[&str], part: &Path, packages: &Path) -> Result<(), InstallError> {
     let mut download = Command::new("apt-get");
-    download.args(["download", "--quiet", pinned]).current_dir(part);
+    download.args(["download", "--quiet"]).args(pinned).current_dir(part);
     run("apt-get", download)?;
     for entry in fs::read_dir(part)? {
         let path = entry?.path();

@@ -11,7 +11,7 @@ pub use install::{InstallError, install};
 
 use crate::protocol::process::Limits;
 use crate::subject::AdapterCommand;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,16 @@ pub enum Packages {
     Python(&'static [(&'static str, Option<&'static str>)]),
     /// A Node package by `npm`, pinned, whose install scripts do not run.
     Node(&'static str),
-    /// A Debian package by `apt-get download`, pinned and unpacked; nothing is installed.
-    Debian(&'static str),
+    /// A Rust crate by `cargo`, with the manifest and the lock file of the adapter that is built
+    /// against it.
+    Crate {
+        /// The adapter's `Cargo.toml`.
+        manifest: &'static str,
+        /// Its `Cargo.lock`, which pins everything.
+        lock: &'static str,
+    },
+    /// Debian packages by `apt-get download`, each pinned and unpacked; nothing is installed.
+    Debian(&'static [&'static str]),
 }
 
 impl Bundled {
@@ -54,9 +62,22 @@ impl Bundled {
         cache.join(format!("{}-{}", self.name, self.version))
     }
 
-    /// Whether it is installed.
+    /// Whether it is installed; an adapter that must be built is so only from the same text.
     pub fn is_installed(&self, cache: &Path) -> bool {
-        self.folder(cache).join(install::DONE).exists()
+        let folder = self.folder(cache);
+        let current = !self.is_built() || self.is_written(&folder);
+        current && folder.join(install::DONE).exists()
+    }
+
+    /// Whether the adapter is built when it is installed.
+    fn is_built(&self) -> bool {
+        matches!(self.packages, Packages::Crate { .. })
+    }
+
+    /// Whether the adapter lies in the folder as it is in this program.
+    fn is_written(&self, folder: &Path) -> bool {
+        let written = fs::read_to_string(folder.join(self.adapter.0)).ok();
+        written.as_deref() == Some(self.adapter.1)
     }
 
     /// How its adapter is started.
@@ -66,20 +87,21 @@ impl Bundled {
     pub fn command(&self, cache: &Path) -> io::Result<AdapterCommand> {
         let folder = self.folder(cache);
         let adapter = folder.join(self.adapter.0);
-        if fs::read_to_string(&adapter).ok().as_deref() != Some(self.adapter.1) {
+        if !self.is_built() && !self.is_written(&folder) {
             fs::write(&adapter, self.adapter.1)?;
         }
         let packages = folder.join(install::PACKAGES);
-        let mut command: Vec<OsString> = if self.adapter.0.ends_with(".py") {
-            // A shim on the way would cost more than the interpreter itself.
-            vec![interpreter("python3", &["-I", "-c", "import sys; print(sys.executable)"])?]
-        } else {
-            vec![interpreter("node", &["-p", "process.execPath"])?]
+        let mut command: Vec<OsString> = match adapter.extension().and_then(OsStr::to_str) {
+            Some("rs") => vec![adapter.with_extension("").into()],
+            Some("py") => {
+                // A shim on the way would cost more than the interpreter itself.
+                let where_it_is = ["-I", "-c", "import sys; print(sys.executable)"];
+                let python = interpreter("python3", &where_it_is)?;
+                vec![python, "-I".into(), "-S".into(), adapter.into()]
+            }
+            _ => vec![interpreter("node", &["-p", "process.execPath"])?, adapter.into()],
         };
-        if self.adapter.0.ends_with(".py") {
-            command.extend(["-I".into(), "-S".into()]);
-        }
-        command.extend([adapter.into(), self.version.into(), packages.into()]);
+        command.extend([self.version.into(), packages.into()]);
         Ok(AdapterCommand { command, directory: folder, limits: Limits::default() })
     }
 }

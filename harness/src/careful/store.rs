@@ -103,7 +103,7 @@ impl Store {
     }
 
     fn files(&self) -> Result<Files, Refusal> {
-        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), false);
+        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), None);
         files.map(|seen| seen.files).map_err(|_| (Code::Io, "the project cannot be read"))
     }
 
@@ -251,7 +251,7 @@ impl Store {
     /// Writes each node, after it made room for it.
     fn write<'a>(&self, nodes: impl Iterator<Item = (ByteString, &'a Node)>) -> io::Result<()> {
         let root = self.sandbox.root();
-        let mut files = manifest::read(root, &self.sandbox.base(), false)?.files;
+        let mut files = manifest::read(root, &self.sandbox.base(), None)?.files;
         for (path, node) in nodes {
             if files.get(&path) == Some(node) {
                 continue;

@@ -47,7 +47,7 @@ impl Ground {
     }
 
     fn look(&self) -> std::io::Result<Manifest> {
-        manifest::read(self.sandbox.root(), &self.sandbox.base(), false)
+        manifest::read(self.sandbox.root(), &self.sandbox.base(), None)
     }
 }
 

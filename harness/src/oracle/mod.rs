@@ -37,8 +37,8 @@ pub struct Oracle {
     /// The largest size of each stored object; `None` once something was stored without being
     /// observed.
     sizes_max: Option<Sizes>,
-    /// Whether the subject keeps its store in the repositories of the projects.
-    in_repositories: bool,
+    /// The folder of the projects that the subject keeps its store in, by name.
+    store_folder: Option<String>,
     /// Whether the store can be read by plain git.
     layout: bool,
 }
@@ -48,16 +48,17 @@ impl Oracle {
     ///
     /// # Errors
     /// The sandbox cannot be read.
-    pub fn new(sandbox: &Sandbox, in_repositories: bool, layout: bool) -> io::Result<Self> {
+    pub fn new(sandbox: &Sandbox, store_folder: Option<&str>, layout: bool) -> io::Result<Self> {
         let git = Git::on(sandbox.store(), sandbox.understood().clone());
         let (seen, planted, sizes_max) = (None, Planted::new(), None);
-        let mut oracle = Oracle { git, seen, planted, sizes_max, in_repositories, layout };
+        let store_folder = store_folder.map(str::to_owned);
+        let mut oracle = Oracle { git, seen, planted, sizes_max, store_folder, layout };
         oracle.seen = Some(oracle.look(sandbox)?);
         Ok(oracle)
     }
 
     fn look(&self, sandbox: &Sandbox) -> io::Result<Manifest> {
-        manifest::read(sandbox.root(), &sandbox.base(), self.in_repositories)
+        manifest::read(sandbox.root(), &sandbox.base(), self.store_folder.as_deref())
     }
 
     /// The files as they are before something is asked.

@@ -157,7 +157,7 @@ impl Intercepted {
 
     /// Every file of the sandbox but the store.
     pub fn files(&self) -> Files {
-        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), false);
+        let files = manifest::read(self.sandbox.root(), &self.sandbox.base(), None);
         files.map(|manifest| manifest.files).unwrap_or_default()
     }
 

@@ -95,10 +95,11 @@ fn is_inside(dir: &ByteString, world: &World) -> bool {
 
 /// Whether an edit respects what the subject depends on.
 fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
-    let in_repository = |path: &ByteString| {
-        let names_one = path.split(|byte| *byte == b'/').any(|name| name == b".git");
-        // Removing a project would remove its repository.
-        names_one || path.split(|byte| *byte == b'/').count() < 3
+    let is_avoided = |path: &ByteString| {
+        let mut names = path.split(|byte| *byte == b'/');
+        // Removing a project would remove the store in it.
+        let holds_store = capabilities.store_folder().is_some() && names.clone().count() < 3;
+        holds_store || names.any(|name| capabilities.avoids(name))
     };
     let paths: Vec<&ByteString> = match edit {
         Edit::MakeSpecial { .. } if !capabilities.has("files.special") => return false,
@@ -111,7 +112,7 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
         | Edit::MakeSpecial { path }
         | Edit::SetReadable { path, .. } => vec![path],
     };
-    !capabilities.needs_repository() || !paths.into_iter().any(in_repository)
+    !paths.into_iter().any(is_avoided)
 }
 
 /// The directory as it may be given to the subject; `None` if the subject cannot be asked about it.
@@ -151,5 +152,29 @@ fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteS
             text.is_empty() || !text.iter().all(u8::is_ascii_hexdigit)
         }
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_edit_reaches_the_store_of_a_project_or_a_name_that_is_avoided() {
+        let hello = r#"{"protocol": 1, "impl": {"name": "toy", "version": "1"},
+            "store_folder": ".kept", "avoids": ["build"]}"#;
+        let toy = Capabilities::of(&serde_json::from_str(hello).unwrap()).unwrap();
+        for (path, offered) in [
+            ("work/alpha", false),
+            ("work/alpha/.kept/a", false),
+            ("work/alpha/a/build", false),
+            ("work/alpha/build/a", false),
+            ("work/alpha/builds", true),
+            ("work/alpha/.git/HEAD", true),
+        ] {
+            let edit = Edit::Remove { path: path.into() };
+            assert_eq!(is_offered(&toy, &edit), offered, "{path}");
+            assert!(is_offered(&Capabilities::none(), &edit), "{path}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! and missing parts of an answer are not compared. Rules that could only be tested that way are
 //! shown as *not applicable*, never as held.
 
+use super::message::Hello;
 use crate::history::{History, Operation};
 use crate::nearest::nearest;
 use herma_model::request::{Capability, REQUESTS};
@@ -92,6 +93,9 @@ static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
 /// What a subject may need of the sandbox.
 const NEEDS: &[&str] = &["repository"];
 
+/// The folder of a project that such a store lies in.
+const REPOSITORY: &str = ".git";
+
 /// Stands for all capabilities but these.
 const COMPLETE: &str = "complete";
 
@@ -126,6 +130,10 @@ pub struct Capabilities {
     claimed: BTreeMap<&'static str, u64>,
     /// Every project is a git repository, and the store lies in it.
     repository: bool,
+    /// The folder of every project that the store lies in, by name.
+    store_folder: Option<String>,
+    /// Names of files and folders that no history uses.
+    avoids: BTreeSet<String>,
 }
 
 impl Default for Capabilities {
@@ -138,7 +146,7 @@ impl Capabilities {
     /// All capabilities.
     pub fn all() -> Self {
         let claimed = known().map(|(name, _)| (name, 1)).collect();
-        Capabilities { claimed, repository: false }
+        Capabilities { claimed, ..Capabilities::none() }
     }
 
     /// All that the rules ask for.
@@ -148,7 +156,8 @@ impl Capabilities {
 
     /// None: only what every implementation does.
     pub fn none() -> Self {
-        Capabilities { claimed: BTreeMap::new(), repository: false }
+        let (claimed, avoids) = (BTreeMap::new(), BTreeSet::new());
+        Capabilities { claimed, repository: false, store_folder: None, avoids }
     }
 
     /// These and one more.
@@ -163,6 +172,19 @@ impl Capabilities {
         self
     }
 
+    /// All that a hello says of what an implementation can do.
+    ///
+    /// # Errors
+    /// As [`Capabilities::read`].
+    pub fn of(hello: &Hello) -> Result<Self, String> {
+        let mut read = Capabilities::read(&hello.capabilities, &hello.needs)?;
+        if !read.repository {
+            read.store_folder.clone_from(&hello.store_folder);
+        }
+        read.avoids.extend(hello.avoids.iter().cloned());
+        Ok(read)
+    }
+
     /// Reads the capabilities of a hello; one that is omitted is false.
     ///
     /// # Errors
@@ -172,8 +194,11 @@ impl Capabilities {
         if let Some(unknown) = needs.iter().find(|need| !NEEDS.contains(&need.as_str())) {
             return Err(format!("no sandbox offers `{unknown}`; there is {NEEDS:?}"));
         }
-        let repository = !needs.is_empty();
-        let mut read = Capabilities { claimed: BTreeMap::new(), repository };
+        let mut read = Capabilities::none();
+        if !needs.is_empty() {
+            read.repository = true;
+            read.store_folder = Some(REPOSITORY.to_owned());
+        }
         for (name, value) in capabilities {
             match (find(name), value) {
                 (Some(claim), Value::Bool(true)) => {
@@ -214,6 +239,8 @@ impl Capabilities {
         Capabilities {
             claimed: self.claimed.iter().filter_map(both).collect(),
             repository: self.repository || other.repository,
+            store_folder: self.store_folder.clone().or_else(|| other.store_folder.clone()),
+            avoids: self.avoids.union(&other.avoids).cloned().collect(),
         }
     }
 
@@ -234,6 +261,17 @@ impl Capabilities {
     /// Whether every project must be a git repository, in which the subject keeps its store.
     pub fn needs_repository(&self) -> bool {
         self.repository
+    }
+
+    /// The folder of every project that the store lies in, by name, if it does.
+    pub fn store_folder(&self) -> Option<&str> {
+        self.store_folder.as_deref()
+    }
+
+    /// Whether no history uses files or folders of this name.
+    pub fn avoids(&self, name: &[u8]) -> bool {
+        let is_store = self.store_folder().is_some_and(|folder| folder.as_bytes() == name);
+        is_store || self.avoids.iter().any(|avoided| avoided.as_bytes() == name)
     }
 
     /// A missing capability without which the rule cannot be judged, if there is one.

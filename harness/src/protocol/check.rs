@@ -104,9 +104,9 @@ fn hello(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     if hello.protocol != VERSION {
         return Err(format!("it speaks version {}, this runner {VERSION}", hello.protocol));
     }
-    let capabilities = Capabilities::read(&hello.capabilities, &hello.needs)?;
-    if capabilities.needs_repository() {
-        sandbox.make_repositories().map_err(|error| error.to_string())?;
+    let capabilities = Capabilities::of(&hello)?;
+    if let Some(folder) = capabilities.store_folder() {
+        sandbox.make_stores(folder).map_err(|error| error.to_string())?;
     }
     let vague = ["main", "master", "dev", ""].contains(&&hello.implementation.version[..]);
     if vague && hello.implementation.commit.is_none() {

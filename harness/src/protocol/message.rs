@@ -151,6 +151,14 @@ pub struct Hello {
     /// git repository.
     #[serde(default)]
     pub needs: Vec<String>,
+    /// The folder of a project that it keeps its store in, by name, if it does so: it is there before
+    /// anything is asked, and what it holds is not compared.
+    #[serde(default)]
+    pub store_folder: Option<String>,
+    /// Names of files and folders that it treats in a way of its own, such as leaving them out: no
+    /// history uses them.
+    #[serde(default)]
+    pub avoids: Vec<String>,
 }
 
 /// One line from the adapter: either answered or refused. Unknown fields are ignored.

@@ -32,19 +32,19 @@ pub struct Manifest {
 }
 
 /// Reads everything below `root` except what belongs to the subject: everything at or below `base`,
-/// and the repositories below `root` if the subject keeps its store in them.
+/// and the folders of the name that the subject keeps its store in, if it does so.
 ///
 /// Every file is read whole each time, since an equal time and size do not prove equal bytes. This
 /// is most of what a history costs, so each file is opened relative to its folder.
-pub fn read(root: &Path, base: &Path, store_in_repositories: bool) -> io::Result<Manifest> {
+pub fn read(root: &Path, base: &Path, store_folder: Option<&str>) -> io::Result<Manifest> {
     let mut manifest = Manifest::default();
     let mut nodes: Vec<(ByteString, Node)> = Vec::new();
     let base = base.strip_prefix(root).unwrap_or(base).as_os_str().as_bytes();
     let top = rustix::fs::open(root, FOLDER, Mode::empty())?;
     let mut pending = vec![Vec::new()];
     while let Some(directory) = pending.pop() {
-        let repository = store_in_repositories && file_name(&directory) == b".git";
-        if directory == base || repository {
+        let is_store = store_folder.is_some_and(|name| file_name(&directory) == name.as_bytes());
+        if directory == base || is_store {
             continue;
         }
         let name = if directory.is_empty() { &b"."[..] } else { &directory };

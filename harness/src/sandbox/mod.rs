@@ -32,6 +32,9 @@ use tempfile::TempDir;
 pub use understood::Understood;
 use v1_repository::FirstLayout;
 
+/// The projects from the start.
+const PROJECTS: [&str; 2] = ["work/alpha", "work/beta"];
+
 /// Where sandboxes are made.
 #[derive(Clone, Debug)]
 pub struct Scratch {
@@ -190,18 +193,32 @@ impl Sandbox {
         symlink("../home", self.root.join("work/homeward"))
     }
 
+    /// Makes the folder of every project that a subject keeps its store in.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make_stores(&self, folder: &str) -> io::Result<()> {
+        if folder == ".git" {
+            return self.make_repositories();
+        }
+        for project in PROJECTS {
+            fs::create_dir(self.root.join(project).join(folder))?;
+        }
+        Ok(())
+    }
+
     /// Makes every project a git repository with one empty commit, for a subject that keeps its
     /// store there. The user's git configuration rightly applies to these, so the hostile one is
     /// removed.
     ///
     /// # Errors
     /// Git is not there or fails.
-    pub fn make_repositories(&self) -> io::Result<()> {
+    fn make_repositories(&self) -> io::Result<()> {
         for configuration in [".gitconfig", ".config/git"] {
             let path = self.home().join(configuration);
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         }
-        for project in ["work/alpha", "work/beta"] {
+        for project in PROJECTS {
             let project = self.root.join(project);
             let _ = fs::remove_dir_all(project.join(".git"));
             let author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"];

@@ -117,8 +117,8 @@ fn read_hello(said: Reply) -> Result<(Identity, Capabilities), Fault> {
     let hello = served(said)?;
     let hello: Hello = serde_json::from_value(hello)
         .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })?;
-    let capabilities = Capabilities::read(&hello.capabilities, &hello.needs)
-        .map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
+    let capabilities =
+        Capabilities::of(&hello).map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
     Ok((hello.implementation, capabilities))
 }
 

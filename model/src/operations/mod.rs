@@ -150,7 +150,9 @@ fn identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut C
     // Under which name a checkpoint was stored is for the store to say, where it was looked at.
     let shown_by_store = seen.histories.is_some() && matches!(seen.answer, Answer::Taken { .. });
     if is_alias && !shown_by_store {
-        let holds = !is_taken_for_another(world, allowed, &seen.answer);
+        let project = seen.request.dir().and_then(|dir| world.canonical(dir));
+        let known = project.is_some_and(|project| !world.listed(&project).is_empty());
+        let holds = !is_taken_for_another(world, allowed, known, &seen.answer);
         checks.check(Judge::Answer, &rules::SCOPE_IDENTITY, holds, || {
             let found = format!("{:?}, as if the project had no other name", seen.answer);
             Mismatch::new("taken for another project", kind(allowed), found)
@@ -159,8 +161,9 @@ fn identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut C
 }
 
 /// Whether a subject answers under another name as if it had never seen the project: no directory
-/// or no history where there is one, or a first checkpoint of what it holds already.
-fn is_taken_for_another(world: &World, allowed: &Allowed, answer: &Answer) -> bool {
+/// or no history where there is one, or a first checkpoint of what it holds already. Where `known` is
+/// false, it has none.
+fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &Answer) -> bool {
     let reasons = world.has("refusal.reasons");
     let code = match answer {
         Answer::Refused { code, .. } => Some(*code),
@@ -177,9 +180,7 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, answer: &Answer) -> bo
             use crate::allowed::CheckpointKind::{Deduped, Unchanged};
             let created =
                 matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. });
-            // A first checkpoint of nothing says nothing of names.
-            let had_one = due.kind == Deduped || !world.history(&due.project).is_empty();
-            created && had_one && matches!(due.kind, Unchanged | Deduped)
+            created && (due.kind == Deduped || known && due.kind == Unchanged)
         }
         Allowed::Refused(due) => reasons && (absent || unknown) && !allows(due, code),
         Allowed::List(list) => {

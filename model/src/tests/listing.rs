@@ -246,6 +246,15 @@ fn a_target_is_a_number_of_the_list_or_the_beginning_of_one_id_in_it() {
 }
 
 #[test]
+fn an_id_that_is_listed_names_its_checkpoint_whatever_its_letters() {
+    let mut scene = Scene::with("a=1");
+    scene.told("take alpha", taken(CheckpointOutcome::Created { id: "cp001".into() }));
+    assert_eq!(diff(&scene, "cp001").entries.len(), 0);
+    let malformed: &[Code] = &[Code::UnknownCheckpoint, Code::BadTarget];
+    assert_eq!(refusals(&scene.allows("diff alpha cp002")), [(malformed, "restore/bad-target")]);
+}
+
+#[test]
 fn a_beginning_that_two_ids_share_names_neither() {
     let mut scene = Scene::with("a=1");
     for (content, id) in [("1", "abcd1"), ("2", "abcd2")] {

@@ -141,6 +141,12 @@ fn aliased() -> Scene {
 }
 
 #[test]
+fn a_first_checkpoint_of_nothing_is_none_of_another_project() {
+    let scene = Scene::with("/work/link>alpha");
+    assert_eq!(scene.answered("take link", created(1)), "capture/empty-first");
+}
+
+#[test]
 fn a_project_of_another_name_is_no_other_project() {
     let identity = "scope/identity";
     let missing = || refused(Code::MissingDirectory);
