@@ -116,6 +116,10 @@ fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, Ru
             blame(divergence, &rules::ISOLATION_USER_CONFIG, "with no git configuration");
         }
     }
+    // What followed from another failure, and does not show in a plain home, is no news.
+    let in_plain =
+        |one: &Divergence| plain.iter().any(|other| other.fingerprint() == one.fingerprint());
+    hostile.divergences.retain(|one| one.follows.is_none() || in_plain(one));
     let shown = |one: &Divergence| {
         let same = |other: &&Divergence| other.fingerprint() == one.fingerprint();
         let shown = hostile.divergences.iter().find(same);

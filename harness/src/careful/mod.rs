@@ -25,6 +25,8 @@ pub struct Careful {
     keeps_empty: bool,
     /// Whether it keeps a checkpoint of what did not change.
     keeps_unchanged: bool,
+    /// Whether it leaves new files that are in the way of what would come back.
+    modest: bool,
     /// What it says of a target that names no checkpoint.
     no_such: Code,
 }
@@ -37,6 +39,7 @@ const PLAIN: Careful = Careful {
     id: |number, _| format!("{number:08x}"),
     keeps_empty: true,
     keeps_unchanged: true,
+    modest: false,
     no_such: Code::UnknownCheckpoint,
 };
 
@@ -132,6 +135,13 @@ pub static ALL: &[Careful] = &[
         ],
         id: |number, _| format!("turn/{number}"),
         keeps_unchanged: false,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-modest",
+        about: "It leaves new files that are in the way of what would come back.",
+        id: |number, _| format!("{number:x}-{number:04x}"),
+        modest: true,
         ..PLAIN
     },
     Careful {

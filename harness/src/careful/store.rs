@@ -256,6 +256,10 @@ impl Store {
             if files.get(&path) == Some(node) {
                 continue;
             }
+            let blocked = files.obstacle(&path).is_some() || !copy_of(&files, &path).is_empty();
+            if blocked && self.habits.modest {
+                continue;
+            }
             let obstacle = files.obstacle(&path).map(|(obstacle, _)| ByteString::from(obstacle));
             let room = obstacle.or_else(|| files.get(&path).map(|_| path.clone()));
             if let Some(room) = room {

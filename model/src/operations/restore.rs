@@ -117,6 +117,18 @@ impl<'a> Outcome<'a> {
         at_the_path || self.obstacles(path).iter().any(|obstacle| !self.is_expendable(obstacle))
     }
 
+    /// Whether a recorded path must be as recorded afterwards.
+    fn must_come_back(&self, path: &[u8]) -> bool {
+        !self.would_lose(path) && !self.may_leave(path)
+    }
+
+    /// Whether files created since may as well be left, where they would have to go for a path: no
+    /// checkpoint before the restore holds them.
+    fn may_leave(&self, path: &[u8]) -> bool {
+        let kept_nowhere = !self.world.has("restore.safety") && !self.removes();
+        kept_nowhere && !self.obstacles(path).is_empty()
+    }
+
     /// Paths without a directory at them, before or after, inside the project.
     fn paths(&self) -> BTreeSet<ByteString> {
         let relative = |files: &'a Files| {
@@ -168,7 +180,7 @@ impl Outcome<'_> {
     pub(super) fn has_failed(&self, path: &ByteString) -> bool {
         self.due.target.tree.contains_key(path)
             && !self.is_as_recorded(path)
-            && !self.would_lose(path)
+            && self.must_come_back(path)
     }
 
     pub(super) fn kept(&self) -> BTreeSet<ByteString> {
@@ -201,7 +213,7 @@ impl Outcome<'_> {
     fn wrong(&self) -> Vec<(RuleRef, ByteString)> {
         let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
         for (path, entry) in self.recorded() {
-            if !self.is_as_recorded(path) && !self.would_lose(path) {
+            if !self.is_as_recorded(path) && self.must_come_back(path) {
                 wrong.push((self.not_restored(path, entry), path.clone()));
             }
         }

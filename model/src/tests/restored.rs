@@ -429,3 +429,16 @@ fn what_is_said_of_the_checkpoint_before_and_the_turn_is_right() {
         }
     }
 }
+
+#[test]
+fn who_takes_nothing_before_a_restore_may_leave_what_is_new_in_the_way() {
+    for (taken, now, after) in [("d=1", "d/a=2", "d/a=2"), ("d/a=1", "d=2", "d=2")] {
+        for (lacks, broken) in [("restore.safety", ""), ("list.reason", "restore/type")] {
+            let mut scene = Scene::without(&format!("{lacks} restore.report"), taken);
+            scene.ask("take alpha");
+            scene.set(now);
+            let seen = left(&scene, "restore alpha 1", after);
+            assert_eq!(scene.broken(&seen), broken, "{now} without {lacks}");
+        }
+    }
+}
