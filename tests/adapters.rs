@@ -177,7 +177,7 @@ fn an_adapter_that_serves_nothing_fails_its_first_probe() {
 
 fn plan(seed: u64, histories: u64) -> Plan {
     Plan {
-        seed,
+        seeds: vec![seed],
         histories,
         options: Options::default(),
         kept: Vec::new(),

@@ -15,7 +15,7 @@ fn no_careful_subject_is_accused() {
         let (open, scratch) = (one.opener(), Scratch::default_place());
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let plan = Plan {
-            seed: 1,
+            seeds: vec![1],
             histories: 40,
             options: Options::default(),
             kept: Vec::new(),

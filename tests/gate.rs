@@ -17,7 +17,7 @@ impl Place {
     fn new() -> Self {
         let place = Place { folder: tempfile::tempdir().unwrap() };
         place.write(
-            "schema = 1\nsubject = \"herma-core\"\nseed = 3\nhistories = 12\noperations = 30\n\
+            "schema = 2\nsubject = \"herma-core\"\nseeds = [3]\nhistories = 12\noperations = 30\n\
              judged = 20\nmost = 0\n",
         );
         place
@@ -140,11 +140,11 @@ fn expectations_of_another_subject_and_files_that_are_none_are_refused() {
     let place = Place::new();
     place.write(&place.text().replace("herma-core", "somebody-else"));
     assert_eq!(place.gate(&["core"]).0, 2);
-    place.write("schema = 1\nsubjekt = \"x\"\n");
+    place.write("schema = 2\nsubjekt = \"x\"\n");
     let (code, said) = place.gate(&["core"]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("line 2"), "{said}");
-    place.write("schema = 9\nsubject = \"x\"\nseed = 1\nhistories = 1\noperations = 1\njudged = 0\nmost = 0\n");
+    place.write("schema = 9\nsubject = \"x\"\nseeds = [1]\nhistories = 1\noperations = 1\njudged = 0\nmost = 0\n");
     assert!(place.gate(&["core"]).1.contains("version 9"));
 }
 

@@ -63,7 +63,7 @@ fn a_project_that_became_a_link_is_still_the_project_it_was() {
 fn one_seed_gives_one_set_of_histories_and_verdicts() {
     let run = |jobs| {
         let plan = Plan {
-            seed: 11,
+            seeds: vec![11],
             histories: 40,
             options: Options::default(),
             kept: Vec::new(),

@@ -20,8 +20,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (_, capabilities) = introduce(&open, &scratch)?;
         let (options, known) = (Options::default(), BTreeSet::new());
         let (cases, kept) = (cases::bundled()?, Vec::new());
-        let plan =
-            Plan { seed, histories, options, kept, cases, jobs: 2, shrink_budget: 300, known };
+        let plan = Plan {
+            seeds: vec![seed],
+            histories,
+            options,
+            kept,
+            cases,
+            jobs: 2,
+            shrink_budget: 300,
+            known,
+        };
         let found = run_suite(&plan.within(&capabilities), &open, &scratch, &|_| {})?;
         let held = rules::catalogue().filter(|rule| found.verdict(rule) == Verdict::Held).count();
         println!("{:<18} {:>6} operations, {held} rules held", one.name, found.operations);

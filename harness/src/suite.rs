@@ -25,9 +25,9 @@ use std::time::{Duration, Instant};
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which histories are drawn.
-    pub seed: u64,
-    /// How many.
+    /// Which histories are drawn, one set for each seed.
+    pub seeds: Vec<u64>,
+    /// How many for each seed.
     pub histories: u64,
     /// What they are drawn from.
     pub options: Options,
@@ -194,7 +194,7 @@ pub fn run_suite(
         shared.add(number, &origin, history, outcome);
         Ok(())
     };
-    parallel::try_map(0..plan.written() + plan.histories, plan.jobs, run)?;
+    parallel::try_map(0..plan.written() + plan.drawn(), plan.jobs, run)?;
     let mut shared = shared.into_inner().expect("no thread panics while it holds this");
     shared.tell_apart(plan.jobs, new_subject, scratch)?;
     let mut findings = shared.findings;
@@ -241,6 +241,11 @@ impl Plan {
         plan
     }
 
+    /// How many histories are drawn.
+    pub fn drawn(&self) -> u64 {
+        self.seeds.len() as u64 * self.histories
+    }
+
     /// How many histories are run before any is drawn.
     pub fn written(&self) -> u64 {
         (self.kept.len() + self.cases.len()) as u64
@@ -256,7 +261,9 @@ fn one(plan: &Plan, number: u64) -> (String, History) {
         return (format!("case {}", case.id), case.history());
     }
     let number = number - plan.written();
-    (format!("history {number}"), generate::draw(&plan.options, plan.seed, number))
+    let (seed, number) = (plan.seeds[(number / plan.histories) as usize], number % plan.histories);
+    let of_seed = if plan.seeds.len() > 1 { format!(" of seed {seed}") } else { String::new() };
+    (format!("history {number}{of_seed}"), generate::draw(&plan.options, seed, number))
 }
 
 impl Trial {

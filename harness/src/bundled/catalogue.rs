@@ -13,6 +13,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.13.0",
             what: HERMES_WHAT,
             adapter: HERMES,
+            expectations: include_str!("../../expectations/hermes-agent.toml"),
             packages: Packages::Python(&[(
                 "hermes-agent==0.13.0",
                 Some("e11a8c57c1f57d9a1319ada006889ecde8ed8179c4f8f57af79c65de0033be11"),
@@ -23,6 +24,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.16.0",
             what: HERMES_WHAT,
             adapter: HERMES,
+            expectations: include_str!("../../expectations/hermes-agent.toml"),
             packages: Packages::Python(&[(
                 "hermes-agent==0.16.0",
                 Some("accb5a4a4827b41b3d162d2eb0b5f6db585d942ee23a3678ef21fc94d21c34a2"),
@@ -33,6 +35,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.19.0",
             what: HERMES_WHAT,
             adapter: HERMES,
+            expectations: include_str!("../../expectations/hermes-agent.toml"),
             packages: Packages::Python(&[
                 (
                     "hermes-agent==0.19.0",
@@ -47,6 +50,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.61.0",
             what: "the GitService of gemini-cli, driven in-process",
             adapter: ("adapter.mjs", include_str!("../../adapters/gemini-cli-core/adapter.mjs")),
+            expectations: include_str!("../../expectations/gemini-cli-core.toml"),
             packages: Packages::Node("@google/gemini-cli-core@0.61.0"),
         },
         Bundled {
@@ -54,6 +58,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "1.1.0",
             what: "snapshots in the project's own repository, driven by its command",
             adapter: ("adapter.py", include_str!("../../adapters/rewind-ai/adapter.py")),
+            expectations: include_str!("../../expectations/rewind-ai.toml"),
             packages: Packages::Python(&[
                 (
                     "rewind-ai==1.1.0",
@@ -77,6 +82,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.14.0",
             what: "a general snapshot store, the yardstick that is byte-exact",
             adapter: ("adapter.py", include_str!("../../adapters/restic/adapter.py")),
+            expectations: include_str!("../../expectations/restic.toml"),
             packages: Packages::Debian(&["restic=0.14.0-1+b5"]),
         },
         Bundled {
@@ -84,6 +90,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "1.2.4",
             what: "a general archiver, which extracts over what is there",
             adapter: ("adapter.py", include_str!("../../adapters/borg/adapter.py")),
+            expectations: include_str!("../../expectations/borg.toml"),
             packages: Packages::Debian(&[
                 "borgbackup=1.2.4-1",
                 "python3-msgpack=1.0.3-2+b1",
@@ -95,6 +102,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.2.0",
             what: "a journal of copies in a folder of the project, driven in-process",
             adapter: ("adapter.rs", include_str!("../../adapters/undo-core/adapter.rs")),
+            expectations: include_str!("../../expectations/undo-core.toml"),
             packages: Packages::Crate {
                 manifest: include_str!("../../adapters/undo-core/Cargo.toml"),
                 lock: include_str!("../../adapters/undo-core/Cargo.lock"),
@@ -105,6 +113,7 @@ pub fn catalogue() -> &'static [Bundled] {
             version: "0.2.0",
             what: "snapshots under refs of the project's own repository, driven in-process",
             adapter: ("adapter.py", include_str!("../../adapters/stepback/adapter.py")),
+            expectations: include_str!("../../expectations/stepback.toml"),
             packages: Packages::Python(&[(
                 "stepback==0.2.0",
                 Some("2bb896126aded68bf9295ef7440dc2724eda9562006251323306acfe2f0f89e3"),

@@ -28,6 +28,8 @@ pub struct Bundled {
     pub what: &'static str,
     /// The adapter's file name and text.
     pub adapter: (&'static str, &'static str),
+    /// What is known to be wrong with it, as the expectations file has it.
+    pub expectations: &'static str,
     /// Where the package comes from.
     pub packages: Packages,
 }

@@ -1,6 +1,6 @@
 //! What is known to be wrong with one implementation, and whether a run shows exactly that.
 //!
-//! A file names the run (seed, histories, operations) and every failure it is expected to show,
+//! A file names the run (seeds, histories, operations) and every failure it is expected to show,
 //! each with a reason and a link. It is written by `update` and read by `gate`; both need a whole
 //! run of that plan, since a failure that was not reached is not fixed.
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The version of the file.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The expectations of one implementation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,9 +25,9 @@ pub struct Expectations {
     pub schema: u32,
     /// The name that the implementation gives itself.
     pub subject: String,
-    /// Which histories are drawn.
-    pub seed: u64,
-    /// How many.
+    /// Which histories are drawn, one set for each seed.
+    pub seeds: Vec<u64>,
+    /// How many for each seed.
     pub histories: u64,
     /// The most operations of one history.
     pub operations: usize,
@@ -113,7 +113,15 @@ impl Expectations {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|source| ExpectationsError::File { file: file.clone(), source })?;
-        let read: Expectations = toml::from_str(&text)
+        Expectations::read(&text, file)
+    }
+
+    /// Reads the text of a file; `file` is what it is called in messages.
+    ///
+    /// # Errors
+    /// [`ExpectationsError`].
+    pub fn read(text: &str, file: String) -> Result<Self, ExpectationsError> {
+        let read: Expectations = toml::from_str(text)
             .map_err(|source| ExpectationsError::Form { file: file.clone(), source })?;
         if read.schema != SCHEMA {
             return Err(ExpectationsError::OtherVersion { file, found: read.schema });

@@ -48,7 +48,7 @@ pub fn summary(results: &Results) -> String {
         finished.histories,
         finished.operations,
         finished.seconds,
-        started.seed,
+        started.seeds(),
         broken(results),
         verdicts(results),
         code(&started.replay),

@@ -14,7 +14,7 @@ pub fn report(results: &Results) -> String {
     suite.set_time(Duration::try_from_secs_f64(finished.seconds).unwrap_or_default());
     // About the run itself: how to repeat it.
     suite.add_properties([
-        ("seed", started.seed.to_string().as_str()),
+        ("seed", started.seeds().as_str()),
         ("replay", &started.replay),
         ("suite", &started.suite),
         ("subject", &format!("{} {}{commit}", subject.name, subject.version)),
@@ -103,7 +103,7 @@ pub(super) mod tests {
                 "event": "started", "schema": super::super::SCHEMA, "suite": "0.1.0",
                 "canary": { "rule": "list/complete", "verdict": "fail", "symptom": "too many" },
                 "subject": { "name": "a & b", "version": "1.2.3", "commit": "abc" },
-                "capabilities": [], "seed": 7, "histories": 3, "operations": 5,
+                "capabilities": [], "seeds": [7], "histories": 3, "operations": 5,
                 "replay": "herma-conform run --seed 7",
             }),
             json!({

@@ -53,9 +53,9 @@ pub struct Started {
     pub subject: Identity,
     /// Its capabilities.
     pub capabilities: Vec<String>,
-    /// Which histories are drawn.
-    pub seed: u64,
-    /// How many are drawn.
+    /// Which histories are drawn, one set for each seed.
+    pub seeds: Vec<u64>,
+    /// How many are drawn for each seed.
     pub histories: u64,
     /// The most operations of one history.
     pub operations: usize,
@@ -99,6 +99,14 @@ pub struct FailureFound {
     pub history: History,
     /// The command that shows it again.
     pub replay: String,
+}
+
+impl Started {
+    /// The seeds as they are read: `1, 2`.
+    pub fn seeds(&self) -> String {
+        let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
+        seeds.join(", ")
+    }
 }
 
 impl FailureFound {

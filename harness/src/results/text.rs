@@ -140,7 +140,7 @@ pub fn figures(results: &Results) -> String {
         depth(results),
         finished.behaviours,
         started.canary,
-        started.seed,
+        started.seeds(),
         started.replay
     )
 }

@@ -38,6 +38,7 @@ fn parted(violations: &[Violation]) -> Vec<String> {
 #[test]
 fn the_first_of_the_table_is_the_cause_of_all_that_may_follow_from_it() {
     let honest = violation(&rules::CAPTURE_HONEST, Judge::Git);
+    let outside = violation(&rules::RESTORE_CONTAINED, Judge::Disk);
     let bytes = violation(&rules::RESTORE_BYTES, Judge::Disk);
     let time = violation(&rules::LIST_TIME, Judge::Answer);
     let stored_time = violation(&rules::LIST_TIME, Judge::Git);
@@ -54,6 +55,9 @@ fn the_first_of_the_table_is_the_cause_of_all_that_may_follow_from_it() {
         (vec![&bytes, &honest], &["capture/honest < restore/bytes"]),
         (vec![&time, &bytes], &["restore/bytes < list/time"]),
         (vec![&private, &bytes], &["restore/bytes", "isolation/private"]),
+        // What was written outside of the project is said, whatever else is to blame.
+        (vec![&bytes, &outside, &honest], &["capture/honest < restore/bytes", "restore/contained"]),
+        (vec![&outside, &bytes], &["restore/contained < restore/bytes"]),
         (vec![&time, &private], &["isolation/private", "list/time"]),
         (vec![&time, &complete, &bytes], &["restore/bytes < list/complete < list/time"]),
         (vec![&complete, &stored], &["list/stable < list/complete"]),
@@ -75,6 +79,7 @@ fn the_first_of_the_table_is_the_cause_of_all_that_may_follow_from_it() {
     ] {
         let [failure] = &failures(vec![one.clone()])[..] else { panic!("one failure") };
         assert_eq!(failure.leaves_the_rest_comparable(), leaves, "{}", one.rule.id);
+        assert_eq!(failure.stands_alone(), one.rule == private.rule, "{}", one.rule.id);
     }
 }
 

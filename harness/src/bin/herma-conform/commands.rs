@@ -67,7 +67,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let options = options(arguments)?;
     let place = arguments.place.of(&chosen);
     let plan = Plan {
-        seed: arguments.seed.unwrap_or_else(fresh_seed),
+        seeds: vec![arguments.seed.unwrap_or_else(fresh_seed)],
         histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
         kept: kept_histories(&place.keep)?,
         cases: if options.workspace.is_none() { running::cases()? } else { Vec::new() },
@@ -161,7 +161,7 @@ pub fn fresh_seed() -> u64 {
 fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
     let mut command = format!(
         "herma-conform run --seed {} --histories {} --operations {}",
-        plan.seed, plan.histories, plan.options.operations_max
+        plan.seeds[0], plan.histories, plan.options.operations_max
     );
     for (option, path) in [
         ("workspace", &arguments.workspace),

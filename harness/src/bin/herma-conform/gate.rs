@@ -20,14 +20,15 @@ const NEEDS_WORK: u8 = 3;
 /// # Errors
 /// There is no verdict.
 pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
-    let expectations = load(arguments)?;
+    let chosen = Chosen::new(&arguments.subject)?;
+    let expectations = load(arguments, &chosen)?;
     let known = expectations.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = run(arguments, "gate", &expectations, known)?;
+    let results = run(arguments, "gate", &chosen, &expectations, known)?;
     check_subject(&expectations, &results)?;
     let judgement = judge(&expectations, &results);
     say(&text::gate(&results, &judgement));
     if std::env::var_os(crate::hermetic::GITHUB).is_some() {
-        let file = arguments.expect.display().to_string();
+        let file = arguments.expect.clone().unwrap_or_default().display().to_string();
         say(&github::gate_annotations(&judgement, &file));
     }
     Ok(code(&judgement))
@@ -50,24 +51,37 @@ fn code(judgement: &Judgement<'_>) -> ExitCode {
 /// # Errors
 /// There is no verdict, or the file is not written.
 pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
-    let before = load(arguments)?;
+    let chosen = Chosen::new(&arguments.subject)?;
+    let Some(file) = &arguments.expect else {
+        return Err(("`update` writes a file: name it with --expect".into(), USAGE));
+    };
+    let before = load(arguments, &chosen)?;
     // New failures are shrunk and run again; one that does not show again is not listed.
     let known = before.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = run(arguments, "update", &before, known)?;
+    let results = run(arguments, "update", &chosen, &before, known)?;
     let after = expectations::update(&before, &results, allow_new)
         .map_err(|refused| (refused.to_string(), USAGE))?;
-    after.save(&arguments.expect).map_err(|error| (error.to_string(), NO_VERDICT))?;
+    after.save(file).map_err(|error| (error.to_string(), NO_VERDICT))?;
     let wanting = after.expect.iter().filter(|entry| entry.reason.is_empty()).count();
     say(&format!(
         "{}: {} expected failures, {wanting} of them without a reason\n",
-        arguments.expect.display(),
+        file.display(),
         after.expect.len()
     ));
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(arguments: &GateArguments) -> Result<Expectations, NoVerdict> {
-    Expectations::load(&arguments.expect).map_err(|error| (error.to_string(), USAGE))
+/// The expectations in the file that is named, or those that come with the subject.
+fn load(arguments: &GateArguments, chosen: &Chosen) -> Result<Expectations, NoVerdict> {
+    let read = match (&arguments.expect, chosen.expectations()) {
+        (Some(file), _) => Expectations::load(file),
+        (None, Some((name, text))) => Expectations::read(text, format!("expectations of {name}")),
+        (None, None) => {
+            let why = "no expectations come with this subject: name a file with --expect";
+            return Err((why.into(), USAGE));
+        }
+    };
+    read.map_err(|error| (error.to_string(), USAGE))
 }
 
 fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), NoVerdict> {
@@ -81,12 +95,12 @@ fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), N
 fn run(
     arguments: &GateArguments,
     command: &str,
+    chosen: &Chosen,
     expectations: &Expectations,
     known: BTreeSet<Fingerprint>,
 ) -> Result<Results, NoVerdict> {
-    let chosen = Chosen::new(&arguments.subject)?;
     let plan = Plan {
-        seed: expectations.seed,
+        seeds: expectations.seeds.clone(),
         histories: expectations.histories,
         options: Options { operations_max: expectations.operations, ..Options::default() },
         // A gate is the same for everybody: histories kept on one machine are not part of it.
@@ -96,8 +110,8 @@ fn run(
         shrink_budget: chosen.shrink_budget(),
         known,
     };
-    let place = arguments.place.of(&chosen);
-    let file = quoted(&arguments.expect);
-    let replay = format!("herma-conform {command} --expect {file}{}", chosen.spelled());
-    running::run(&plan, &chosen, &place, replay).map(|(results, _)| results)
+    let place = arguments.place.of(chosen);
+    let file = arguments.expect.as_ref().map(|file| format!(" --expect {}", quoted(file)));
+    let replay = format!("herma-conform {command}{}{}", file.unwrap_or_default(), chosen.spelled());
+    running::run(&plan, chosen, &place, replay).map(|(results, _)| results)
 }

@@ -257,9 +257,9 @@ pub struct HistoryArguments {
 /// The arguments of `gate` and `update`.
 #[derive(clap::Args)]
 pub struct GateArguments {
-    /// The expectations of the subject
+    /// The expectations of the subject; those that come with it by default
     #[arg(long, value_name = "FILE")]
-    expect: PathBuf,
+    expect: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArguments,
     #[command(flatten)]

@@ -49,7 +49,7 @@ pub fn run(
         suite: env!("CARGO_PKG_VERSION").to_owned(),
         subject,
         capabilities: capabilities.names().map(str::to_owned).collect(),
-        seed: plan.seed,
+        seeds: plan.seeds.clone(),
         histories: plan.histories,
         operations: plan.options.operations_max,
         canary: canary.fingerprint(),
@@ -57,7 +57,7 @@ pub fn run(
     };
     let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
     let stream = Stream::begin(&place.results, &started).map_err(written)?;
-    let bar = progress::bar(plan.histories + plan.written(), "histories");
+    let bar = progress::bar(plan.drawn() + plan.written(), "histories");
     let ended = |one: &Ended| {
         stream.write(&Line::History(one.clone()));
         bar.inc(1);

@@ -37,6 +37,8 @@ pub enum Chosen {
         start: AdapterCommand,
         /// How it was named on the command line.
         spelled: String,
+        /// What is known of it, where it is bundled.
+        expectations: Option<&'static str>,
     },
 }
 
@@ -61,6 +63,7 @@ impl Chosen {
                 Ok(Chosen::Adapter {
                     start: AdapterCommand { command, directory, limits },
                     spelled,
+                    expectations: None,
                 })
             }
         }
@@ -84,7 +87,17 @@ impl Chosen {
         let start = bundled
             .command(&cache)
             .map_err(|error| (format!("{spelled} cannot be started: {error}"), NO_VERDICT))?;
-        Ok(Chosen::Adapter { start, spelled })
+        Ok(Chosen::Adapter { start, spelled, expectations: Some(bundled.expectations) })
+    }
+
+    /// The name of the subject and the text of the expectations that come with it.
+    pub fn expectations(&self) -> Option<(&str, &'static str)> {
+        match self {
+            Chosen::Core => Some((CORE, include_str!("../../../expectations/core.toml"))),
+            Chosen::Adapter { spelled, expectations, .. } => {
+                expectations.map(|text| (spelled.as_str(), text))
+            }
+        }
     }
 
     /// What opens the subject in a sandbox.
