@@ -342,8 +342,10 @@ pub(super) fn compare(
         let inside = below(&due.project, path).map(ByteString::from);
         let entry = inside.as_ref().and_then(|path| due.target.tree.get(path));
         let removed = inside.is_some_and(|path| outcome.removes() && outcome.is_expendable(&path));
-        match entry {
-            Some(entry) => Some(entry.node()),
+        match entry.map(Entry::node) {
+            // Where a path is wrong because it came back, it should have stayed what it was.
+            Some(node) if seen.files.get(path) != Some(&node) => Some(node),
+            Some(_) => world.files.get(path).cloned(),
             None if removed => None,
             None => world.files.get(path).cloned(),
         }

@@ -442,3 +442,13 @@ fn who_takes_nothing_before_a_restore_may_leave_what_is_new_in_the_way() {
         }
     }
 }
+
+#[test]
+fn what_should_have_stayed_is_told_as_it_was() {
+    let scene = silent("a=1", ".gitignore=a a=2");
+    let checks = scene.checks(&left(&scene, "restore alpha 1", ".gitignore=a a=1"));
+    let [one] = &checks.violations[..] else { panic!("{:?}", checks.violations) };
+    assert_eq!((one.rule.id, &*one.mismatch.symptom), ("restore/protects", "other bytes"));
+    assert!(one.mismatch.expected.ends_with("\"2\""), "{}", one.mismatch.expected);
+    assert!(one.mismatch.found.ends_with("\"1\""), "{}", one.mismatch.found);
+}
