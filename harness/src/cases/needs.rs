@@ -11,6 +11,9 @@ use herma_model::Settings;
 use herma_model::edit::Change;
 use herma_model::rules::RuleRef;
 
+/// As long is the id of a checkpoint of the core.
+const WHOLE_ID: usize = 40;
+
 /// The capabilities that `history` needs to test these rules, sorted.
 ///
 /// # Errors
@@ -68,14 +71,19 @@ fn asked(
     Ok(asked)
 }
 
-/// A text with each id replaced by its length, since ids depend on the sandbox's path.
+/// A text with each id replaced by whether it is whole, since ids depend on the sandbox's path, and so
+/// do the digits that a short one needs.
 fn without_ids(text: &str, root: &str) -> String {
     let text = text.replace(root, "");
     let words = text.split_inclusive(|one: char| !one.is_ascii_alphanumeric());
     let word = |word: &str| {
         let id = word.trim_end_matches(|one: char| !one.is_ascii_alphanumeric());
         let is_id = id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_id { format!("<{}>", id.len()) } else { word.to_owned() }
+        match is_id {
+            true if id.len() < WHOLE_ID => "<short>".to_owned(),
+            true => "<whole>".to_owned(),
+            false => word.to_owned(),
+        }
     };
     words.map(word).collect()
 }
