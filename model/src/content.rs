@@ -82,6 +82,8 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
 mod tests {
     use super::*;
 
+    const PINNED: [u8; 16] = [7, 0, 0, 0, 215, 13, 50, 89, 228, 225, 203, 99, 28, 102, 60, 244];
+
     fn text(content: &ByteString) -> String {
         serde_json::to_string(&written(content)).unwrap()
     }
@@ -113,7 +115,15 @@ mod tests {
     fn the_first_part_of_noise_is_noise_of_the_same_seed() {
         assert_eq!(noise(1_000, 7)[..500], *noise(500, 7));
         assert_eq!(noise(2, 7).len(), 2);
+        // It is the same wherever and whenever a history is read.
+        assert_eq!(noise(16, 7)[..], PINNED);
         assert_ne!(noise(100, 7)[4..], noise(100, 8)[4..]);
+    }
+
+    #[test]
+    fn as_much_as_a_history_may_hold_is_read() {
+        let most = format!("{{\"repeat\":\"x\",\"times\":{SIZE_MAX}}}");
+        assert_eq!(read(&most).unwrap().len(), SIZE_MAX);
     }
 
     #[test]

@@ -291,3 +291,27 @@ fn a_refusal_is_judged_by_its_reason_where_reasons_are_given() {
     let seen = silent.seen("diff alpha 9f9f", Answer::Done);
     assert_eq!(symptoms(&silent.checks(&seen)), ["done, not unknown_checkpoint"]);
 }
+
+#[test]
+fn an_id_that_was_handed_out_before_is_no_other_id() {
+    let mut scene = Scene::with("a=1");
+    for content in 2..=4 {
+        scene.ask("take alpha");
+        scene.put(&format!("a={content}"));
+    }
+    scene.world.settings.max_snapshots = 2;
+    let listed = |ids: [usize; 2]| {
+        let entries = [1, 2].map(|number| Listed {
+            number,
+            id: id(ids[number - 1]),
+            time: START,
+            reason: "take alpha".into(),
+            stats: None,
+        });
+        scene.answered("list alpha", Answer::Listed(entries.to_vec()))
+    };
+    assert!(listed([2, 1]).starts_with("list/complete"), "{}", listed([2, 1]));
+    assert!(!listed([2, 1]).contains("list/stable"));
+    assert!(listed([3, 9]).starts_with("list/stable"), "{}", listed([3, 9]));
+    assert!(!listed([3, 9]).contains("list/complete"));
+}

@@ -73,14 +73,18 @@ impl Scene {
 
     /// The same of an implementation that cannot do this; names are parted by spaces.
     fn without(capabilities: &str, files: &str) -> Scene {
+        let lacks: Vec<&str> = capabilities.split(' ').collect();
+        Scene::able(CAPABILITIES.into_iter().filter(|one| !lacks.contains(one)).collect(), files)
+    }
+
+    /// The same of an implementation that can do this and nothing else.
+    fn able(has: BTreeSet<&'static str>, files: &str) -> Scene {
         let layout = Layout {
             root: "/world".into(),
             home: "home".into(),
             current: "work".into(),
             base: "home/.hermes/checkpoints".into(),
         };
-        let lacks: Vec<&str> = capabilities.split(' ').collect();
-        let has = CAPABILITIES.into_iter().filter(|one| !lacks.contains(one)).collect();
         let world = World::new(Files::default(), layout, Settings::default(), has, START);
         let mut scene = Scene { world, ids: 0 };
         scene.put("/home/ /work/alpha/ /work/beta/");

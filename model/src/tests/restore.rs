@@ -222,3 +222,27 @@ fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
     scene.world.settings.max_files = 1;
     assert_eq!(scene.answered("restore alpha 1 force", refused(Code::Io)), happens);
 }
+
+#[test]
+fn a_folder_comes_back_whole_where_an_implementation_restores_folders() {
+    let folders = CAPABILITIES.into_iter().chain(["restore.directory"]).collect();
+    let mut scene = Scene::able(folders, "deep/b=1 a=1");
+    scene.ask("take alpha");
+    scene.put("deep/b=2 deep/c=1");
+    let Allowed::Restore(due) = scene.allows("file alpha 1 deep") else { panic!("a restore") };
+    assert_eq!(due.only, Some("deep".into()));
+    let refused = refusals(&scene.allows("file alpha 1 none"));
+    assert_eq!(refused[0].1, "restore/file-literal");
+}
+
+#[test]
+fn a_link_in_the_project_is_something_in_the_way_and_no_way_out() {
+    let scene = Scene::changed("deep/b=1 other/b=2", "deep>other other/b=2");
+    let refused = refusals(&scene.allows("file alpha 1 deep/b"));
+    assert_eq!(refused[0].1, "restore/file-only");
+    // Of an unknown checkpoint nobody can say where a path leads.
+    for (path, told) in [("deep", true), ("deep/b", true), ("other/b", false), ("other", false)] {
+        let refused = refusals(&scene.allows(&format!("file alpha 9f9f {path}")));
+        assert_eq!(refused.iter().any(|one| one.1 == "restore/bad-path"), told, "{path}");
+    }
+}

@@ -452,3 +452,23 @@ fn what_should_have_stayed_is_told_as_it_was() {
     assert!(one.mismatch.expected.ends_with("\"2\""), "{}", one.mismatch.expected);
     assert!(one.mismatch.found.ends_with("\"1\""), "{}", one.mismatch.found);
 }
+
+#[test]
+fn what_failed_and_is_said_to_have_is_no_other_checkpoint() {
+    let scene = |now: &str| {
+        let mut scene = Scene::with("a=1");
+        scene.ask("take alpha");
+        scene.set(now);
+        scene.ask("take alpha");
+        scene
+    };
+    let broken = |scene: &Scene, failed: &[&str]| {
+        let failed = failed.iter().map(|path| remark((*path).into())).collect();
+        let said = Restored { failed, undoes_turn: true, ..Restored::default() };
+        scene.answered("restore alpha 2", Answer::Restored(said))
+    };
+    assert_eq!(broken(&scene("a=2"), &["a"]), "restore/happens restore/bytes");
+    assert_eq!(broken(&scene("a=2"), &[]), "restore/target restore/bytes");
+    // Something of another type that was not replaced says nothing of targets either.
+    assert_eq!(broken(&scene("a>x"), &[]), "restore/type");
+}
