@@ -6,9 +6,14 @@
 
 mod store;
 
-use crate::sandbox::Sandbox;
+use crate::cases;
+use crate::generate::Options;
+use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::Subject;
+use crate::suite::{Findings, Plan, introduce, run_suite};
 use herma_model::{Code, Settings};
+use std::collections::BTreeSet;
+use std::error::Error;
 use store::Store;
 
 /// One correct store with habits of its own.
@@ -157,15 +162,35 @@ pub static ALL: &[Careful] = &[
     },
 ];
 
-/// The careful subject of that name.
-pub fn find(name: &str) -> Option<&'static Careful> {
-    ALL.iter().find(|one| one.name == name)
-}
-
 impl Careful {
     /// What opens it in a sandbox.
     pub fn opener(&'static self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         move |sandbox, _, seconds| Box::new(Store::new(self, sandbox, seconds))
+    }
+
+    /// Judges it by the written cases that suit it and by these histories.
+    ///
+    /// # Errors
+    /// A case that is not valid, or a run that could not be made.
+    pub fn judge(
+        &'static self,
+        seed: u64,
+        histories: u64,
+        scratch: &Scratch,
+    ) -> Result<Findings, Box<dyn Error>> {
+        let open = self.opener();
+        let (_, capabilities) = introduce(&open, scratch)?;
+        let plan = Plan {
+            seeds: vec![seed],
+            histories,
+            options: Options::default(),
+            kept: Vec::new(),
+            cases: cases::bundled()?,
+            jobs: 2,
+            shrink_budget: 300,
+            known: BTreeSet::new(),
+        };
+        Ok(run_suite(&plan.within(&capabilities), &open, scratch, &|_| {})?)
     }
 
     fn can(&self, capability: &str) -> bool {

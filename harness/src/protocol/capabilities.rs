@@ -96,7 +96,7 @@ const NEEDS: &[&str] = &["repository"];
 /// The folder of a project that such a store lies in.
 const REPOSITORY: &str = ".git";
 
-/// Stands for all capabilities but these.
+/// Stands for all capabilities but [`OWN_WAYS`].
 const COMPLETE: &str = "complete";
 
 /// What a complete implementation need not do: an own way where the rules leave one.
