@@ -321,8 +321,7 @@ impl<'a> Runner<'a> {
     /// After a disagreement: where nobody can read the store, the subject's own list says which
     /// checkpoints there are. Nothing is judged by it.
     fn list_again(&mut self, step: usize, seen: &Observation) -> Result<(), RunError> {
-        let is_read = seen.histories.as_ref().is_some_and(|stored| stored.unreadable.is_none());
-        if is_read {
+        if seen.readable_histories().is_some() {
             return Ok(());
         }
         let projects: Vec<ByteString> = match seen.request.dir() {

@@ -3,7 +3,7 @@
 //! Whoever observes fills in what it looked at; what is none was not looked at, and nothing is
 //! judged by it.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::ByteString;
 use crate::files::Files;
 use crate::request::Request;
@@ -35,6 +35,22 @@ pub struct Observation {
     pub contents: Option<Contents>,
     /// What is stored as checkpoints.
     pub histories: Option<Histories>,
+}
+
+impl Observation {
+    /// What is stored as checkpoints, where that was looked at and could be read.
+    pub fn readable_histories(&self) -> Option<&Histories> {
+        self.histories.as_ref().filter(|stored| stored.unreadable.is_none())
+    }
+
+    /// The id of the checkpoint that was taken, if one was.
+    pub fn taken(&self) -> Option<&String> {
+        match &self.answer {
+            Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id),
+            Answer::Restored(restored) => restored.safety.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 /// What stands in the base, as far as a history put it there or a subject moves it.

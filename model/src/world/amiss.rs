@@ -5,7 +5,6 @@
 //! judged by it until somebody sees it.
 
 use super::{Checkpoint, World};
-use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::observation::{Commit, Histories, Observation};
@@ -18,7 +17,7 @@ impl World {
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let touched = self.touched_by(seen);
         self.learn(seen);
-        match seen.histories.as_ref().filter(|stored| stored.unreadable.is_none()) {
+        match seen.readable_histories() {
             Some(stored) => self.learn_stored(stored),
             None => {
                 let all = project.and_then(|project| self.histories.get_mut(&project));
@@ -33,16 +32,11 @@ impl World {
 
     /// The checkpoints that a request took or restored, by their ids.
     fn touched_by(&self, seen: &Observation) -> BTreeSet<String> {
-        let taken = match &seen.answer {
-            Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id.clone()),
-            Answer::Restored(restored) => restored.safety.clone(),
-            _ => None,
-        };
         let target = seen.request.dir().zip(seen.request.target());
         let target = target.and_then(|(dir, text)| {
             self.find(&self.locate(dir), text).ok().map(|(_, one)| one.id.clone())
         });
-        taken.into_iter().chain(target).collect()
+        seen.taken().cloned().into_iter().chain(target).collect()
     }
 
     /// The checkpoints of each project are those that are stored, with what they hold there.
