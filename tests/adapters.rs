@@ -144,7 +144,7 @@ fn every_template_keeps_the_protocol() {
     let limits = Limits::default();
     for command in templates() {
         let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
-        assert_eq!(probed.len(), 7, "{command:?}");
+        assert_eq!(probed.len(), 8, "{command:?}");
         assert!(probed.iter().all(|one| one.wrong.is_none()), "{command:?}: {probed:#?}");
     }
 }
@@ -203,6 +203,58 @@ fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
     let inside = run_suite(&plan, &CoreSubject::boxed, &scratch, &|_| {}).unwrap();
     assert!(outside.failures.is_empty(), "{:#?}", outside.failures);
     assert_eq!((outside.operations, outside.checks), (inside.operations, inside.checks));
+}
+
+#[test]
+fn one_process_serves_many_histories_and_a_failure_is_confirmed_in_fresh_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let core = herma_tests::built_binary("herma-conform");
+    let script = format!("echo >> {started:?}; exec {core:?} adapter serve");
+    let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
+    let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+    let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
+    let history = History { operations: list, ..History::default() };
+    let scratch = Scratch::default_place();
+    let processes = |scratch: &Scratch| {
+        let open = start.opener();
+        for _ in 0..3 {
+            assert!(run(&history, &open, scratch).unwrap().divergences.is_empty());
+        }
+        drop(open);
+        let lines = std::fs::read_to_string(&started).unwrap().lines().count();
+        std::fs::remove_file(&started).unwrap();
+        lines
+    };
+    assert_eq!(processes(&scratch), 1);
+    assert_eq!(processes(&scratch.with_fresh_processes()), 3);
+}
+
+#[test]
+fn what_an_adapter_remembers_of_another_store_is_never_a_verdict() {
+    let script = r#"n=0
+say() { printf '{"id":%s,"ok":%s}\n' "$id" "$1"; }
+while read -r line; do
+  id=${line#*\"id\":}; id=${id%%,*}
+  case $line in
+    *'"op":"hello"'*) say '{"protocol":1,"impl":{"name":"x","version":"1"},"reusable":true}' ;;
+    *'"op":"open"'*) n=$((n+1)); say '{}' ;;
+    *'"op":"list"'*)
+      if [ $n = 1 ]; then say '{"checkpoints":[]}'
+      else say '{"checkpoints":[{"number":1,"id":"aaaa","time":0,"reason":""}]}'; fi ;;
+    *) say '{}' ;;
+  esac
+done"#;
+    let command = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
+    let start = AdapterCommand { command, directory: "/".into(), limits: LIMITS };
+    let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
+    let history = History { operations: list, ..History::default() };
+    let kept = ["first", "second"].map(|name| (name.to_owned(), history.clone())).to_vec();
+    let plan = Plan { kept, jobs: 1, ..plan(1, 0) };
+    let findings = run_suite(&plan, &start.opener(), &Scratch::default_place(), &|_| {}).unwrap();
+    assert_eq!(findings.failures.len(), 1, "{:#?}", findings.failures);
+    assert!(findings.failures.values().all(|one| one.is_unstable()), "{:#?}", findings.failures);
+    assert_eq!(findings.verdict(&rules::LIST_COMPLETE), Verdict::Held);
 }
 
 /// An adapter that says hello with these capabilities, and nothing else.

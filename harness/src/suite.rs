@@ -222,9 +222,10 @@ fn examine(
         return Failure { origin, histories, shrunk, reproduced: None };
     }
     let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, plan.shrink_budget);
+    let fresh = scratch.with_fresh_processes();
     let fails_so = || {
         let until = shrink::until(&shrunk.divergence);
-        let outcome = trial_until(until, &shrunk.history, new_subject, scratch);
+        let outcome = trial_until(until, &shrunk.history, new_subject, &fresh);
         let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == *fingerprint;
         outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
     };

@@ -154,6 +154,7 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "borg", "version": VERSION},
+        "reusable": True,
         "capabilities": {name: True for name in CAPABILITIES},
     }
 

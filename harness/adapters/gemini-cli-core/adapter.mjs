@@ -141,6 +141,7 @@ const OPERATIONS = {
   hello: () => ({
     protocol: 1,
     impl: { name: "gemini-cli-core", version: VERSION },
+    reusable: true,
     capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
   }),
   open,

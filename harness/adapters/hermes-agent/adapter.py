@@ -151,6 +151,7 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "hermes-agent", "version": VERSION},
+        "reusable": True,
         "capabilities": dict.fromkeys(CAPABILITIES, True) | dict.fromkeys(SIZES, MEGABYTE),
     }
 

@@ -107,6 +107,7 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "restic", "version": VERSION},
+        "reusable": True,
         "capabilities": {name: True for name in CAPABILITIES},
     }
 

@@ -105,6 +105,7 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "rewind-ai", "version": VERSION},
+        "reusable": True,
         "capabilities": {name: True for name in CAPABILITIES},
         "needs": ["repository"],
     }

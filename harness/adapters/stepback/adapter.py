@@ -92,6 +92,7 @@ def hello(_):
     return {
         "protocol": 1,
         "impl": {"name": "stepback", "version": VERSION},
+        "reusable": True,
         "capabilities": {name: True for name in CAPABILITIES},
         "needs": ["repository"],
     }

@@ -152,6 +152,7 @@ fn answer(asked: &Value, version: &str) -> Result<Value, Refused> {
             Ok(json!({
                 "protocol": 1,
                 "impl": { "name": "undo-core", "version": version },
+                "reusable": true,
                 "capabilities": claimed.into_iter().collect::<serde_json::Map<_, _>>(),
                 "store_folder": ".undo",
                 "avoids": AVOIDS,

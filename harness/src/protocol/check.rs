@@ -75,13 +75,14 @@ pub fn check(
 
 type Probe = (&'static str, fn(&mut Adapter, &Sandbox) -> Result<(), String>);
 
-const PROBES: [Probe; 6] = [
+const PROBES: [Probe; 7] = [
     ("it says who it is and speaks this version", hello),
     ("an operation that no version has is answered `unsupported`", unsupported),
     ("it opens a store", open),
     ("it takes a checkpoint of a project", checkpoint),
     ("it lists that checkpoint", list),
     ("it closes the store", close),
+    ("if it can be opened again, it knows nothing of another store then", open_again),
 ];
 
 fn ask(adapter: &mut Adapter, message: &Message) -> Result<Reply, String> {
@@ -126,6 +127,30 @@ fn unsupported(adapter: &mut Adapter, _: &Sandbox) -> Result<(), String> {
 fn open(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
     let open = Open::of(sandbox, History::default().settings);
     answered(adapter, &Message::Control(Control::Open(open))).map(|_| ())
+}
+
+fn open_again(adapter: &mut Adapter, sandbox: &Sandbox) -> Result<(), String> {
+    let said = answered(adapter, &Message::Control(Control::hello()))?;
+    if said["reusable"] != true {
+        return Ok(());
+    }
+    let below = |name: &str| -> std::io::Result<ByteString> {
+        let path = sandbox.root().join(name);
+        std::fs::create_dir_all(&path)?;
+        Ok(ByteString::from(path.as_os_str().as_bytes()))
+    };
+    let other = |error: std::io::Error| error.to_string();
+    let first = Open::of(sandbox, History::default().settings);
+    let (home, store) = (below("again").map_err(other)?, below("again/store").map_err(other)?);
+    let open = Control::Open(Open { home, store, ..first });
+    answered(adapter, &Message::Control(open))?;
+    let listed = answered(adapter, &Message::Request(Request::List { dir: project(sandbox) }))?;
+    // A store that lies in the project is the same one, wherever the rest is.
+    let in_project = said["store_folder"].is_string() || said["needs"].is_array();
+    match listed["checkpoints"].as_array().map(Vec::len) {
+        Some(found) if found == 0 || in_project => close(adapter, sandbox),
+        _ => Err(format!("of a new store the list is {listed}")),
+    }
 }
 
 fn project(sandbox: &Sandbox) -> ByteString {

@@ -159,6 +159,10 @@ pub struct Hello {
     /// history uses them.
     #[serde(default)]
     pub avoids: Vec<String>,
+    /// After `close` it can be opened again, for another store and another home. It then lets go of
+    /// all that it knew, and takes `HOME` from `open`. So one process serves many histories.
+    #[serde(default)]
+    pub reusable: bool,
 }
 
 /// One line from the adapter: either answered or refused. Unknown fields are ignored.

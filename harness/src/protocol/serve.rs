@@ -85,6 +85,7 @@ fn hello(asked: &Value) -> Value {
         "protocol": protocol,
         "impl": { "name": "herma-core", "version": env!("CARGO_PKG_VERSION") },
         "capabilities": { "complete": true },
+        "reusable": true,
     })
 }
 

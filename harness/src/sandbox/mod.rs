@@ -39,6 +39,7 @@ const PROJECTS: [&str; 2] = ["work/alpha", "work/beta"];
 #[derive(Clone, Debug)]
 pub struct Scratch {
     root: PathBuf,
+    fresh_processes: bool,
     v1_repository: Arc<FirstLayout>,
     understood: Understood,
 }
@@ -55,7 +56,14 @@ impl Scratch {
 
     /// Sandboxes are made below `root`.
     pub fn at(root: PathBuf) -> Self {
-        Scratch { root, v1_repository: Arc::default(), understood: Understood::default() }
+        let (v1_repository, understood) = (Arc::default(), Understood::default());
+        Scratch { root, fresh_processes: false, v1_repository, understood }
+    }
+
+    /// The same place for sandboxes in which every subject is a process of its own, whether it can
+    /// be used again or not.
+    pub fn with_fresh_processes(&self) -> Self {
+        Scratch { fresh_processes: true, ..self.clone() }
     }
 
     /// A directory that is removed when it is dropped.
@@ -83,6 +91,7 @@ pub struct Sandbox {
     /// `None` if another process owns the sandbox.
     _directory: Option<TempDir>,
     root: PathBuf,
+    fresh_process: bool,
     v1_repository: Arc<FirstLayout>,
     understood: Understood,
 }
@@ -95,7 +104,8 @@ impl Sandbox {
         let root = directory.path().canonicalize()?;
         let v1_repository = Arc::clone(&scratch.v1_repository);
         let understood = scratch.understood.clone();
-        let sandbox = Sandbox { _directory: Some(directory), root, v1_repository, understood };
+        let (_directory, fresh_process) = (Some(directory), scratch.fresh_processes);
+        let sandbox = Sandbox { _directory, root, fresh_process, v1_repository, understood };
         if !history.plain_home {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
@@ -107,8 +117,13 @@ impl Sandbox {
 
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
-        let understood = Understood::default();
-        Sandbox { _directory: None, root, v1_repository: Arc::default(), understood }
+        let (v1_repository, understood) = (Arc::default(), Understood::default());
+        Sandbox { _directory: None, root, fresh_process: true, v1_repository, understood }
+    }
+
+    /// Whether no process that served another sandbox may be used in this one.
+    pub fn wants_fresh_process(&self) -> bool {
+        self.fresh_process
     }
 
     /// The sandbox as an absolute canonical path.

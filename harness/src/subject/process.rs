@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// How an adapter is started.
 #[derive(Clone, Debug)]
@@ -31,72 +32,118 @@ pub struct AdapterCommand {
 }
 
 impl AdapterCommand {
-    /// Opens the subject behind the adapter.
+    /// Opens the subject behind the adapter. A process that can be opened again serves one history
+    /// after the other, unless the sandbox wants a fresh one.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
-        |sandbox, settings, seconds| Box::new(ProcessSubject::new(self, sandbox, settings, seconds))
+        let idle = Idle::default();
+        move |sandbox, settings, seconds| {
+            Box::new(ProcessSubject::new(self, &idle, sandbox, settings, seconds))
+        }
+    }
+}
+
+/// A process that has said who it is.
+struct Introduced {
+    adapter: Adapter,
+    hello: Hello,
+}
+
+/// Processes that wait for their next store.
+#[derive(Clone, Default)]
+struct Idle(Arc<Mutex<Vec<Introduced>>>);
+
+impl Idle {
+    fn take(&self) -> Option<Introduced> {
+        self.0.lock().expect("no thread panics while it holds this").pop()
+    }
+
+    /// Closes the store, and keeps the process where it can open another one. One that fails at
+    /// that is not used again.
+    fn keep(&self, mut introduced: Introduced) {
+        let close = Message::Control(Control::Close);
+        let is_kept = introduced.hello.reusable
+            && introduced.adapter.ask(&close).is_ok_and(|reply| reply.ok.is_some());
+        if is_kept {
+            self.0.lock().expect("no thread panics while it holds this").push(introduced);
+        }
     }
 }
 
 /// A subject in another process.
-pub struct ProcessSubject {
+struct ProcessSubject {
     start: AdapterCommand,
+    idle: Idle,
     environment: Vec<(OsString, OsString)>,
     open: Open,
     capabilities: Capabilities,
     run_by_root: bool,
+    wants_fresh_process: bool,
     identity: Identity,
     seconds: i64,
-    adapter: Result<Adapter, Fault>,
+    process: Result<Introduced, Fault>,
 }
 
 impl ProcessSubject {
-    /// Starts the adapter and opens a store in the sandbox.
-    pub fn new(
+    /// Opens a store in the sandbox, in a process that waits for one or a new one.
+    fn new(
         start: &AdapterCommand,
+        idle: &Idle,
         sandbox: &Sandbox,
         settings: &Settings,
         seconds: i64,
     ) -> Self {
         let mut subject = ProcessSubject {
             start: start.clone(),
+            idle: idle.clone(),
             environment: environment(sandbox),
             open: Open::of(sandbox, settings.clone()),
             capabilities: Capabilities::default(),
             run_by_root: fs::metadata(sandbox.root()).is_ok_and(|root| root.uid() == 0),
+            wants_fresh_process: sandbox.wants_fresh_process(),
             identity: Identity::default(),
             seconds,
-            adapter: Err(Fault::NotStarted("it was not tried yet".into())),
+            process: Err(Fault::NotStarted("it was not tried yet".into())),
         };
-        subject.adapter = subject.started();
+        subject.process = subject.opened();
         subject
     }
 
-    fn started(&mut self) -> Result<Adapter, Fault> {
-        let AdapterCommand { command, directory, limits } = &self.start;
-        let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
-        let said = adapter.ask(&Message::Control(Control::hello()))?;
-        (self.identity, self.capabilities) = read_hello(said)?;
+    fn opened(&mut self) -> Result<Introduced, Fault> {
+        let waiting = if self.wants_fresh_process { None } else { self.idle.take() };
+        let mut process = waiting.map_or_else(|| self.started(), Ok)?;
+        self.identity = process.hello.implementation.clone();
+        self.capabilities = Capabilities::of(&process.hello)
+            .map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
         // No file is unreadable to a process of root that reads as root.
         if self.run_by_root && !self.capabilities.has("user.ordinary") {
             self.capabilities = self.capabilities.without("files.unreadable");
         }
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };
+        let adapter = &mut process.adapter;
         served(adapter.ask(&Message::Control(Control::Open(open)))?)?;
         if self.capabilities.has("test.clock") {
             let clock = Request::SetClock { seconds: self.seconds };
             served(adapter.ask(&Message::Request(clock))?)?;
         }
-        Ok(adapter)
+        Ok(process)
     }
 
-    /// Ends the process properly and opens the same store in another one.
+    fn started(&self) -> Result<Introduced, Fault> {
+        let AdapterCommand { command, directory, limits } = &self.start;
+        let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
+        let hello = read_hello(adapter.ask(&Message::Control(Control::hello()))?)?;
+        Ok(Introduced { adapter, hello })
+    }
+
+    /// Ends the process properly and opens the same store in another one: only what is stored
+    /// survives that.
     fn reopen(&mut self) -> Result<(), Fault> {
-        let ended = std::mem::replace(&mut self.adapter, Err(Fault::LeavesAChild));
-        let mut adapter = ended?;
+        let ended = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
+        let mut adapter = ended?.adapter;
         adapter.ask(&Message::Control(Control::Close))?;
         adapter.finish()?;
-        self.adapter = Ok(self.started()?);
+        self.process = Ok(self.opened()?);
         Ok(())
     }
 
@@ -106,20 +153,15 @@ impl ProcessSubject {
             Request::SetClock { seconds } => self.seconds = *seconds,
             _ => {}
         }
-        let adapter = self.adapter.as_mut().map_err(|fault| fault.clone())?;
-        let reply = adapter.ask(&Message::Request(request.clone()))?;
+        let process = self.process.as_mut().map_err(|fault| fault.clone())?;
+        let reply = process.adapter.ask(&Message::Request(request.clone()))?;
         translate::answer(request, reply)
     }
 }
 
-/// The identity and the capabilities in a hello.
-fn read_hello(said: Reply) -> Result<(Identity, Capabilities), Fault> {
-    let hello = served(said)?;
-    let hello: Hello = serde_json::from_value(hello)
-        .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })?;
-    let capabilities =
-        Capabilities::of(&hello).map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
-    Ok((hello.implementation, capabilities))
+fn read_hello(said: Reply) -> Result<Hello, Fault> {
+    serde_json::from_value(served(said)?)
+        .map_err(|error| Fault::BadAnswer { op: "hello".into(), why: error.to_string() })
 }
 
 /// The answer; refusing what every adapter must serve breaks the protocol.
@@ -142,13 +184,22 @@ impl Subject for ProcessSubject {
             Ok(answer) => answer,
             Err(fault) => {
                 let text = fault.to_string();
-                self.adapter = Err(fault);
+                self.process = Err(fault);
                 Answer::Crashed(text)
             }
         }
     }
 
     fn fault(&self) -> Option<&Fault> {
-        self.adapter.as_ref().err().filter(|fault| !fault.is_the_subjects())
+        self.process.as_ref().err().filter(|fault| !fault.is_the_subjects())
+    }
+}
+
+impl Drop for ProcessSubject {
+    fn drop(&mut self) {
+        let process = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
+        if let Ok(process) = process {
+            self.idle.keep(process);
+        }
     }
 }

@@ -102,9 +102,13 @@ impl Chosen {
 
     /// What opens the subject in a sandbox.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
-        |sandbox, settings, seconds| match self {
-            Chosen::Core => CoreSubject::boxed(sandbox, settings, seconds),
-            Chosen::Adapter { start, .. } => start.opener()(sandbox, settings, seconds),
+        let adapter = match self {
+            Chosen::Core => None,
+            Chosen::Adapter { start, .. } => Some(start.opener()),
+        };
+        move |sandbox, settings, seconds| match &adapter {
+            None => CoreSubject::boxed(sandbox, settings, seconds),
+            Some(open) => open(sandbox, settings, seconds),
         }
     }
 
