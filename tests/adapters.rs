@@ -12,7 +12,7 @@ use herma_harness::protocol::process::{Adapter, Limits};
 use herma_harness::sandbox::{Sandbox, Scratch, manifest};
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
-use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
+use herma_harness::suite::{Findings, Plan, Share, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, run};
 use herma_model::{Request, Settings, World, rules};
 use pretty_assertions::assert_eq;
@@ -185,6 +185,7 @@ fn plan(seed: u64, histories: u64) -> Plan {
         jobs: 2,
         shrink_budget: BUDGET_DEFAULT,
         known: BTreeSet::new(),
+        share: Share::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The gate as a stranger's CI uses it: its exit codes, what writes its file, and what refuses to.
 
+use herma_harness::results::Results;
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -77,6 +78,66 @@ fn a_failure_that_nobody_expects_is_a_regression_with_its_shortest_history() {
     assert!(said.contains("NOT EXPECTED  list/newest-first (fail: another order)"), "{said}");
     assert!(said.contains("failed again 3 times of 3"), "{said}");
     assert!(said.contains("5 operations:"), "{said}");
+}
+
+/// What merging these files into a third comes to.
+fn merged(parts: &[&Path], into: &Path) -> (i32, String) {
+    let mut merge = Command::new(built_binary("herma-conform"));
+    let output = merge.arg("merge").args(parts).arg("--into").arg(into).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn the_parts_of_a_gate_say_together_what_the_whole_says() {
+    let place = Place::of_the_bug();
+    let file = |name: &str| place.folder.path().join(name);
+    let run = |share: &str, name: &str| {
+        let results = file(name);
+        let command = ["gate", "--shard", share, "--results", results.to_str().unwrap()];
+        let output = place.conform(&command, &serving(BUG));
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        (results, String::from_utf8(output.stdout).unwrap())
+    };
+    let parts: Vec<PathBuf> = (1..=3)
+        .map(|index| {
+            let (results, said) = run(&format!("{index}/3"), &format!("{index}.jsonl"));
+            assert!(said.contains("nothing unexpected; `merge` all parts"), "{said}");
+            results
+        })
+        .collect();
+    let (direct, _) = run("1/1", "direct.jsonl");
+    let parts: Vec<&Path> = parts.iter().map(PathBuf::as_path).collect();
+    let whole = file("whole.jsonl");
+    assert_eq!(merged(&parts, &whole).0, 1, "the rule is broken");
+    let read = |path: &Path| Results::read(&fs::read_to_string(path).unwrap()).unwrap();
+    let said = |path: &Path| {
+        let results = read(path);
+        let rules: Vec<_> =
+            results.rules.iter().map(|one| (one.id.clone(), one.verdict, one.checks)).collect();
+        let failures: Vec<_> =
+            results.failures.iter().map(|one| (one.fingerprint.clone(), one.histories)).collect();
+        let figures = (results.finished.operations, results.finished.depth.judged);
+        (rules, failures, figures, results.finished.behaviours, results.finished.rules)
+    };
+    assert_eq!(said(&whole), said(&direct));
+    let judged = place.conform(&["gate", "--from", whole.to_str().unwrap()], &serving(BUG));
+    assert_eq!(judged.status.code(), Some(0), "{judged:?}");
+    // One part is missing, one is there twice, one is of another run.
+    let other = file("other.jsonl");
+    for parts in [&parts[..2], &[parts[0], parts[1], parts[1]]] {
+        let (code, said) = merged(parts, &other);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("of 3 parts there are [1, 2"), "{said}");
+    }
+    place.write(&place.text().replace("seeds = [3]", "seeds = [4]"));
+    let (foreign, _) = run("3/3", "foreign.jsonl");
+    let (code, said) = merged(&[parts[0], parts[1], &foreign], &other);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("of different runs: the plan"), "{said}");
+    assert!(!other.exists());
+    let judged = place.conform(&["gate", "--from", whole.to_str().unwrap()], &serving(BUG));
+    assert_eq!(judged.status.code(), Some(2), "results of another plan: {judged:?}");
 }
 
 #[test]

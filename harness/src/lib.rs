@@ -49,6 +49,7 @@ pub mod null;
 mod oracle;
 pub mod parallel;
 pub mod planted;
+pub mod power;
 pub mod protocol;
 pub mod report;
 pub mod results;

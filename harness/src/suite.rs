@@ -19,8 +19,55 @@ use crate::trial::{Trial, trial_until};
 use herma_model::rules::{self, RuleRef, State};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// A part of something that several machines do together: the `index`th of `count`, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which part.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Share { index: 1, count: 1 }
+    }
+}
+
+impl Share {
+    /// Whether what has this number, from 0, is in the part.
+    pub fn holds(self, number: u64) -> bool {
+        number % self.count as u64 == self.index as u64 - 1
+    }
+
+    /// Whether it is everything.
+    pub fn is_whole(self) -> bool {
+        self.count == 1
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = text.split_once('/').and_then(|(index, count)| {
+            Some(Share { index: index.parse().ok()?, count: count.parse().ok()? })
+        });
+        let is_one = |share: &Share| (1..=share.count).contains(&share.index);
+        read.filter(is_one).ok_or_else(|| "a part is written 1/4: the first of four".to_owned())
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.index, self.count)
+    }
+}
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -41,6 +88,8 @@ pub struct Plan {
     pub shrink_budget: usize,
     /// Failures that are known, and need no shortest history.
     pub known: BTreeSet<Fingerprint>,
+    /// The part of the histories that is run.
+    pub share: Share,
 }
 
 /// How often a shortest history is run again, each time in a fresh process and sandbox.
@@ -187,14 +236,15 @@ pub fn run_suite(
     let started = Instant::now();
     let shared = Mutex::new(Shared::default());
     let run = |number| -> Result<(), RunError> {
-        let (origin, history) = one(plan, number);
+        let (origin, history) = plan.history(number);
         let outcome = trial_until(Until::End, &history, new_subject, scratch)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
         progress(&outcome.ended(&origin));
         shared.add(number, &origin, history, outcome);
         Ok(())
     };
-    parallel::try_map(0..plan.written() + plan.drawn(), plan.jobs, run)?;
+    let own = (0..plan.all()).filter(|number| plan.share.holds(*number));
+    parallel::try_map(own, plan.jobs, run)?;
     let mut shared = shared.into_inner().expect("no thread panics while it holds this");
     shared.tell_apart(plan.jobs, new_subject, scratch)?;
     let mut findings = shared.findings;
@@ -251,24 +301,32 @@ impl Plan {
     pub fn written(&self) -> u64 {
         (self.kept.len() + self.cases.len()) as u64
     }
-}
 
-/// The history of that number: first the kept ones, then the cases, then the drawn ones.
-fn one(plan: &Plan, number: u64) -> (String, History) {
-    if let Some((name, history)) = plan.kept.get(number as usize) {
-        return (name.clone(), history.clone());
+    /// How many histories there are in all parts.
+    pub fn all(&self) -> u64 {
+        self.written() + self.drawn()
     }
-    if let Some(case) = plan.cases.get(number as usize - plan.kept.len()) {
-        return (format!("case {}", case.id), case.history());
+
+    /// The history of that number, with its name: first the kept ones, then the cases, then the
+    /// drawn ones.
+    pub fn history(&self, number: u64) -> (String, History) {
+        if let Some((name, history)) = self.kept.get(number as usize) {
+            return (name.clone(), history.clone());
+        }
+        if let Some(case) = self.cases.get(number as usize - self.kept.len()) {
+            return (format!("case {}", case.id), case.history());
+        }
+        let number = number - self.written();
+        let seed = self.seeds[(number / self.histories) as usize];
+        let number = number % self.histories;
+        let of_seed = if self.seeds.len() > 1 { format!(" of seed {seed}") } else { String::new() };
+        (format!("history {number}{of_seed}"), generate::draw(&self.options, seed, number))
     }
-    let number = number - plan.written();
-    let (seed, number) = (plan.seeds[(number / plan.histories) as usize], number % plan.histories);
-    let of_seed = if plan.seeds.len() > 1 { format!(" of seed {seed}") } else { String::new() };
-    (format!("history {number}{of_seed}"), generate::draw(&plan.options, seed, number))
 }
 
 impl Trial {
-    fn ended(&self, origin: &str) -> Ended {
+    /// How the history ended.
+    pub fn ended(&self, origin: &str) -> Ended {
         let failures = self.run.divergences.iter().chain(&self.plain);
         let alone = failures.filter(|one| one.follows.is_none());
         let failures = alone.map(Divergence::fingerprint).collect();

@@ -18,6 +18,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 "hermes-agent==0.13.0",
                 Some("e11a8c57c1f57d9a1319ada006889ecde8ed8179c4f8f57af79c65de0033be11"),
             )]),
+            sources: &["tools/checkpoint_manager.py"],
         },
         Bundled {
             name: "hermes-agent",
@@ -29,6 +30,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 "hermes-agent==0.16.0",
                 Some("accb5a4a4827b41b3d162d2eb0b5f6db585d942ee23a3678ef21fc94d21c34a2"),
             )]),
+            sources: &["tools/checkpoint_manager.py"],
         },
         Bundled {
             name: "hermes-agent",
@@ -44,6 +46,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 // Its files differ by machine, so that no one hash fits.
                 ("PyYAML==6.0.3", None),
             ]),
+            sources: &["tools/checkpoint_manager.py"],
         },
         Bundled {
             name: "gemini-cli-core",
@@ -52,6 +55,7 @@ pub fn catalogue() -> &'static [Bundled] {
             adapter: ("adapter.mjs", include_str!("../../adapters/gemini-cli-core/adapter.mjs")),
             expectations: include_str!("../../expectations/gemini-cli-core.toml"),
             packages: Packages::Node("@google/gemini-cli-core@0.61.0"),
+            sources: &["node_modules/@google/gemini-cli-core/dist/src/services/gitService.js"],
         },
         Bundled {
             name: "rewind-ai",
@@ -76,6 +80,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 ("psutil==7.2.2", None),
                 ("platformdirs==4.14.7", None),
             ]),
+            sources: &["rewind/checkpoint.py", "rewind/cli.py"],
         },
         Bundled {
             name: "restic",
@@ -84,6 +89,7 @@ pub fn catalogue() -> &'static [Bundled] {
             adapter: ("adapter.py", include_str!("../../adapters/restic/adapter.py")),
             expectations: include_str!("../../expectations/restic.toml"),
             packages: Packages::Debian(&["restic=0.14.0-1+b5"]),
+            sources: &[],
         },
         Bundled {
             name: "borg",
@@ -96,6 +102,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 "python3-msgpack=1.0.3-2+b1",
                 "python3-packaging=23.0-1",
             ]),
+            sources: &[],
         },
         Bundled {
             name: "undo-core",
@@ -107,6 +114,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 manifest: include_str!("../../adapters/undo-core/Cargo.toml"),
                 lock: include_str!("../../adapters/undo-core/Cargo.lock"),
             },
+            sources: &[],
         },
         Bundled {
             name: "stepback",
@@ -118,6 +126,7 @@ pub fn catalogue() -> &'static [Bundled] {
                 "stepback==0.2.0",
                 Some("2bb896126aded68bf9295ef7440dc2724eda9562006251323306acfe2f0f89e3"),
             )]),
+            sources: &[],
         },
     ]
 }

@@ -98,7 +98,11 @@ fn python(
     Ok(())
 }
 
-fn node(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallError> {
+/// Installs a Node package, pinned, into `packages`; `part` is a folder to work in.
+///
+/// # Errors
+/// [`InstallError`].
+pub fn node(pinned: &str, part: &Path, packages: &Path) -> Result<(), InstallError> {
     let mut npm = Command::new("npm");
     npm.args(["install", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"]);
     npm.args(["--loglevel=error", "--no-update-notifier", "--prefix"]).arg(packages);

@@ -7,7 +7,7 @@ mod catalogue;
 mod install;
 
 pub use catalogue::catalogue;
-pub use install::{InstallError, install};
+pub use install::{InstallError, PACKAGES, install, node};
 
 use crate::protocol::process::Limits;
 use crate::subject::AdapterCommand;
@@ -32,6 +32,9 @@ pub struct Bundled {
     pub expectations: &'static str,
     /// Where the package comes from.
     pub packages: Packages,
+    /// The source files of the package that take and restore checkpoints, below the folder that it
+    /// is installed in; none where it has no source that can be changed.
+    pub sources: &'static [&'static str],
 }
 
 /// From which registry, and what.

@@ -10,7 +10,7 @@ use crate::cases;
 use crate::generate::Options;
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::Subject;
-use crate::suite::{Findings, Plan, introduce, run_suite};
+use crate::suite::{Findings, Plan, Share, introduce, run_suite};
 use herma_model::{Code, Settings};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -189,6 +189,7 @@ impl Careful {
             jobs: 2,
             shrink_budget: 300,
             known: BTreeSet::new(),
+            share: Share::default(),
         };
         Ok(run_suite(&plan.within(&capabilities), &open, scratch, &|_| {})?)
     }

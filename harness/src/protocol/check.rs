@@ -24,7 +24,19 @@ pub struct Probed {
     pub wrong: Option<String>,
 }
 
-/// The environment of an adapter: a home of its own and where programs are, nothing else.
+/// What many users' shells have set: programs that ask somebody something. No store may run one.
+const PROGRAMS: [&str; 8] = [
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "GIT_EDITOR",
+    "GIT_PAGER",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "GIT_SSH_COMMAND",
+];
+
+/// The environment of an adapter: a home of its own, where programs are, and programs that ask.
 pub fn environment(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
     let mut variables = vec![
         ("HOME".into(), sandbox.home().into_os_string()),
@@ -33,6 +45,7 @@ pub fn environment(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
         ("LC_ALL".into(), "C.UTF-8".into()),
         ("HERMA_PROTOCOL".into(), VERSION.to_string().into()),
     ];
+    variables.extend(PROGRAMS.map(|name| (name.into(), "/nowhere/asks".into())));
     if let Some(path) = std::env::var_os("PATH") {
         variables.push(("PATH".into(), path));
     }

@@ -7,17 +7,22 @@
 
 pub mod github;
 pub mod junit;
+mod merge;
 pub mod text;
+
+pub use merge::{MergeError, merge};
 
 use crate::coverage::Behaviour;
 use crate::depth::Depth;
 use crate::divergence::Fingerprint;
 use crate::history::History;
 use crate::subject::Identity;
-use crate::suite::{Ended, Failure, Findings, Following, Verdict};
+use crate::suite::{Ended, Failure, Findings, Following, Share, Verdict};
 use herma_model::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 /// The version of the lines.
 pub const SCHEMA: u32 = 3;
@@ -61,6 +66,9 @@ pub struct Started {
     pub operations: usize,
     /// How the canary failed, as it must.
     pub canary: Fingerprint,
+    /// The part of the histories that was run.
+    #[serde(default)]
+    pub share: Share,
     /// The command that runs the same again.
     pub replay: String,
 }
@@ -296,6 +304,18 @@ impl Results {
             .map(|(behaviour, times)| MetBehaviour { behaviour: behaviour.clone(), times: *times })
             .collect();
         Results { started, failures, following, rules, coverage, finished }
+    }
+
+    /// Writes them to a file, without the histories that ended one by one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let lines = std::iter::once(Line::Started(self.started.clone())).chain(self.last_lines());
+        let text =
+            |line| serde_json::to_string(&line).expect("a line holds only what JSON can say");
+        let lines: Vec<String> = lines.map(text).collect();
+        std::fs::write(path, lines.join("\n") + "\n")
     }
 
     /// The lines that follow those written during the run.

@@ -165,8 +165,12 @@ pub fn gate(results: &Results, judgement: &Judgement<'_>) -> String {
     }
     text.push_str(&following(results));
     text.push_str(&figures(results));
-    let verdict = if judgement.holds() { "holds" } else { "DOES NOT HOLD" };
-    text.push_str(&format!("the gate {verdict}\n"));
+    let share = results.started.share;
+    text.push_str(&match (judgement.holds(), share.is_whole()) {
+        (true, true) => "the gate holds\n".to_owned(),
+        (true, false) => format!("part {share}: nothing unexpected; `merge` all parts to judge\n"),
+        (false, _) => "the gate DOES NOT HOLD\n".to_owned(),
+    });
     text
 }
 

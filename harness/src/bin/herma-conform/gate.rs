@@ -2,12 +2,13 @@
 
 use crate::GateArguments;
 use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, say};
+use crate::reporting;
 use crate::running;
 use crate::subjects::{Chosen, quoted};
 use herma_harness::divergence::Fingerprint;
 use herma_harness::expectations::{self, Expectations, Judgement, judge};
 use herma_harness::generate::Options;
-use herma_harness::results::{Results, github, text};
+use herma_harness::results::{Results, Started, github, text};
 use herma_harness::suite::Plan;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -23,15 +24,35 @@ pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
     let expectations = load(arguments, &chosen)?;
     let known = expectations.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = run(arguments, "gate", &chosen, &expectations, known)?;
+    let results = match &arguments.from {
+        Some(file) => of_its_plan(reporting::results(file)?, &expectations)?,
+        None => run(arguments, "gate", &chosen, &expectations, known)?,
+    };
     check_subject(&expectations, &results)?;
-    let judgement = judge(&expectations, &results);
+    let mut judgement = judge(&expectations, &results);
+    if !results.started.share.is_whole() {
+        // What one part does not show another may.
+        (judgement.needs_work, judgement.too_little) = (Vec::new(), None);
+    }
     say(&text::gate(&results, &judgement));
     if std::env::var_os(crate::hermetic::GITHUB).is_some() {
         let file = arguments.expect.clone().unwrap_or_default().display().to_string();
         say(&github::gate_annotations(&judgement, &file));
     }
     Ok(code(&judgement))
+}
+
+/// The results, if they are of the plan that the expectations are about.
+fn of_its_plan(results: Results, expectations: &Expectations) -> Result<Results, NoVerdict> {
+    let Started { seeds, histories, operations, .. } = &results.started;
+    let plan = (&expectations.seeds, expectations.histories, expectations.operations);
+    if (seeds, *histories, *operations) == plan {
+        return Ok(results);
+    }
+    Err((
+        "these results are of another plan than the expectations; nothing was judged".into(),
+        USAGE,
+    ))
 }
 
 fn code(judgement: &Judgement<'_>) -> ExitCode {
@@ -109,6 +130,7 @@ fn run(
         jobs: arguments.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
         known,
+        share: arguments.place.shard,
     };
     let place = arguments.place.of(chosen);
     let file = arguments.expect.as_ref().map(|file| format!(" --expect {}", quoted(file)));

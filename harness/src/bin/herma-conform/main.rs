@@ -7,9 +7,11 @@ mod bugs;
 mod cases;
 mod commands;
 mod comparing;
+mod confined;
 mod ending;
 mod gate;
 mod hermetic;
+mod power;
 mod progress;
 mod reporting;
 mod running;
@@ -17,6 +19,7 @@ mod subjects;
 
 use clap::{Parser, Subcommand};
 use ending::ended;
+use herma_harness::suite::Share;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -87,6 +90,16 @@ enum Command {
         #[arg(long = "as", value_enum, default_value_t = Form::Text)]
         form: Form,
     },
+    /// Put the results of all parts of one run together
+    #[command(after_help = EXIT_CODES)]
+    Merge {
+        /// The results of each part
+        #[arg(required = true)]
+        parts: Vec<PathBuf>,
+        /// Where the results of the whole are written
+        #[arg(long, value_name = "FILE")]
+        into: PathBuf,
+    },
     /// Run the suite on deliberately broken subjects and print how each is found
     #[command(after_help = EXIT_CODES)]
     Bugs(BugsArguments),
@@ -99,6 +112,17 @@ enum Command {
     /// List and install the subjects whose adapters are bundled
     #[command(subcommand)]
     Adapters(AdaptersCommand),
+    /// Change a bundled subject's source in one small way at a time, and count what its gate notices
+    Power(power::PowerArguments),
+    /// Run a command that can write in one folder only
+    #[command(hide = true)]
+    Confined {
+        /// The folder
+        folder: PathBuf,
+        /// The command
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
     /// Print the JSON Schema of the adapter protocol
     Schema,
     /// Print the rule book, and which rules are modelled
@@ -230,6 +254,9 @@ pub struct PlaceArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
+    /// Only this part of the histories, such as 1/4; `merge` puts the results of all parts together
+    #[arg(long, default_value_t)]
+    shard: Share,
     /// Where failing histories are kept, which the next run begins with; by default herma-failures,
     /// or for other subjects than the core a folder of their own in it
     #[arg(long)]
@@ -260,6 +287,9 @@ pub struct GateArguments {
     /// The expectations of the subject; those that come with it by default
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
+    /// Judge the results of a run that was made already
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArguments,
     #[command(flatten)]
@@ -319,10 +349,18 @@ fn main() -> ExitCode {
         Command::Rules { json } => return commands::rules(*json),
         Command::Schema => return reporting::schema(),
         Command::Report { from, form } => return reporting::report(from, *form),
+        Command::Merge { parts, into } => return reporting::merge(parts, into),
         Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(*lang),
         Command::Adapter(AdapterCommand::Serve { bug }) => return adapters::serve(bug.as_deref()),
         Command::Adapters(AdaptersCommand::List) => return adapters::list(),
         Command::Adapters(AdaptersCommand::Install { names }) => return adapters::install(names),
+        Command::Confined { folder, command } => return confined::run(folder, command),
+        Command::Power(arguments) => {
+            // The registries are the user's, so this happens in the user's environment.
+            if let Err((message, code)) = power::prepare(arguments) {
+                return ending::fail(&message, code);
+            }
+        }
         _ => {}
     }
     // Everything else runs a subject, and that never sees the user's own environment.
@@ -339,13 +377,16 @@ fn main() -> ExitCode {
         Command::Case(command) => cases::case(command),
         Command::Compare(arguments) => comparing::compare(arguments),
         Command::Bugs(arguments) => bugs::bugs(arguments),
+        Command::Power(arguments) => power::power(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(command, scratch.clone())
         }
         Command::Rules { .. }
         | Command::Schema
         | Command::Report { .. }
+        | Command::Merge { .. }
         | Command::Adapter(_)
+        | Command::Confined { .. }
         | Command::Adapters(_) => unreachable!("these were answered before"),
     })
 }

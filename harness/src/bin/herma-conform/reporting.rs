@@ -1,25 +1,53 @@
 //! `report`, `export` and `schema`: results, histories and the protocol in other forms.
 
 use crate::commands::load;
-use crate::ending::{NO_VERDICT, NoVerdict, USAGE, colour, fail, say, scratch};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, USAGE, colour, fail, say, scratch};
 use crate::subjects::Chosen;
 use crate::{Form, HistoryArguments};
 use herma_harness::export;
 use herma_harness::protocol::schema as protocol_schema;
-use herma_harness::results::{Results, ResultsError, github, junit, text};
-use std::path::Path;
+use herma_harness::results::{self, Results, ResultsError, github, junit, text};
+use herma_harness::suite::Verdict;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The results in a file.
+///
+/// # Errors
+/// There are none in it.
+pub fn results(from: &Path) -> Result<Results, NoVerdict> {
+    let stream = std::fs::read_to_string(from)
+        .map_err(|error| (format!("{from:?} cannot be read: {error}"), USAGE))?;
+    Results::read(&stream).map_err(|error| match error {
+        ResultsError::NoEnd => (error.to_string(), NO_VERDICT),
+        error => (format!("{from:?}: {error}"), USAGE),
+    })
+}
+
+/// `herma-conform merge`.
+pub fn merge(parts: &[PathBuf], into: &Path) -> ExitCode {
+    let read = |part: &PathBuf| Ok((part.display().to_string(), results(part)?));
+    let merged = parts.iter().map(read).collect::<Result<Vec<_>, NoVerdict>>().and_then(|parts| {
+        let merged = results::merge(parts).map_err(|error| (error.to_string(), USAGE))?;
+        merged
+            .save(into)
+            .map_err(|error| (format!("{into:?} cannot be written: {error}"), NO_VERDICT))?;
+        Ok(merged)
+    });
+    let merged = match merged {
+        Ok(merged) => merged,
+        Err((message, code)) => return fail(&message, code),
+    };
+    say(&text::report(&merged, colour()));
+    say(&format!("results: {}\n", into.display()));
+    ExitCode::from(if merged.finished.rules.contains_key(&Verdict::Broken) { BROKEN } else { 0 })
+}
 
 /// `herma-conform report`.
 pub fn report(from: &Path, form: Form) -> ExitCode {
-    let stream = match std::fs::read_to_string(from) {
-        Ok(stream) => stream,
-        Err(error) => return fail(&format!("{from:?} cannot be read: {error}"), USAGE),
-    };
-    let results = match Results::read(&stream) {
+    let results = match results(from) {
         Ok(results) => results,
-        Err(error @ ResultsError::NoEnd) => return fail(&error.to_string(), NO_VERDICT),
-        Err(error) => return fail(&format!("{from:?}: {error}"), USAGE),
+        Err((message, code)) => return fail(&message, code),
     };
     say(&match form {
         Form::Text => text::report(&results, colour()),

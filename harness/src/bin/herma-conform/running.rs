@@ -53,11 +53,12 @@ pub fn run(
         histories: plan.histories,
         operations: plan.options.operations_max,
         canary: canary.fingerprint(),
+        share: plan.share,
         replay,
     };
     let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
     let stream = Stream::begin(&place.results, &started).map_err(written)?;
-    let bar = progress::bar(plan.drawn() + plan.written(), "histories");
+    let bar = progress::bar(plan.all() / plan.share.count as u64, "histories");
     let ended = |one: &Ended| {
         stream.write(&Line::History(one.clone()));
         bar.inc(1);

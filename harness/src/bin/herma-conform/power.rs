@@ -1,0 +1,246 @@
+//! `power`: how much of a bundled subject's source its gate pins.
+
+use crate::ending::{NO_VERDICT, NoVerdict, USAGE, no_verdict, say, scratch};
+use crate::subjects::{Chosen, quoted};
+use crate::{hermetic, progress, running};
+use herma_harness::bundled::{self, Bundled, PACKAGES};
+use herma_harness::expectations::{Entry, Expectations};
+use herma_harness::generate::Options;
+use herma_harness::power::{
+    Baseline, Header, Judged, Line, Mutant, Outcome, Parser, PowerError, Records, Workshop,
+    baseline, confined, judge, list, marked, page, sample, write,
+};
+use herma_harness::sandbox::Scratch;
+use herma_harness::suite::{Plan, Share, introduce, run_suite};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+/// The arguments of `power`.
+#[derive(clap::Args)]
+pub struct PowerArguments {
+    /// A bundled subject, such as rewind-ai
+    subject: String,
+    /// Which mutants are in the sample
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many mutants, of those on lines that the gate reaches
+    #[arg(long, default_value_t = 60)]
+    sample: usize,
+    /// Only this part of the sample, such as 1/4
+    #[arg(long, default_value_t)]
+    shard: Share,
+    /// Where the results are written, line by line; a run goes on where the file ends
+    #[arg(long, value_name = "FILE", default_value = "herma-power.jsonl")]
+    results: PathBuf,
+    /// Results of other parts of the same sample, to be counted as well; may be repeated
+    #[arg(long, value_name = "FILE")]
+    with: Vec<PathBuf>,
+    /// Write what is known to this file, as Markdown
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// How many mutants run at the same time; one for each core by default
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Where sandboxes are made; in memory by default
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+}
+
+fn failed(error: PowerError) -> NoVerdict {
+    (error.to_string(), NO_VERDICT)
+}
+
+fn named(name: &str) -> Result<&'static Bundled, NoVerdict> {
+    let bundled = bundled::find(name).map_err(|why| (why, USAGE))?;
+    match bundled.sources {
+        [] => Err((PowerError::NoSource(bundled.full_name()).to_string(), USAGE)),
+        _ => Ok(bundled),
+    }
+}
+
+/// Installs what reads the source files.
+///
+/// # Errors
+/// There is no such subject, or the installation fails.
+pub fn prepare(arguments: &PowerArguments) -> Result<(), NoVerdict> {
+    let bundled = named(&arguments.subject)?;
+    Parser::install(&hermetic::cache(), bundled.sources).map(drop).map_err(failed)
+}
+
+/// `herma-conform power`.
+///
+/// # Errors
+/// The package as it is cannot be judged, or a file cannot be read or written.
+pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
+    let bundled = named(&arguments.subject)?;
+    let jobs = arguments.jobs.unwrap_or_else(crate::commands::cores);
+    let run = Run::new(bundled, scratch(arguments.scratch.clone()), jobs)?;
+    let (all, reached) = run.mutants()?;
+    let header = Header {
+        suite: env!("CARGO_PKG_VERSION").to_owned(),
+        subject: run.subject.clone(),
+        seed: arguments.seed,
+        sample: arguments.sample,
+        mutants: all,
+        reached: reached.len(),
+        seeds: run.plan.seeds.clone(),
+        histories: run.plan.histories,
+        operations: run.plan.options.operations_max,
+        cases: run.plan.cases.len(),
+    };
+    let mut records = Records::new(header);
+    let results = arguments.results.display().to_string();
+    if let Some(before) = Records::read(&arguments.results).map_err(failed)? {
+        records.merge(before, ("this run", &results)).map_err(failed)?;
+    }
+    let own = sample(reached, arguments.seed, arguments.sample, arguments.shard);
+    let left: Vec<Mutant> =
+        own.into_iter().filter(|one| !records.judged.contains_key(&one.id())).collect();
+    let written = |error| (format!("{results} cannot be written: {error}"), NO_VERDICT);
+    let file = Mutex::new(records.file(&arguments.results).map_err(written)?);
+    let baseline = if left.is_empty() { Baseline::default() } else { run.baseline()? };
+    let judged = progress::try_map(&left, "mutants", jobs, |mutant| {
+        run.judge(&baseline, mutant, &file).map_err(failed)
+    })?;
+    records.judged.extend(judged.into_iter().map(|one| (one.mutant.id(), one)));
+    for other in &arguments.with {
+        let name = other.display().to_string();
+        let other = Records::read(other).map_err(failed)?;
+        let other = other.ok_or_else(|| (format!("there is no {name}"), USAGE))?;
+        records.merge(other, (&results, &name)).map_err(failed)?;
+    }
+    let replay = format!(
+        "herma-conform power {} --seed {} --sample {}",
+        bundled.full_name(),
+        arguments.seed,
+        arguments.sample
+    );
+    let text = page(&records, &replay);
+    say(&text);
+    if let Some(path) = &arguments.page {
+        fs::write(path, text).map_err(|error| {
+            (format!("{} cannot be written: {error}", quoted(path)), NO_VERDICT)
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All that mutants of one subject are run with.
+struct Run {
+    bundled: &'static Bundled,
+    packages: PathBuf,
+    parser: Parser,
+    plan: Plan,
+    subject: herma_harness::subject::Identity,
+    scratch: Scratch,
+    /// The sandboxes' place.
+    place: tempfile::TempDir,
+    /// Each is used for one mutant at a time.
+    workshops: Mutex<Vec<Workshop>>,
+}
+
+impl Run {
+    fn new(bundled: &'static Bundled, scratch: Scratch, jobs: usize) -> Result<Self, NoVerdict> {
+        let chosen = Chosen::named(&bundled.full_name())?;
+        let cache = hermetic::cache();
+        let packages = bundled.folder(&cache).join(PACKAGES);
+        let parser = Parser::install(&cache, bundled.sources).map_err(failed)?;
+        let program = std::env::current_exe();
+        let confined = program.and_then(|program| confined(&scratch, &program));
+        let (place, confined): (_, Vec<OsString>) =
+            confined.map_err(|error| (format!("no place for sandboxes: {error}"), NO_VERDICT))?;
+        let workshops: Result<Vec<Workshop>, PowerError> =
+            (0..jobs.max(1)).map(|_| Workshop::of(bundled, &cache, &confined)).collect();
+        let workshops = Mutex::new(workshops.map_err(failed)?);
+        let scratch = Scratch::at(place.path().to_owned());
+        let (subject, capabilities) = introduce(&chosen.opener(), &scratch).map_err(no_verdict)?;
+        let plan = plan(&chosen, jobs)?.within(&capabilities);
+        Ok(Run { bundled, packages, parser, plan, subject, scratch, place, workshops })
+    }
+
+    /// How many mutants there are, and those on lines that the plan reaches.
+    fn mutants(&self) -> Result<(usize, Vec<Mutant>), NoVerdict> {
+        let mut all = Vec::new();
+        let mut ran = BTreeSet::new();
+        for source in self.bundled.sources {
+            all.extend(list(&self.parser, &self.packages, source).map_err(failed)?);
+            let lines = self.place.path().join("lines");
+            let marked =
+                marked(&self.parser, &self.packages.join(source), &lines).map_err(failed)?;
+            let run = |workshop: &Workshop| {
+                let open = workshop.command().opener();
+                workshop
+                    .with(source, &marked, || run_suite(&self.plan, &open, &self.scratch, &|_| {}))
+            };
+            self.in_workshop(run).map_err(failed)?.map_err(no_verdict)?;
+            let text = fs::read_to_string(&lines).unwrap_or_default();
+            let _ = fs::remove_file(&lines);
+            let numbers = text.lines().filter_map(|line| line.parse().ok());
+            ran.extend(numbers.map(|number: usize| ((*source).to_owned(), number)));
+        }
+        let count = all.len();
+        all.retain(|mutant| mutant.is_reached(&ran));
+        Ok((count, all))
+    }
+
+    fn baseline(&self) -> Result<Baseline, NoVerdict> {
+        let run =
+            |workshop: &Workshop| baseline(&self.plan, &workshop.command().opener(), &self.scratch);
+        self.in_workshop(run).map_err(failed)
+    }
+
+    /// Runs one mutant, and writes down what became of it.
+    fn judge(
+        &self,
+        baseline: &Baseline,
+        mutant: &Mutant,
+        file: &Mutex<File>,
+    ) -> Result<Judged, PowerError> {
+        let path = self.packages.join(&mutant.file);
+        let failed = |error| PowerError::File(path.display().to_string(), error);
+        let changed = mutant.applied(&fs::read(&path).map_err(failed)?);
+        let package = Chosen::named(&self.bundled.full_name());
+        let package = package.expect("it was found before");
+        let outcome: Outcome = self.in_workshop(|workshop| {
+            let open = workshop.command().opener();
+            workshop.with(&mutant.file, &changed, || {
+                judge(&self.plan, baseline, &open, &package.opener(), &self.scratch)
+            })
+        })?;
+        let judged = Judged { mutant: mutant.clone(), outcome };
+        let mut file = file.lock().expect("no thread panics while it holds this");
+        write(&mut file, &Line::Judged(Box::new(judged.clone()))).map_err(failed)?;
+        Ok(judged)
+    }
+
+    /// Does something in a workshop that nobody else uses.
+    fn in_workshop<T>(&self, work: impl FnOnce(&Workshop) -> T) -> T {
+        let take = || self.workshops.lock().expect("no thread panics while it holds this").pop();
+        let workshop = take().expect("there are as many as jobs");
+        let done = work(&workshop);
+        self.workshops.lock().expect("no thread panics while it holds this").push(workshop);
+        done
+    }
+}
+
+/// The plan of the gate.
+fn plan(chosen: &Chosen, jobs: usize) -> Result<Plan, NoVerdict> {
+    let (name, text) = chosen.expectations().expect("expectations come with every bundled subject");
+    let expectations = Expectations::read(text, format!("expectations of {name}"))
+        .map_err(|error| (error.to_string(), USAGE))?;
+    Ok(Plan {
+        options: Options { operations_max: expectations.operations, ..Options::default() },
+        kept: Vec::new(),
+        cases: running::cases()?,
+        jobs,
+        shrink_budget: 0,
+        known: expectations.expect.iter().map(Entry::fingerprint).collect(),
+        share: Share::default(),
+        seeds: expectations.seeds,
+        histories: expectations.histories,
+    })
+}

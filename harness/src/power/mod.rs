@@ -1,0 +1,49 @@
+//! How much of an implementation the suite pins: its source is changed in one small way at a time,
+//! and each of these mutants is put through the subject's gate.
+//!
+//! A mutant is noticed if any verdict or fingerprint differs from those of the package as it is. The
+//! package in the cache stays untouched: mutants run in a linked copy of it, each confined to writing
+//! in the place of its sandboxes, since nobody knows what a mutant does.
+
+mod mutants;
+mod notice;
+mod page;
+mod record;
+mod workshop;
+
+pub use mutants::{Mutant, Parser, list, marked, sample};
+pub use notice::{Baseline, Outcome, baseline, judge};
+pub use page::page;
+pub use record::{Header, Judged, Line, Records, write};
+pub use workshop::{Workshop, confined};
+
+use crate::bundled::InstallError;
+use std::io;
+
+/// Why nothing can be said of a mutant.
+#[derive(Debug, thiserror::Error)]
+pub enum PowerError {
+    /// No source of the subject can be changed.
+    #[error("{0} has no source that could be changed; nothing was run")]
+    NoSource(String),
+    /// The list of mutants cannot be made.
+    #[error("the mutants of {file} cannot be listed: {why}; nothing was run")]
+    List {
+        /// The source file.
+        file: String,
+        /// What the program said.
+        why: String,
+    },
+    /// What lists the mutants cannot be installed.
+    #[error(transparent)]
+    Parser(#[from] InstallError),
+    /// The package as it is cannot be run.
+    #[error("the package as it is cannot be judged: {0}")]
+    Baseline(#[from] crate::runner::RunError),
+    /// Results of runs that do not belong together.
+    #[error("{0} and {1} are of different runs ({2}); nothing was merged")]
+    Different(String, String, &'static str),
+    /// A file cannot be read or written.
+    #[error("{0}: {1}")]
+    File(String, io::Error),
+}
