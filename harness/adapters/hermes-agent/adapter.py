@@ -30,9 +30,10 @@ MEGABYTE = 1024 * 1024
 CAPABILITIES = """
     capture.default_excludes capture.gitignore capture.no_repositories clear diff diff.stats
     ensure_checkpoint files.special layout list.reason list.stats project.any_directory
-    project.spellings project_of prune refusal.reasons restore.file restore.leaves_new
-    restore.safety scope.refusals settings.enabled settings.max_snapshots status sweep
-    take.declines_empty take.unchanged target.number target.short test.clock test.store
+    project.spellings project_of prune refusal.reasons restore.file restore.file_safety
+    restore.leaves_new restore.safety scope.refusals settings.enabled settings.max_snapshots
+    status sweep take.declines_empty take.unchanged target.number target.short test.clock
+    test.store
 """.split()
 SIZES = ["settings.max_file_bytes", "settings.max_total_bytes"]
 

@@ -4,11 +4,12 @@
 Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that holds the installed packages.
 It keeps its store in the git repository of the project. Its own numbers count from 0, the oldest,
 and are all that it takes for a checkpoint: numbers and ids are turned into them. It ends with 0
-whatever happens, so that what it did is read from what it prints and from its list.
+whatever happens, so that what it did is read from what it prints and from its list. It bounds its
+checkpoints when it is told to prune, which is done whenever it took one.
 
-Not claimed: leaving files created since (it always removes them); working files of nested
-repositories (it keeps a link to their commit); a comparison with the files as they are now (it
-compares checkpoints).
+Not claimed: leaving files created since (it always removes them); a checkpoint before one file (it
+takes one before all are restored); working files of nested repositories (it keeps a link to their
+commit); a comparison with the files as they are now (it compares checkpoints).
 """
 
 import base64
@@ -17,12 +18,14 @@ import io
 import json
 import os
 import sys
+import time
 
 VERSION = sys.argv[1]
 sys.path[:0] = sys.argv[2:]
 sys.dont_write_bytecode = True
 
 import click  # noqa: E402  (found on the path set above)
+from rewind import checkpoint as engine  # noqa: E402
 from rewind import cli  # noqa: E402
 
 CAPABILITIES = [
@@ -30,10 +33,15 @@ CAPABILITIES = [
     "checkpoint",
     "files.special",
     "list.reason",
+    "list.stats",
     "project.spellings",
+    "restore.directory",
     "restore.exact",
+    "restore.file",
     "restore.safety",
+    "settings.max_snapshots",
     "target.number",
+    "test.clock",
 ]
 
 # What it prints when it does not do it, and what that means.
@@ -51,12 +59,29 @@ CANNOT_ENTER = {
 }
 
 START = None
+BOUND = None
 
 
 class Refused(Exception):
     def __init__(self, code, message):
         super().__init__(message)
         self.code = code
+
+
+class Clock:
+    """The engine's `time`, at the time that the suite says."""
+
+    now = None
+
+    def time(self):
+        # The parts of a second are the machine's, so that no two checkpoints have the same time.
+        return time.time() if self.now is None else self.now + time.time() % 1
+
+    def __getattr__(self, name):
+        return getattr(time, name)
+
+
+engine.time = Clock()
 
 
 def text(value):
@@ -94,11 +119,15 @@ def rewind(*arguments):
     return printed.getvalue()
 
 
+def store():
+    """What its commands open, silently."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return cli._get_store()
+
+
 def listed():
     """What `rewind list` shows, oldest first."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        return cli._get_store().checkpoints
+    return store().checkpoints
 
 
 def hello(_):
@@ -112,24 +141,65 @@ def hello(_):
 
 
 def open_(request):
-    global START
+    global START, BOUND
     os.environ["HOME"] = text(request["home"])
     START = text(request["current_directory"])
+    BOUND = request["settings"]["max_snapshots"]
+    engine.time.now = None
     return {}
+
+
+def clock(request):
+    engine.time.now = request["seconds"]
+    return {}
+
+
+def prune():
+    """Drops the oldest beyond the bound, of whatever age."""
+    rewind("prune", f"--max-count={BOUND}", "--max-age=100000")
 
 
 def checkpoint(request):
     enter(request)
-    before = len(listed())
+    before = [one.sha for one in listed()]
     printed = rewind("snap", "--label=" + request["reason"])
-    after = listed()
-    if len(after) == before:
+    after = [one.sha for one in listed()]
+    if len(after) == len(before):
         raise Refused("internal", printed)
-    return {"outcome": "created", "id": after[-1].sha}
+    prune()
+    return {"outcome": "created", "id": after[-1]}
+
+
+def lines(patch, sign):
+    """How many lines a patch adds or removes; the names of both sides have the sign, too."""
+    found = 0
+    in_file = False
+    for line in patch.split("\n"):
+        if line.startswith("diff --git "):
+            in_file = False
+        elif line.startswith("@@ "):
+            in_file = True
+        elif in_file and line.startswith(sign):
+            found += 1
+    return found
+
+
+def stats(opened, one):
+    """How many files its list shows, and the lines that `rewind diff` shows, if it does."""
+    files = len(one.files_changed) + len(one.files_added) + len(one.files_deleted)
+    try:
+        patch = opened.diff(one.index)
+    except UnicodeDecodeError:
+        return None
+    # Its list has a dash where nothing changed, and for the oldest that is to have no figures.
+    if not files and one.index == 0:
+        return None
+    return {"files": files, "added": lines(patch, "+"), "removed": lines(patch, "-")}
 
 
 def list_(request):
     enter(request)
+    opened = store()
     return {
         "checkpoints": [
             {
@@ -137,8 +207,9 @@ def list_(request):
                 "id": one.sha,
                 "time": int(one.timestamp),
                 "reason": one.label,
+                "stats": stats(opened, one),
             }
-            for number, one in enumerate(reversed(listed()), 1)
+            for number, one in enumerate(reversed(opened.checkpoints), 1)
         ]
     }
 
@@ -166,9 +237,11 @@ def told(printed):
 def restored(request, command, options, *arguments):
     """What a command did whose first argument is a checkpoint."""
     before = [one.sha for one in listed()]
-    told(rewind(command, *options, "--", index(request, before), *arguments))
-    after = listed()
-    return {"safety": after[-1].sha if len(after) > len(before) else None}
+    printed = rewind(command, *options, "--", index(request, before), *arguments)
+    after = [one.sha for one in listed()]
+    prune()
+    told(printed)
+    return {"safety": after[-1] if len(after) > len(before) else None}
 
 
 def restore(request):
@@ -192,6 +265,7 @@ OPERATIONS = {
     "list": list_,
     "restore": restore,
     "restore_file": restore_file,
+    "test.clock": clock,
 }
 
 for line in sys.stdin:

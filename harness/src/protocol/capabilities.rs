@@ -58,6 +58,7 @@ static CAPABILITIES: &[Capability] = &[
     ),
     ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
     ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
+    ("restore.file_safety", "A restore of a single path takes a pre-rollback checkpoint, too."),
     ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
     (
         "restore.undoes_turn",

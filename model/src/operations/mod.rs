@@ -241,7 +241,10 @@ fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
         Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,
-        _ if restore.evicting => &rules::RESTORE_SAFETY_KEEPS_TARGET,
+        // Of a failure that there is no word for, a target that is gone need not be the cause.
+        _ if restore.evicting && code != Some(Code::Internal) => {
+            &rules::RESTORE_SAFETY_KEEPS_TARGET
+        }
         _ if restore.deleted => &rules::RESTORE_DELETED_PROJECT,
         Some(Code::UnknownCheckpoint) => &rules::RESTORE_TARGET,
         Some(Code::NotInCheckpoint | Code::BadPath) => &rules::RESTORE_FILE_LITERAL,

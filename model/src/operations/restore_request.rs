@@ -73,7 +73,7 @@ impl World {
         }
         // Where both stand in the way, either may be said.
         let safety = self
-            .due_safety(&project, &before, standing, force)
+            .due_safety(&project, &before, standing, (path.is_some(), force))
             .map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
         let history = self.history(&project);
         let room = history.len() < self.settings.max_snapshots;
@@ -102,7 +102,7 @@ impl World {
         project: &ByteString,
         before: &Captured,
         standing: Standing,
-        force: bool,
+        (single, force): (bool, bool),
     ) -> Result<(bool, RuleRef), Vec<Refusal>> {
         if before.tree.len() > self.settings.max_files {
             let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
@@ -110,7 +110,8 @@ impl World {
             return if force { Ok((false, refusal.rule)) } else { Err(vec![refusal]) };
         }
         let skipped: (bool, RuleRef) = (false, &rules::RESTORE_SAFETY_SKIPPED);
-        if standing == Standing::Nothing || !self.has("restore.safety") {
+        let takes_one = self.has("restore.safety") && (!single || self.has("restore.file_safety"));
+        if standing == Standing::Nothing || !takes_one {
             return Ok(skipped);
         }
         // Where the newest checkpoint already holds this state, that one undoes the restore.

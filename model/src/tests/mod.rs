@@ -37,7 +37,7 @@ const START: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
 /// Everything that the model asks whether an implementation can do it.
-const CAPABILITIES: [&str; 16] = [
+const CAPABILITIES: [&str; 17] = [
     "capture.default_excludes",
     "capture.gitignore",
     "capture.no_repositories",
@@ -45,6 +45,7 @@ const CAPABILITIES: [&str; 16] = [
     "list.reason",
     "list.stats",
     "refusal.reasons",
+    "restore.file_safety",
     "restore.report",
     "restore.safety",
     "restore.undoes_turn",

@@ -82,15 +82,17 @@ fn the_oldest_checkpoint_that_is_listed_is_evicted_by_the_one_taken_before() {
 
 #[test]
 fn an_implementation_may_take_nothing_before_a_restore_and_never_the_same_twice() {
-    for (lacks, now, expected) in [
-        ("restore.safety", "a=2", SKIPPED),
-        ("take.unchanged", "a=2", TAKEN),
-        ("take.unchanged", "a=1", SKIPPED),
+    for (lacks, now, of_all, of_one) in [
+        ("restore.safety", "a=2", SKIPPED, SKIPPED),
+        ("restore.file_safety", "a=2", TAKEN, SKIPPED),
+        ("take.unchanged", "a=2", TAKEN, TAKEN),
+        ("take.unchanged", "a=1", SKIPPED, SKIPPED),
     ] {
         let mut scene = Scene::without(lacks, "a=1");
         scene.ask("take alpha");
         scene.set(now);
-        assert_eq!(safety(&scene, "restore alpha 1"), expected, "{lacks} {now}");
+        assert_eq!(safety(&scene, "restore alpha 1"), of_all, "{lacks} {now}");
+        assert_eq!(safety(&scene, "file alpha 1 a"), of_one, "{lacks} {now}");
     }
 }
 
@@ -196,6 +198,7 @@ fn a_restore_that_is_not_made_breaks_what_the_answer_is_about() {
         ("a=2", 9, "restore alpha 1", Code::NoSafetyCheckpoint, required),
         ("a=2", 9, "restore alpha 1", Code::TooManyFiles, required),
         ("a=2", 1, "restore alpha 1", Code::Io, keeps),
+        ("a=2", 1, "restore alpha 1", Code::Internal, happens),
         ("-/work/alpha", 9, "restore alpha 1", Code::Io, "restore/deleted-project"),
         ("a=2", 9, "restore alpha 1", Code::UnknownCheckpoint, "restore/target"),
         ("a=2", 9, "file alpha 1 a", Code::UnknownCheckpoint, "restore/target"),
