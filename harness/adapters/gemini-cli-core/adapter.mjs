@@ -1,8 +1,14 @@
 #!/usr/bin/env node
 // Drives the GitService of @google/gemini-cli-core in-process. Translates, and repairs nothing.
 //
-// Started as: node adapter.mjs VERSION PACKAGES, the folder that npm installed into. The service
-// has no list: that is read from the commits in its store. What it cannot do is not claimed.
+// Started as: node adapter.mjs VERSION PACKAGES, the folder that npm installed into. Checkpoints are
+// taken as before each call of a tool, and kept as the command line keeps them: a file for each, which
+// `/restore` lists and reads. The prompt that the call belongs to is the reason. Where nothing changed
+// the service answers the commit that there was, and no file is written then, though the command
+// line would write another one for it.
+//
+// Not claimed: leaving files created since (they are always removed); a single file, a comparison, a
+// bound or a pre-rollback checkpoint (there are none); numbers (`/restore` takes names).
 
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -19,11 +25,15 @@ const SOURCE = path.resolve(PACKAGES, "node_modules/@google/gemini-cli-core/dist
 const load = (file) => import(pathToFileURL(path.join(SOURCE, file)));
 const { GitService } = await load("services/gitService.js");
 const { Storage } = await load("config/storage.js");
+const checkpoints = await load("utils/checkpointUtils.js");
+const { performRestore } = await load("commands/restore.js");
 
 const CAPABILITIES = [
   "capture.gitignore",
   "capture.no_repositories",
   "checkpoint",
+  "files.special",
+  "list.reason",
   "project.any_directory",
   "restore.exact",
   "take.declines_empty",
@@ -39,6 +49,7 @@ const ERRORS = [
   ["EISDIR: ", "io"],
   ["ELOOP: ", "io"],
   ["is ambiguous", "ambiguous_checkpoint"],
+  ["could not be found in your Git repository", "unknown_checkpoint"],
   ["could not resolve", "unknown_checkpoint"],
   ["unable to read tree", "unknown_checkpoint"],
   ["fatal: log for ", "unknown_checkpoint"],
@@ -61,7 +72,6 @@ function text(value) {
   return typeof value === "string" ? value : Buffer.from(value.b64, "base64").toString();
 }
 
-let store;
 let services = new Map();
 
 /** The service of a project, one for the whole session as in the command line. */
@@ -76,10 +86,9 @@ async function serviceOf(dir) {
 }
 
 function open(request) {
-  store = text(request.store);
   services = new Map();
   process.env.HOME = text(request.home);
-  process.env.GEMINI_CLI_HOME = store;
+  process.env.GEMINI_CLI_HOME = text(request.store);
   process.chdir(text(request.current_directory));
 }
 
@@ -88,52 +97,85 @@ function clock(request) {
   process.env.GIT_COMMITTER_DATE = `@${request.seconds} +0000`;
 }
 
+/** Where the command line keeps a file for each checkpoint. */
+const folderOf = (storage) => storage.getProjectTempCheckpointsDir();
+
 async function checkpoint(request) {
-  const service = await serviceOf(text(request.dir));
+  const dir = text(request.dir);
+  const service = await serviceOf(dir);
   const before = await service.getCurrentCommitHash();
-  const id = await service.createFileSnapshot(request.reason);
-  // Its caller takes an empty hash for a failure.
-  if (!id) throw new Refused("internal", "the hash of the snapshot is empty");
-  // Where nothing changed it answers the commit that there was.
-  return id === before ? { outcome: "unchanged" } : { outcome: "created", id };
+  const call = { callId: "1", name: "replace", args: { file_path: dir }, prompt_id: request.reason };
+  const client = { getHistory: () => [] };
+  const taken = await checkpoints.processRestorableToolCalls([call], service, client, []);
+  // Where no snapshot could be made, it makes the checkpoint of the one before, and tells of it.
+  if (taken.errors.length > 0) throw new Error(taken.errors.join("\n"));
+  const [[name, content]] = taken.checkpointsToWrite;
+  const id = JSON.parse(content).commitHash;
+  if (id === before) return { outcome: "unchanged" };
+  fs.mkdirSync(folderOf(service.storage), { recursive: true });
+  fs.writeFileSync(path.join(folderOf(service.storage), name), content);
+  return { outcome: "created", id };
 }
 
-/** The folder of a project's commits; none where it never had any. */
-function repository(dir) {
-  const home = path.join(store, ".gemini");
-  const registry = path.join(home, "projects.json");
-  if (!fs.existsSync(registry)) return undefined;
-  const slug = JSON.parse(fs.readFileSync(registry, "utf8")).projects[path.resolve(dir)];
-  const folder = slug && path.join(home, "history", slug, ".git");
-  return folder && fs.existsSync(folder) ? folder : undefined;
+/** What the files of checkpoints hold, by name, the oldest first, since a name is a time. */
+function kept(storage) {
+  const folder = folderOf(storage);
+  const names = fs.existsSync(folder) ? fs.readdirSync(folder).sort() : [];
+  return new Map(names.map((name) => [name, fs.readFileSync(path.join(folder, name), "utf8")]));
 }
 
-function list(request) {
-  const folder = repository(text(request.dir));
-  if (!folder) return { checkpoints: [] };
-  const format = "--format=%H%x00%P%x00%ct%x00%B%x00";
-  const log = execFileSync("git", ["--git-dir", folder, "log", "-z", format, "HEAD"], {
-    env: { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
-    maxBuffer: 1 << 28,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const fields = log.toString().split("\0");
-  const checkpoints = [];
-  for (let index = 0; index + 4 < fields.length; index += 5) {
-    const [id, parents, time, message] = fields.slice(index, index + 4);
-    // The first commit is the service's own and was made before anything was asked of it.
-    if (!parents) continue;
-    // Git ends the message in a newline.
-    const reason = message.replace(/\n$/, "");
-    const number = checkpoints.length + 1;
-    checkpoints.push({ number, id, time: Number(time), reason, stats: null });
-  }
-  return { checkpoints };
+/** When commits were made, in seconds since the epoch. */
+function times(storage, ids) {
+  if (ids.length === 0) return [];
+  const repository = path.join(storage.getHistoryDir(), ".git");
+  const show = ["--git-dir", repository, "show", "--no-patch", "--format=%ct", ...ids];
+  const env = { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" };
+  return execFileSync("git", show, { env }).toString().split("\n").map(Number);
+}
+
+/** Whether anything was kept of a project; it would begin to, if it were asked. */
+function isKnown(dir) {
+  const registry = path.join(Storage.getGlobalGeminiDir(), "projects.json");
+  if (!fs.existsSync(registry)) return false;
+  return path.resolve(dir) in JSON.parse(fs.readFileSync(registry, "utf8")).projects;
+}
+
+async function list(request) {
+  const dir = text(request.dir);
+  if (!isKnown(dir)) return { checkpoints: [] };
+  const storage = new Storage(dir);
+  await storage.initialize();
+  const files = kept(storage);
+  const listed = checkpoints.getCheckpointInfoList(files).reverse();
+  const ids = listed.map((one) => read(files.get(`${one.checkpoint}.json`)).commitHash);
+  const seconds = times(storage, ids);
+  return {
+    checkpoints: listed.map((one, index) => ({
+      number: index + 1,
+      id: ids[index],
+      time: seconds[index],
+      reason: one.messageId,
+      stats: null,
+    })),
+  };
+}
+
+/** What `/restore` reads of a file. */
+function read(content) {
+  return checkpoints.getToolCallDataSchema().parse(JSON.parse(content));
 }
 
 async function restore(request) {
   const service = await serviceOf(text(request.dir));
-  await service.restoreProjectFromSnapshot(text(request.target));
+  const commitHash = text(request.target);
+  const known = [...kept(service.storage).values()].map(read);
+  // What is no commit of a file is handed on as it was typed.
+  const data = known.find((one) => one.commitHash === commitHash) ?? { commitHash };
+  for await (const said of performRestore(data, service)) {
+    if (said.messageType === "error") throw new Error(said.content);
+    if (said.messageType === "info") return;
+  }
+  throw new Refused("bad_target", "nothing was restored");
 }
 
 const OPERATIONS = {
