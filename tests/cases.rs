@@ -55,7 +55,6 @@ fn a_case_that_a_null_subject_passes_says_nothing() {
 fn what_a_case_says_wrong_of_itself_is_found() {
     let mut wrong = list_in_order("no-dedup-in-a-turn, no-such-bug", TAKE_AND_LIST);
     wrong.rules.extend(["restore/bytes".into(), "list/nothing".into()]);
-    wrong.needs.clear();
     wrong.origin.clear();
     let faults = faults(&wrong);
     for fault in [
@@ -63,11 +62,20 @@ fn what_a_case_says_wrong_of_itself_is_found() {
         "its rules are of tier 2, and it says 1",
         "it does not say what it comes from",
         "it makes no comparison for restore/bytes",
-        "it needs [\"checkpoint\"], and says []",
         "no-dedup-in-a-turn passes it",
         "there is no planted bug `no-such-bug`",
     ] {
         assert!(faults.iter().any(|one| one == fault), "{fault}: {faults:#?}");
+    }
+}
+
+#[test]
+fn a_case_needs_no_more_than_it_takes_to_find_its_bugs() {
+    for needs in [&[][..], &["checkpoint", "layout"], &["layout"], &["a-moon"]] {
+        let mut case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);
+        case.needs = needs.iter().map(|need| (*need).to_owned()).collect();
+        let fault = format!("it needs [\"checkpoint\"], and says {:?}", case.needs);
+        assert_eq!(faults(&case), [fault]);
     }
 }
 

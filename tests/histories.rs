@@ -7,7 +7,7 @@ use herma_harness::protocol::capabilities::Units;
 use herma_harness::sandbox::Scratch;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
-use herma_harness::suite::{Plan, run_suite};
+use herma_harness::suite::{Plan, Share, run_suite};
 use herma_harness::{check, run};
 use herma_model::{Edit, Request};
 use pretty_assertions::assert_eq;
@@ -71,6 +71,7 @@ fn one_seed_gives_one_set_of_histories_and_verdicts() {
             jobs,
             shrink_budget: BUDGET_DEFAULT,
             known: BTreeSet::new(),
+            share: Share::default(),
         };
         let findings =
             run_suite(&plan, &CoreSubject::boxed, &Scratch::default_place(), &|_| {}).unwrap();

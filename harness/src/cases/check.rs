@@ -8,7 +8,7 @@ use crate::null;
 use crate::planted::{self, PlantedBug};
 use crate::runner::{Run, RunError, run};
 use crate::sandbox::Scratch;
-use crate::subject::CoreSubject;
+use crate::subject::{CoreSubject, NewSubject};
 use crate::trial::trial;
 use herma_model::rules::{self, RuleRef, State};
 
@@ -29,10 +29,7 @@ pub fn faults(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
             faults.push(format!("it makes no comparison for {}", rule.id));
         }
     }
-    let needs = needs(&history, &rules, scratch)?;
-    if needs != case.needs {
-        faults.push(format!("it needs {needs:?}, and says {:?}", case.needs));
-    }
+    faults.extend(needs::fault(case, scratch)?);
     for name in &case.kills {
         match planted::find(name) {
             None => faults.push(format!("there is no planted bug `{name}`")),
@@ -76,7 +73,7 @@ pub fn kills(
 ) -> Result<Vec<String>, RunError> {
     let mut kills = Vec::new();
     for bug in bugs {
-        let broken = run_bug(bug, history, scratch)?;
+        let broken = run_bug(&bug.opener(), history, scratch)?;
         if broken.divergences.first().is_some_and(|one| *one.rule == *bug.rule) {
             kills.push(bug.name.to_owned());
         }
@@ -85,12 +82,19 @@ pub fn kills(
 }
 
 /// Runs a history that may fail, and separates the cause from what follows from it.
-fn run_bug(bug: &PlantedBug, history: &History, scratch: &Scratch) -> Result<Run, RunError> {
-    Ok(trial(history, &bug.opener(), scratch)?.run)
+///
+/// # Errors
+/// A run that could not be made.
+pub fn run_bug(
+    bug: &NewSubject<'_>,
+    history: &History,
+    scratch: &Scratch,
+) -> Result<Run, RunError> {
+    Ok(trial(history, bug, scratch)?.run)
 }
 
 fn survives(bug: &PlantedBug, case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {
-    let broken = run_bug(bug, &case.history(), scratch)?;
+    let broken = run_bug(&bug.opener(), &case.history(), scratch)?;
     Ok(match broken.divergences.first() {
         None => Some(format!("{} passes it", bug.name)),
         Some(one) if *one.rule != *bug.rule => {

@@ -1,89 +1,131 @@
-//! The capabilities that a history needs: those without which other requests would be made, or a
-//! rule could not be judged.
+//! The fewest capabilities with which a case still does what it is there for: the core passes it,
+//! and every planted bug that it names fails it by its own rule.
+//!
+//! A subject that lacks one is asked the closest thing that it can do instead, as in any history;
+//! so a case need not be about what it happens to use.
 
-use crate::history::History;
-use crate::history::concrete::without_place;
+use super::Case;
+use super::check::run_bug;
+use crate::planted;
 use crate::protocol::capabilities::Capabilities;
-use crate::runner::{Event, RunError, run_watched};
-use crate::sandbox::Scratch;
-use crate::subject::CoreSubject;
-use herma_model::Settings;
-use herma_model::edit::Change;
-use herma_model::rules::RuleRef;
+use crate::runner::{RunError, run};
+use crate::sandbox::{Sandbox, Scratch};
+use crate::subject::{CoreSubject, Identity, NewSubject, Subject};
+use herma_model::{Answer, Request, Settings};
 
-/// As long is the id of a checkpoint of the core.
-const WHOLE_ID: usize = 40;
+/// An automatic checkpoint stands for a manual one, so this is given up last.
+const LAST: &str = "checkpoint";
 
-/// The capabilities that `history` needs to test these rules, sorted.
+/// The capabilities that a case needs, sorted.
 ///
 /// # Errors
 /// A run that could not be made.
-pub fn needs(
-    history: &History,
-    rules: &[RuleRef],
-    scratch: &Scratch,
-) -> Result<Vec<String>, RunError> {
-    let everything = Capabilities::default();
-    let asked = asked(history, &everything, scratch)?;
-    let mut needs = Vec::new();
-    for claim in everything.names() {
-        let without = everything.without(claim);
-        let settings = changes_a_setting(&without, &history.settings);
-        let judged = rules.iter().any(|rule| without.lacking(rule).is_some());
-        if settings || judged || self::asked(history, &without, scratch)? != asked {
-            needs.push(claim.to_owned());
+pub fn needs(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
+    let mut needed = Capabilities::default();
+    loop {
+        let mut claims: Vec<&'static str> = needed.names().filter(|claim| *claim != LAST).collect();
+        claims.extend(needed.names().find(|claim| *claim == LAST));
+        let fewer = without_all(case, &needed, &claims, scratch)?;
+        if fewer == needed {
+            return Ok(needed.names().map(str::to_owned).collect());
         }
+        needed = fewer;
     }
-    Ok(needs)
 }
 
-/// Whether these capabilities leave out a setting that a history chose.
-fn changes_a_setting(capabilities: &Capabilities, settings: &Settings) -> bool {
-    let fields = |settings: &Settings| serde_json::to_value(settings).unwrap_or_default();
-    let (chosen, usual) = (fields(settings), fields(&Settings::default()));
-    let left = fields(&capabilities.restrict_settings(settings));
-    let names = chosen.as_object().into_iter().flatten().map(|(name, _)| name);
-    names.into_iter().any(|name| chosen[name] != left[name] && chosen[name] != usual[name])
+/// The capabilities without as many of these as the case can do without.
+fn without_all(
+    case: &Case,
+    needed: &Capabilities,
+    claims: &[&'static str],
+    scratch: &Scratch,
+) -> Result<Capabilities, RunError> {
+    let without = claims.iter().fold(needed.clone(), |left, claim| left.without(claim));
+    if claims.is_empty() || does_its_work(case, &without, scratch)? {
+        return Ok(without);
+    }
+    if claims.len() == 1 {
+        return Ok(needed.clone());
+    }
+    let (some, others) = claims.split_at(claims.len() / 2);
+    let needed = without_all(case, needed, some, scratch)?;
+    without_all(case, &needed, others, scratch)
 }
 
-/// The requests of a run with these capabilities, without what differs from run to run.
-fn asked(
-    history: &History,
+/// What is wrong with what a case says it needs. Of a case that does not do its work even with
+/// every capability, nothing is said here.
+///
+/// # Errors
+/// A run that could not be made.
+pub fn fault(case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError> {
+    let said = |name: &&'static str| case.needs.iter().any(|need| need == name);
+    let known = |need: &String| Capabilities::default().names().any(|name| name == need);
+    let exactly = Capabilities::default();
+    let exactly = exactly
+        .names()
+        .filter(|name| !said(name))
+        .fold(exactly.clone(), |left, claim| left.without(claim));
+    let mut is_exact = case.needs.iter().all(known) && does_its_work(case, &exactly, scratch)?;
+    for need in &case.needs {
+        is_exact = is_exact && !does_its_work(case, &exactly.without(need), scratch)?;
+    }
+    if is_exact || !does_its_work(case, &Capabilities::default(), scratch)? {
+        return Ok(None);
+    }
+    let needs = needs(case, scratch)?;
+    Ok(Some(format!("it needs {needs:?}, and says {:?}", case.needs)))
+}
+
+/// Whether subjects with these capabilities alone are judged by a case as it means to.
+fn does_its_work(
+    case: &Case,
     capabilities: &Capabilities,
     scratch: &Scratch,
-) -> Result<Vec<String>, RunError> {
-    let (mut root, mut asked) = (String::new(), Vec::new());
-    let mut watch = |event| match event {
-        Event::Began { root: made, .. } => root = made.to_string(),
-        Event::Edited(changes) => {
-            let all = changes.into_iter().map(|change| match change {
-                Change::Make(path, node) => {
-                    Change::Make(path, without_place(&node, root.as_bytes()))
-                }
-                other => other,
-            });
-            asked.push(format!("{:?}", all.collect::<Vec<_>>()));
-        }
-        Event::StoreEdited(edit) => asked.push(without_ids(&format!("{edit:?}"), &root)),
-        Event::Requested(one) => asked.push(without_ids(&format!("{:?}", one.request), &root)),
+) -> Result<bool, RunError> {
+    if case.rules().any(|rule| capabilities.lacking(rule).is_some()) {
+        return Ok(false);
+    }
+    let limited = |open: &NewSubject<'_>, sandbox: &Sandbox, settings: &Settings, seconds| {
+        let subject = open(sandbox, &capabilities.restrict_settings(settings), seconds);
+        Box::new(Limited { subject, limit: capabilities.clone() }) as Box<dyn Subject>
     };
-    run_watched(history, &CoreSubject::boxed, scratch, capabilities, Some(&mut watch))?;
-    Ok(asked)
+    let core = |sandbox: &Sandbox, settings: &Settings, seconds| {
+        limited(&CoreSubject::boxed, sandbox, settings, seconds)
+    };
+    let held = run(&case.history(), &core, scratch)?;
+    let judged = |rule: &str| held.checks.get(rule).is_some_and(|checks| *checks > 0);
+    if !held.divergences.is_empty() || !case.rules.iter().all(|rule| judged(rule)) {
+        return Ok(false);
+    }
+    for bug in case.kills.iter().filter_map(|name| planted::find(name)) {
+        let opener = bug.opener();
+        let broken = |sandbox: &Sandbox, settings: &Settings, seconds| {
+            limited(&opener, sandbox, settings, seconds)
+        };
+        let found = run_bug(&broken, &case.history(), scratch)?.divergences;
+        if found.first().is_none_or(|one| *one.rule != *bug.rule) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// A text with each id replaced by whether it is whole, since ids depend on the sandbox's path, and so
-/// do the digits that a short one needs.
-fn without_ids(text: &str, root: &str) -> String {
-    let text = text.replace(root, "");
-    let words = text.split_inclusive(|one: char| !one.is_ascii_alphanumeric());
-    let word = |word: &str| {
-        let id = word.trim_end_matches(|one: char| !one.is_ascii_alphanumeric());
-        let is_id = id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match is_id {
-            true if id.len() < WHOLE_ID => "<short>".to_owned(),
-            true => "<whole>".to_owned(),
-            false => word.to_owned(),
-        }
-    };
-    words.map(word).collect()
+/// A subject that says it can do no more than some things.
+struct Limited {
+    subject: Box<dyn Subject>,
+    limit: Capabilities,
+}
+
+impl Subject for Limited {
+    fn ask(&mut self, request: &Request) -> Answer {
+        self.subject.ask(request)
+    }
+
+    fn identity(&self) -> Identity {
+        self.subject.identity()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.subject.capabilities().in_common(&self.limit)
+    }
 }

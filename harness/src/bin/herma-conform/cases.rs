@@ -41,17 +41,18 @@ fn new(id: &str, ids: &[String], origin: &str, from: &Path) -> Result<ExitCode, 
     let history = History { workspace: None, ..load(from)? };
     let bugs = planted::catalogue().filter(|bug| rules.contains(&bug.rule));
     let scratch = scratch(None);
-    let case = Case {
+    let mut case = Case {
         id: id.to_owned(),
         rules: ids.to_vec(),
         tier: cases::tier(rules.iter().copied()),
-        needs: cases::needs(&history, &rules, &scratch).map_err(no_verdict)?,
+        needs: Vec::new(),
         origin: origin.to_owned(),
         kills: check::kills(&history, bugs, &scratch).map_err(no_verdict)?,
         settings: history.settings,
         plain_home: history.plain_home,
         operations: history.operations,
     };
+    case.needs = cases::needs(&case, &scratch).map_err(no_verdict)?;
     say(&case.to_yaml());
     for fault in check::faults(&case, &scratch).map_err(no_verdict)? {
         eprintln!("not yet a case: {fault}");
