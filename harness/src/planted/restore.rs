@@ -54,8 +54,10 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A full restore gives up where a link stands among the files of the project.",
         operations_min: 3,
         flaw: Intercept(|subject, request| {
-            let newest = matches!(request, Request::Restore { target, .. } if **target == *b"1");
-            if newest && in_reach(subject, request) && has_link(subject, request) {
+            if let Request::Restore { target, .. } = request
+                && is_newest_in_reach(subject, request, target)
+                && has_link(subject, request)
+            {
                 return refused(Code::Io, "a link is in the way");
             }
             subject.ask(request)
@@ -342,12 +344,16 @@ pub static BUGS: &[PlantedBug] = &[
     },
 ];
 
-/// Whether the project has checkpoints, and no limit on its files.
-fn in_reach(subject: &Intercepted, request: &Request) -> bool {
+/// Whether a target is the newest checkpoint, and no limit on files stands in the way.
+fn is_newest_in_reach(subject: &Intercepted, request: &Request, target: &ByteString) -> bool {
     let Some(dir) = request.dir().cloned() else { return false };
     let listed = subject.another().ask(&Request::List { dir });
-    let unlimited = subject.settings.max_files == Settings::default().max_files;
-    unlimited && matches!(listed, Answer::Listed(listed) if !listed.is_empty())
+    let unlimited = subject.settings.max_files >= Settings::default().max_files;
+    let newest = match listed {
+        Answer::Listed(listed) => listed.into_iter().next(),
+        _ => None,
+    };
+    unlimited && newest.is_some_and(|one| **target == *b"1" || **target == *one.id.as_bytes())
 }
 
 fn has_link(subject: &Intercepted, request: &Request) -> bool {
