@@ -16,8 +16,11 @@ use crate::subject::{CoreSubject, Identity, NewSubject, Subject};
 use herma_model::{Answer, Request, Settings};
 
 /// Of two ways to see the same, the one that fewer stores offer is given up first: a look into the
-/// store before what a restore brings back; and a manual checkpoint, which nearly all offer, last.
-const FIRST: &str = "layout";
+/// store before what a restore says, and that before what it brings back; and a manual checkpoint,
+/// which nearly all offer, last.
+const FIRST: [&str; 2] = [STORE, "restore.report"];
+/// Reading the store is one way to judge a rule of what a store does, never the only one.
+const STORE: &str = "layout";
 const LAST: &str = "checkpoint";
 
 /// The capabilities that a case needs, sorted.
@@ -28,7 +31,9 @@ pub fn needs(case: &Case, scratch: &Scratch) -> Result<Vec<String>, RunError> {
     let mut needed = Capabilities::default();
     loop {
         let mut claims: Vec<&'static str> = needed.names().collect();
-        claims.sort_by_key(|claim| (*claim == LAST, *claim != FIRST));
+        claims.sort_by_key(|claim| {
+            (*claim == LAST, FIRST.iter().position(|first| first == claim).unwrap_or(FIRST.len()))
+        });
         let fewer = without_all(case, &needed, &claims, scratch)?;
         if fewer == needed {
             return Ok(needed.names().map(str::to_owned).collect());
@@ -86,7 +91,7 @@ fn does_its_work(
     capabilities: &Capabilities,
     scratch: &Scratch,
 ) -> Result<bool, RunError> {
-    let is_about = |need: &&str| *need == FIRST || capabilities.has(need);
+    let is_about = |need: &&str| *need == STORE || capabilities.has(need);
     if !case.rules().all(|rule| rule.needs.iter().all(is_about)) {
         return Ok(false);
     }
