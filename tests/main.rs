@@ -3,6 +3,7 @@
 
 mod adapters;
 mod bad_input;
+mod blame;
 mod careful;
 mod cases;
 mod command;

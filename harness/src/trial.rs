@@ -1,7 +1,8 @@
 //! A verdict on one history: one run, and after a failure another one that shows the cause.
 //!
 //! A refusal may be due to a fifo or an unreadable file; these are blamed if the same history holds
-//! without any of them.
+//! without any of them. A name may be why a file was not captured; it is blamed if the same history
+//! holds with plain names.
 //!
 //! A failure that only occurs while a store's bookkeeping is damaged is blamed on the damage, which
 //! must stop nothing.
@@ -11,6 +12,7 @@
 //! failures, and does not hide them.
 
 use crate::divergence::{Divergence, Mismatch};
+use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
 use crate::runner::{Run, RunError, Until, run_until};
 use crate::sandbox::Scratch;
@@ -60,6 +62,7 @@ pub fn trial_until(
     };
     let mut trial = trial_of_configuration(history, &run)?;
     blame_on_files(history, &mut trial.run, &run)?;
+    acquit_names(history, &mut trial.run, &run)?;
     blame_on_damage(history, &mut trial.run, &run)?;
     // Each run took its time, whichever of them is reported.
     trial.run.depth.answering = answering.get();
@@ -96,6 +99,27 @@ fn blame_on_files(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(
             if without.iter().all(|one| one.fingerprint() != fingerprint) {
                 divergence.rule = rule;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Checks whether files are still not captured whose names nothing can take for more: then not their
+/// names are to blame, but whatever is without them.
+fn acquit_names(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(), RunError> {
+    let suspected =
+        |one: &Divergence| one.follows.is_none() && *one.rule == rules::CAPTURE_ANY_NAME;
+    if !seen.divergences.iter().any(suspected) {
+        return Ok(());
+    }
+    let Some(plain) = with_plain_names(history) else { return Ok(()) };
+    let plain = run(&plain)?.divergences;
+    for divergence in seen.divergences.iter_mut().filter(|one| suspected(one)) {
+        let is_same = |one: &&Divergence| {
+            one.step == divergence.step && one.mismatch.symptom == divergence.mismatch.symptom
+        };
+        if let Some(same) = plain.iter().find(is_same) {
+            divergence.rule = same.rule;
         }
     }
     Ok(())

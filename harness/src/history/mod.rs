@@ -7,6 +7,7 @@
 pub(crate) mod concrete;
 pub mod file;
 mod operation;
+pub(crate) mod plain_names;
 
 pub use operation::{Event, Operation, Target};
 
