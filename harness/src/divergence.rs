@@ -49,6 +49,16 @@ impl Divergence {
         Divergence { rule, judge, step, mismatch, symptoms: failure.symptoms, follows }
     }
 
+    /// Whether the same operation breaks the same rule in the same way, be it beside another one.
+    pub fn shows_too(&self, other: &Divergence) -> bool {
+        let same = |rule: RuleRef, mismatch: &Mismatch| {
+            *rule == *other.rule && mismatch.symptom == other.mismatch.symptom
+        };
+        let beside = |one: &Violation| same(one.rule, &one.mismatch);
+        let shows = same(self.rule, &self.mismatch) || self.symptoms.iter().any(beside);
+        self.step == other.step && shows
+    }
+
     /// What identifies this failure.
     pub fn fingerprint(&self) -> Fingerprint {
         let Mismatch { kind: verdict, symptom, .. } = &self.mismatch;

@@ -141,10 +141,9 @@ fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, Ru
     }
     let mut plain = plain.divergences;
     for divergence in &mut hostile.divergences {
-        // A failure that shows at a later step in a plain home has another cause.
-        let same = plain.iter().any(|one| {
-            one.step == divergence.step && one.fingerprint() == divergence.fingerprint()
-        });
+        // A failure that shows at a later step in a plain home has another cause; one that shows
+        // there beside another failure has not.
+        let same = plain.iter().any(|one| one.shows_too(divergence));
         if needs_cause(divergence) && !same {
             blame(divergence, &rules::ISOLATION_USER_CONFIG, "with no git configuration");
         }
