@@ -4,6 +4,9 @@
 //                                       to `end` become `text`; `line` begins the statement it is in
 //   mutants.mjs PARSER mark FILE LINES  the module, where each statement adds its line to LINES
 //
+// A setting outside of functions, such as `{ pager: true }`, counts as a statement that runs when it is
+// read: one that nothing reads can be changed without any effect.
+//
 // PARSER is the folder that npm installed acorn into.
 
 import * as fs from "node:fs";
@@ -49,8 +52,17 @@ function dropOne(kind, nodes) {
     if (!node || node.type === "SpreadElement") return;
     const next = nodes[index + 1];
     const last = index ? nodes[index - 1].end : node.start;
+    const outer = [statement, inside];
+    if (isSetting(node)) [statement, inside] = [node.loc.start.line, true];
     change(kind, next ? node.start : last, next ? next.start : node.end, "");
+    [statement, inside] = outer;
   });
+}
+
+/** Whether this is a property outside of functions whose value stands there. */
+function isSetting(node) {
+  const stands = node.type === "Property" && node.value.type === "Literal";
+  return stands && !inside && !node.computed;
 }
 
 const condition = (node) => replace("condition", node.test, `(!(${text(node.test)}))`);
@@ -98,6 +110,7 @@ const SEE = {
 };
 
 const marks = [];
+const mark = (start, end, to) => marks.push({ start, end, to });
 
 function isStatement(node) {
   return node.type.endsWith("Statement") || node.type === "VariableDeclaration";
@@ -108,10 +121,16 @@ function visit(node, inBlock, inFunction) {
   inside = inFunction;
   if (inBlock && node.type !== "BlockStatement") {
     statement = node.loc.start.line;
-    if (inFunction && isStatement(node)) marks.push([node.start, statement]);
+    if (inFunction && isStatement(node)) mark(node.start, node.start, `__hermaRan(${statement});`);
+  }
+  const setting = isSetting(node);
+  if (setting) {
+    statement = node.loc.start.line;
+    const value = text(node.value);
+    mark(node.start, node.end, `get ${text(node.key)}() { __hermaRan(${statement}); return ${value}; }`);
   }
   SEE[node.type]?.(node);
-  const deeper = inFunction || node.type.includes("Function");
+  const deeper = inFunction || setting || node.type.includes("Function");
   const here = statement;
   for (const [name, field] of Object.entries(node)) {
     // What is imported from where is no behaviour, and a property's name no constant.
@@ -143,8 +162,8 @@ if (command === "list") {
   }
 } else {
   let marked = source;
-  for (const [at, line] of marks.sort((one, other) => other[0] - one[0])) {
-    marked = `${marked.slice(0, at)}__hermaRan(${line});${marked.slice(at)}`;
+  for (const { start, end, to } of marks.sort((one, other) => other.start - one.start)) {
+    marked = `${marked.slice(0, start)}${to}${marked.slice(end)}`;
   }
   console.log(`${marked}
 import * as __hermaFiles from "node:fs";

@@ -27,7 +27,8 @@ pub struct Mutant {
     pub kind: String,
     /// The line that the statement begins in.
     pub line: usize,
-    /// Whether that is in a function; what is not runs whenever the file is loaded.
+    /// Whether that is in a function, or a setting that somebody must read; what is neither runs
+    /// whenever the file is loaded.
     pub inside: bool,
     /// The first byte that is replaced.
     pub start: usize,
