@@ -258,8 +258,9 @@ def restore_file(request):
     if any(NEVER_MATCHED.fullmatch(message) for message in messages):
         raise Refused("not_in_checkpoint", shown("\n".join(messages)))
     failed = failures(messages)
-    if any(text(one["path"]) == os.path.normpath(path) for one in failed):
-        raise Refused("io", shown("\n".join(messages)))
+    # Of a folder it goes on with what is below.
+    if {text(one["path"]) for one in failed} == {os.path.normpath(path)}:
+        raise Refused("io", failed[0]["why"])
     return {"failed": failed}
 
 

@@ -209,13 +209,19 @@ def restore(request, *options):
 
 
 def restore_file(request):
-    path = SPECIAL.sub(r"\\\g<0>", text(request["path"]))
+    path = text(request["path"])
     if "\0" in path:
         raise Refused("bad_path", "no command line holds a NUL")
+    pattern = SPECIAL.sub(r"\\\g<0>", path)
     # Without a slash at its beginning a pattern is looked for in every folder.
     if path and not path.startswith("/"):
-        path = "/" + path
-    return restore(request, "--include=" + path)
+        pattern = "/" + pattern
+    answer = restore(request, "--include=" + pattern)
+    failed = answer.get("failed", [])
+    # Of a folder it goes on with what is below.
+    if {text(one["path"]) for one in failed} == {os.path.normpath(path)}:
+        raise Refused("io", failed[0]["why"])
+    return answer
 
 
 OPERATIONS = {
