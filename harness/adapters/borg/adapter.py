@@ -11,7 +11,8 @@ in. A checkpoint's id is the name of its archive: the time, as borg's manual sug
 
 Not claimed: a clock (`--timestamp` has seconds only); numbers and short ids (a name is all it takes);
 fifos (it archives them); a comparison with the files as they are now (it compares archives); removing
-files created since (extracting only adds and replaces).
+files created since (extracting only adds and replaces); a bound on the number of checkpoints
+(`prune --keep-last` keeps one archive of each second).
 """
 
 import base64
@@ -33,6 +34,7 @@ CAPABILITIES = [
     "checkpoint",
     "list.reason",
     "project.any_directory",
+    "restore.directory",
     "restore.file",
     "restore.leaves_new",
 ]
@@ -55,6 +57,7 @@ CANNOT_ENTER = {
 }
 BAD_TARGET = re.compile(r"error: argument ARCHIVE: |^Invalid placeholder|^Formatting Error")
 FAILED = re.compile(r"(.*): (\w+: \[Errno \d+\].*)", re.DOTALL)
+NEVER_MATCHED = re.compile(r"Include pattern .* never matched\.", re.DOTALL)
 
 STORE = None
 
@@ -233,24 +236,32 @@ def extract(request, *paths):
     return [message for _, message in messages]
 
 
-def restore(request):
+def failures(messages):
+    """The paths that it could not extract."""
     failed = []
-    for message in extract(request):
+    for message in messages:
         found = FAILED.fullmatch(message)
         if found is None:
             raise Refused("internal", shown(message))
         failed.append({"path": wire(found[1]), "why": shown(found[2])})
-    return {"failed": failed}
+    return failed
+
+
+def restore(request):
+    return {"failed": failures(extract(request))}
 
 
 def restore_file(request):
-    # A plain path stands for all below it too; and `pf:`, which does not, is said never to match.
-    complaints = extract(request, rf"re:\A{re.escape(text(request['path']))}\Z")
-    if any(FAILED.fullmatch(message) for message in complaints):
-        raise Refused("io", shown("\n".join(complaints)))
-    if complaints:
-        raise Refused("not_in_checkpoint", shown("\n".join(complaints)))
-    return {}
+    path = text(request["path"])
+    # The style of a plain path, which stands for all below it too; a path could name another one.
+    messages = extract(request, "pp:" + path)
+    if any(NEVER_MATCHED.fullmatch(message) for message in messages):
+        raise Refused("not_in_checkpoint", shown("\n".join(messages)))
+    failed = failures(messages)
+    # Of a folder it goes on with what is below.
+    if {text(one["path"]) for one in failed} == {os.path.normpath(path)}:
+        raise Refused("io", failed[0]["why"])
+    return {"failed": failed}
 
 
 OPERATIONS = {

@@ -4,12 +4,14 @@
 Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that the Debian package is
 unpacked in. The store is one repository, and a project's checkpoints are the snapshots of its path.
 What is backed up is `.`, so that the root of a snapshot is the project, and `restore --target`
-brings it back in place.
+brings it back in place. A single path is what `--include` lets through; a path of a snapshot begins
+with a slash, and is the same for a file and for a folder with all that it holds. It bounds the
+snapshots of a path when it is told to forget the others, which is done whenever there are too many.
 
 Not claimed: a reason (a tag is trimmed, and parted at commas); a clock (`--time` has seconds only,
-and what has the same time is listed in no order); short ids (one digit is enough for it); a single
-file (`--include` is a filter, which is content to find nothing); fifos (it captures them); a
-comparison with the files as they are now (it compares snapshots).
+and what has the same time is listed in no order); fifos (it captures them); a comparison with the
+files as they are now (`diff` compares snapshots, and `backup --dry-run` does not name what is gone
+and calls a file modified that only has another time).
 """
 
 import base64
@@ -28,7 +30,12 @@ RESTIC = [os.path.join(PACKAGES, "usr/bin/restic"), "--no-cache"]
 CAPABILITIES = [
     "checkpoint",
     "project.any_directory",
+    "restore.directory",
+    "restore.file",
     "restore.leaves_new",
+    "settings.max_file_bytes",
+    "settings.max_snapshots",
+    "target.short",
 ]
 
 # What it prints when it gives up, and what that means.
@@ -44,6 +51,10 @@ CANNOT_ENTER = {
     NotADirectoryError: "not_a_directory",
     PermissionError: "permission",
 }
+# What means more than itself in a pattern.
+SPECIAL = re.compile(r"[\\*?\[]")
+
+SETTINGS = None
 
 
 class Refused(Exception):
@@ -113,6 +124,8 @@ def hello(_):
 
 
 def open_(request):
+    global SETTINGS
+    SETTINGS = request["settings"]
     store = text(request["store"])
     os.environ["HOME"] = text(request["home"])
     os.environ["RESTIC_REPOSITORY"] = store
@@ -129,9 +142,12 @@ def snapshots(*arguments):
 
 
 def checkpoint(request):
+    directory = text(request["dir"])
     # A tag is where it keeps a word about a snapshot; commas part tags, and blanks around them go.
-    arguments = ["backup", "--json", "--quiet", "--tag=" + request["reason"], "."]
-    status, printed, complaint = run(*arguments, directory=text(request["dir"]))
+    arguments = ["backup", "--json", "--quiet", "--tag=" + request["reason"]]
+    if SETTINGS["max_file_bytes"]:
+        arguments.append(f"--exclude-larger-than={SETTINGS['max_file_bytes']}")
+    status, printed, complaint = run(*arguments, ".", directory=directory)
     # With 3 the snapshot is there, without what could not be read.
     if status not in (0, 3):
         # It has no snapshot of nothing.
@@ -139,8 +155,13 @@ def checkpoint(request):
             return {"outcome": "unchanged"}
         raise refusal(complaint)
     summary = json.loads(printed.splitlines()[-1])
+    found = snapshots("--path", directory)
+    keep = SETTINGS["max_snapshots"]
+    if len(found) > keep:
+        answered("forget", f"--keep-last={keep}", "--path", directory)
     # It tells only the first digits of the id.
-    return {"outcome": "created", "id": snapshots(summary["snapshot_id"])[0]["id"]}
+    taken = (one["id"] for one in found if one["id"].startswith(summary["snapshot_id"]))
+    return {"outcome": "created", "id": next(taken)}
 
 
 def seconds(stamp):
@@ -169,9 +190,10 @@ def list_(request):
     }
 
 
-def restore(request):
+def restore(request, *options):
     directory = text(request["dir"])
-    status, _, complaint = run("restore", "--target", directory, "--", text(request["target"]))
+    arguments = ["restore", "--target", directory, *options, "--", text(request["target"])]
+    status, _, complaint = run(*arguments)
     if status == 0:
         return {}
     # It goes on after an error, and ends by saying how many there were.
@@ -186,6 +208,22 @@ def restore(request):
     return {"failed": failed}
 
 
+def restore_file(request):
+    path = text(request["path"])
+    if "\0" in path:
+        raise Refused("bad_path", "no command line holds a NUL")
+    pattern = SPECIAL.sub(r"\\\g<0>", path)
+    # Without a slash at its beginning a pattern is looked for in every folder.
+    if path and not path.startswith("/"):
+        pattern = "/" + pattern
+    answer = restore(request, "--include=" + pattern)
+    failed = answer.get("failed", [])
+    # Of a folder it goes on with what is below.
+    if {text(one["path"]) for one in failed} == {os.path.normpath(path)}:
+        raise Refused("io", failed[0]["why"])
+    return answer
+
+
 OPERATIONS = {
     "hello": hello,
     "open": open_,
@@ -193,6 +231,7 @@ OPERATIONS = {
     "checkpoint": checkpoint,
     "list": list_,
     "restore": restore,
+    "restore_file": restore_file,
 }
 
 for line in sys.stdin:

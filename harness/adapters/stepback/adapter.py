@@ -4,7 +4,8 @@
 Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that holds the installed package.
 It keeps its store in the git repository of the project, and makes an engine for each call, as its
 command does. A checkpoint's id is its commit; the engine's own numbers count from 1, the oldest, so
-that a number of the list is turned into one of them.
+that a number of the list is turned into one of them. Its list shows how many files changed, and
+`diff` the lines; how many of them there are since a checkpoint is in the preview of a rewind.
 
 Not claimed: a reason (the commit has it, the list does not); a pre-rollback checkpoint (the state
 before a rewind is kept for `redo` alone, until the next checkpoint); leaving files created since (it
@@ -24,7 +25,8 @@ sys.dont_write_bytecode = True
 
 from pathlib import Path  # noqa: E402
 
-from stepback.engine import Engine  # noqa: E402  (found on the path set above)
+from stepback import engine as source  # noqa: E402  (found on the path set above)
+from stepback.engine import Engine  # noqa: E402
 from stepback.errors import BusyError, StepbackError  # noqa: E402
 from stepback.repo import GitError  # noqa: E402
 
@@ -32,12 +34,16 @@ CAPABILITIES = [
     "capture.gitignore",
     "checkpoint",
     "diff",
+    "diff.stats",
     "files.special",
+    "list.stats",
     "project.spellings",
+    "restore.directory",
     "restore.exact",
     "restore.file",
     "take.unchanged",
     "target.number",
+    "test.clock",
 ]
 
 # What its refusals of a path say, and what that means.
@@ -53,16 +59,37 @@ CANNOT_ENTER = {
     NotADirectoryError: "not_a_directory",
     PermissionError: "permission",
 }
+# The last line of git's figures; what is none is left out of it.
+FIGURES = re.compile(
+    r" (\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
+)
 ESCAPED = re.compile(r'\\([0-7]{3}|[abtnvfr"\\])')
 ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 
 START = None
+# By commit, since what one introduced never changes.
+PATCHES = {}
 
 
 class Refused(Exception):
     def __init__(self, code, message):
         super().__init__(message)
         self.code = code
+
+
+class Clock(datetime.datetime):
+    """The engine's `datetime`, at the time that the suite says."""
+
+    seconds = None
+
+    @classmethod
+    def now(cls, zone=None):
+        if cls.seconds is None:
+            return datetime.datetime.now(zone)
+        return datetime.datetime.fromtimestamp(cls.seconds, zone)
+
+
+source.datetime = Clock
 
 
 def text(value):
@@ -102,6 +129,13 @@ def open_(request):
     global START
     os.environ["HOME"] = text(request["home"])
     START = text(request["current_directory"])
+    Clock.seconds = None
+    PATCHES.clear()
+    return {}
+
+
+def clock(request):
+    Clock.seconds = request["seconds"]
     return {}
 
 
@@ -112,7 +146,40 @@ def checkpoint(request):
     return {"outcome": "created", "id": taken.commit}
 
 
+def lines(patch, sign):
+    """How many lines a patch adds or removes; the names of both sides have the sign, too."""
+    found = 0
+    in_file = False
+    for line in patch.split("\n"):
+        if line.startswith("diff --git "):
+            in_file = False
+        elif line.startswith("@@ "):
+            in_file = True
+        elif in_file and line.startswith(sign):
+            found += 1
+    return found
+
+
+def stats(driven, one):
+    """The files that its list counts, and the lines that `diff` shows, if it does."""
+    try:
+        patch = PATCHES.get(one.commit) or driven.diff(one)
+    except UnicodeDecodeError:
+        return None
+    PATCHES[one.commit] = patch
+    files = re.match(r"\d+", one.summary)
+    # Its list has no figures where nothing changed, which for the oldest is to have none.
+    if files is None and one.id == 1:
+        return None
+    return {
+        "files": int(files[0]) if files else 0,
+        "added": lines(patch, "+"),
+        "removed": lines(patch, "-"),
+    }
+
+
 def list_(request):
+    driven = engine(request)
     return {
         "checkpoints": [
             {
@@ -120,8 +187,9 @@ def list_(request):
                 "id": one.commit,
                 "time": int(datetime.datetime.fromisoformat(one.time).timestamp()),
                 "reason": one.summary,
+                "stats": stats(driven, one),
             }
-            for number, one in enumerate(reversed(engine(request).state.checkpoints), 1)
+            for number, one in enumerate(reversed(driven.state.checkpoints), 1)
         ]
     }
 
@@ -176,14 +244,18 @@ def changes(block):
 
 def diff(request):
     driven = engine(request)
-    patch = driven.diff_working(target(request, driven.state))
+    compared = target(request, driven.state)
+    patch = driven.diff_working(compared)
     found = {}
     for block in ("\n" + patch).split("\ndiff --git ")[1:]:
         for path, change in changes(block):
             # A change of type is a file that goes and another that comes.
             found[path] = "modified" if path in found else change
     entries = [{"path": path, "change": change} for path, change in sorted(found.items())]
-    return {"entries": entries, "stats": {"files": 0, "added": 0, "removed": 0}}
+    # The preview leads to the checkpoint, too: what it removes was added since.
+    figures = FIGURES.search(driven.plan_restore(compared.tree).stat.split("\n")[-1])
+    files, removed, added = (int(one or 0) for one in figures.groups()) if figures else (0, 0, 0)
+    return {"entries": entries, "stats": {"files": files, "added": added, "removed": removed}}
 
 
 def restore(request):
@@ -219,6 +291,7 @@ OPERATIONS = {
     "diff": diff,
     "restore": restore,
     "restore_file": restore_file,
+    "test.clock": clock,
 }
 
 for line in sys.stdin:

@@ -117,6 +117,18 @@ pub fn catalogue() -> &'static [Bundled] {
             sources: &[],
         },
         Bundled {
+            name: "microclaw-engine",
+            version: "0.11.1",
+            what: "the port of hermes-agent's first checkpoints to Rust, driven in-process",
+            adapter: ("adapter.rs", include_str!("../../adapters/microclaw-engine/adapter.rs")),
+            expectations: include_str!("../../expectations/microclaw-engine.toml"),
+            packages: Packages::Crate {
+                manifest: include_str!("../../adapters/microclaw-engine/Cargo.toml"),
+                lock: include_str!("../../adapters/microclaw-engine/Cargo.lock"),
+            },
+            sources: &[],
+        },
+        Bundled {
             name: "stepback",
             version: "0.2.0",
             what: "snapshots under refs of the project's own repository, driven in-process",
