@@ -10,6 +10,7 @@ mod idiom;
 mod maintenance;
 mod names;
 mod operation;
+mod repositories;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};

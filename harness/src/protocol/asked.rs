@@ -105,12 +105,14 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
         Edit::MakeSpecial { .. } if !capabilities.has("files.special") => return false,
         Edit::SetReadable { .. } if !capabilities.has("files.unreadable") => return false,
         Edit::Rename { from, to } => vec![from, to],
+        Edit::HardLink { path, to } => vec![path, to],
         Edit::Write { path, .. }
         | Edit::Remove { path }
         | Edit::MakeDirectory { path }
         | Edit::Link { path, .. }
         | Edit::MakeSpecial { path }
-        | Edit::SetReadable { path, .. } => vec![path],
+        | Edit::SetReadable { path, .. }
+        | Edit::SetPermissions { path, .. } => vec![path],
     };
     !paths.into_iter().any(is_avoided)
 }

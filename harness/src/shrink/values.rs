@@ -92,7 +92,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
         operation,
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
             | Operation::Event(Event::RestoreEach { .. })
-            | Operation::Edit(Edit::Rename { .. })
+            | Operation::Edit(Edit::Rename { .. } | Edit::HardLink { .. })
     );
     let text = format!("{operation:?}");
     // Escaped bytes are harder to read than their length suggests.
@@ -271,6 +271,20 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
         }
         Edit::SetReadable { path, readable } => {
             paths(&path).into_iter().map(|path| Edit::SetReadable { path, readable }).collect()
+        }
+        Edit::SetPermissions { path, bits } => {
+            let at = paths(&path).into_iter();
+            let mut all: Vec<_> = at.map(|path| Edit::SetPermissions { path, bits }).collect();
+            all.push(Edit::SetPermissions { path, bits: 0o600 });
+            all
+        }
+        Edit::HardLink { path, to } => {
+            let at = paths(&path).into_iter();
+            let mut all: Vec<_> =
+                at.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
+            let others = paths(&to).into_iter().chain(["outside/secret.txt".into()]);
+            all.extend(others.map(|to| Edit::HardLink { path: path.clone(), to }));
+            all
         }
         Edit::Rename { from, to } => {
             let sources = paths(&from).into_iter();

@@ -168,6 +168,8 @@ impl Scene {
             answer,
             files: self.world.files.clone(),
             touched: Vec::new(),
+            rewritten: Default::default(),
+            names: Default::default(),
             base_changes: None,
             held: None,
             base: None,
