@@ -9,6 +9,7 @@ mod learn;
 mod listing;
 mod restore;
 mod restored;
+mod restored_files;
 mod scope;
 mod size;
 mod store;
