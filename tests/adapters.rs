@@ -160,8 +160,10 @@ fn every_template_gets_the_same_verdicts() {
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let findings = run_suite(&plan.within(&capabilities), &open, &scratch, &|_| {}).unwrap();
-        let all: Vec<_> =
-            rules::catalogue().filter(shows).map(|rule| (rule.id, findings.verdict(rule))).collect();
+        let all: Vec<_> = rules::catalogue()
+            .filter(shows)
+            .map(|rule| (rule.id, findings.verdict(rule)))
+            .collect();
         (findings.operations, all)
     });
     let verdicts: Vec<_> = verdicts.collect();

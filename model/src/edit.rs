@@ -166,12 +166,7 @@ fn set_readable(files: &mut Files, path: &ByteString, wanted: bool, changes: &mu
     }
 }
 
-fn hard_link(
-    files: &mut Files,
-    path: &ByteString,
-    to: &ByteString,
-    changes: &mut Vec<Change>,
-) {
+fn hard_link(files: &mut Files, path: &ByteString, to: &ByteString, changes: &mut Vec<Change>) {
     let is_file = |files: &Files| files.obstacle(to).is_none() && files.permissions(to).is_some();
     if path == to || !is_file(files) {
         return;

@@ -8,10 +8,10 @@ use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{Outcome, Restored};
 use crate::restore::{Restore, TargetIgnores, target};
-use crate::store::permissions::Permissions;
-use crate::store::{Store, commit};
 use crate::store::objects::Objects;
+use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
+use crate::store::{Store, commit};
 use std::path::Path;
 
 /// Options of a full restore.

@@ -69,14 +69,10 @@ pub fn operation(
     ];
     let chosen = optional.into_iter().enumerate().filter(|(kind, _)| kinds.has(*kind));
     weighted.extend(chosen.map(|(_, weighted)| weighted));
-    // The numbers in between are those of maintenance.
-    let further = [(3, permissions(&file)), (2, hard_link(&file))];
-    let chosen = (18..).zip(further).filter(|(kind, _)| kinds.has(*kind));
-    weighted.extend(chosen.map(|(_, weighted)| weighted));
     Union::new_weighted(weighted).boxed()
 }
 
-fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString> {
+pub fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString> {
     (names::project(), file.clone())
         .prop_map(|(project, file)| names::join(&project, &file))
         .boxed()
@@ -111,24 +107,6 @@ fn special(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
 fn readable(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
     (path_in_project(file), prop::bool::weighted(0.3))
         .prop_map(|(path, readable)| Operation::Edit(Edit::SetReadable { path, readable }))
-        .boxed()
-}
-
-/// The owner may always read and write: otherwise what comes of it would depend on who runs this.
-fn permissions(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
-    const BITS: &[u32] = &[0o600, 0o600, 0o640, 0o644, 0o664, 0o666, 0o700, 0o750];
-    (path_in_project(file), select(BITS))
-        .prop_map(|(path, bits)| Operation::Edit(Edit::SetPermissions { path, bits }))
-        .boxed()
-}
-
-/// Mostly within a project; then of a file that no restore may change.
-fn hard_link(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
-    const OUTSIDE: &[&str] = &["outside/secret.txt", "home/code/main.py", "work/alpha/.git/HEAD"];
-    let outside = select(OUTSIDE).prop_map(ByteString::from);
-    let other = prop_oneof![2 => path_in_project(file), 1 => outside];
-    (path_in_project(file), other)
-        .prop_map(|(path, to)| Operation::Edit(Edit::HardLink { path, to }))
         .boxed()
 }
 
@@ -242,7 +220,7 @@ mod tests {
     #[test]
     fn each_kind_of_operation_is_left_out_independently_of_every_other() {
         // Those of this file, and the two of maintenance.
-        let kinds = 20;
+        let kinds = 18;
         let mut runner = TestRunner::deterministic();
         let mut draw = || any::<u64>().new_tree(&mut runner).unwrap().current();
         let swarms: Vec<Kinds> = (0..1_000).map(|_| Kinds(draw())).collect();

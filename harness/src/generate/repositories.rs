@@ -23,7 +23,6 @@ fn file(directory: &ByteString, name: &str, content: impl Into<ByteString>) -> O
 fn repository(at: &ByteString, configuration: &str) -> Vec<Operation> {
     let folder = |name: &str| Edit::MakeDirectory { path: join(at, &name.into()) }.into();
     vec![
-        Edit::Remove { path: at.clone() }.into(),
         folder("objects"),
         folder("refs"),
         file(at, "HEAD", "ref: refs/heads/main\n"),

@@ -80,9 +80,9 @@ pub static BUGS: &[PlantedBug] = &[
                 outcome.each_restored(|outcome, path| {
                     let full = ByteString(join(&project, path));
                     let others = names.get(&full).into_iter().flatten();
-                    others.cloned().try_for_each(|other| {
-                        write_where_it_stood(outcome, &project, path, &other)
-                    })
+                    others
+                        .cloned()
+                        .try_for_each(|other| write_where_it_stood(outcome, &project, path, &other))
                 })
             })
         }),

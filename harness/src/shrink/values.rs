@@ -283,8 +283,7 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
         }
         Edit::HardLink { path, to } => {
             let at = paths(&path).into_iter();
-            let mut all: Vec<_> =
-                at.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
+            let mut all: Vec<_> = at.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
             let sentinel = |path: &ByteString| Edit::HardLink {
                 path: path.clone(),
                 to: ByteString::from(SENTINEL),

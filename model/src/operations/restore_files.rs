@@ -29,9 +29,8 @@ pub(super) fn compare(outcome: &Outcome<'_>, seen: &Observation, checks: &mut Ch
 
 /// Implements [`rules::RESTORE_UNTOUCHED`].
 fn untouched(outcome: &Outcome<'_>, seen: &Observation, checks: &mut Checks) {
-    let stays = |path: &&ByteString| {
-        outcome.was(path) == outcome.is(path) && outcome.is_as_recorded(path)
-    };
+    let stays =
+        |path: &&ByteString| outcome.was(path) == outcome.is(path) && outcome.is_as_recorded(path);
     let paths: Vec<&ByteString> = outcome.due.target.tree.keys().filter(stays).collect();
     let what = |path: &ByteString| seen.rewritten.get(&outcome.full(path));
     let found = paths.iter().find_map(|path| what(path).map(|what| (path, what)));
@@ -39,19 +38,15 @@ fn untouched(outcome: &Outcome<'_>, seen: &Observation, checks: &mut Checks) {
         return;
     }
     checks.check(Judge::Disk, &rules::RESTORE_UNTOUCHED, found.is_none(), || {
-        let (path, what) = found.map(|(path, what)| (outcome.full(path), *what)).unwrap_or_default();
+        let (path, what) =
+            found.map(|(path, what)| (outcome.full(path), *what)).unwrap_or_default();
         let due = format!("{path}, which was as recorded, left alone");
         Mismatch::new(format!("another {what}"), due, format!("{path}: another {what}"))
     });
 }
 
 /// Implements [`rules::RESTORE_PERMISSIONS`].
-fn permissions(
-    outcome: &Outcome<'_>,
-    seen: &Observation,
-    path: &ByteString,
-    checks: &mut Checks,
-) {
+fn permissions(outcome: &Outcome<'_>, seen: &Observation, path: &ByteString, checks: &mut Checks) {
     let full = outcome.full(path);
     let is_restored = outcome.changed(path) && outcome.is_as_recorded(path);
     let Some(now) = seen.files.permissions(&full).filter(|_| is_restored) else { return };
@@ -99,8 +94,7 @@ pub(super) fn blame_other_names(
         _ => None,
     };
     let files = &outcome.world.files;
-    let keeps_bytes =
-        |path: &ByteString| content(files.get(path)) == content(seen.files.get(path));
+    let keeps_bytes = |path: &ByteString| content(files.get(path)) == content(seen.files.get(path));
     broken.retain(|(_, path)| !(shares(path) && keeps_bytes(path)) || outcome.is_due(path));
     for (rule, path) in broken {
         if shares(path) {
