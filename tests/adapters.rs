@@ -153,13 +153,17 @@ fn every_template_keeps_the_protocol() {
 fn every_template_gets_the_same_verdicts() {
     let plan = plan(5, 6);
     let scratch = Scratch::default_place();
+    // A copy of Python's keeps the time of modification, so that nothing shows that it was made.
+    let shows = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
     let verdicts = templates().into_iter().map(|command| {
         let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let findings = run_suite(&plan.within(&capabilities), &open, &scratch, &|_| {}).unwrap();
-        let all: Vec<_> =
-            rules::catalogue().map(|rule| (rule.id, findings.verdict(rule))).collect();
+        let all: Vec<_> = rules::catalogue()
+            .filter(shows)
+            .map(|rule| (rule.id, findings.verdict(rule)))
+            .collect();
         (findings.operations, all)
     });
     let verdicts: Vec<_> = verdicts.collect();

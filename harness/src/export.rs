@@ -175,6 +175,14 @@ impl Script {
                 let (place, sign) = (self.place(path), if *readable { '+' } else { '-' });
                 self.line(&format!("chmod u{sign}r -- {place}"));
             }
+            Change::SetPermissions(path, bits) => {
+                let place = self.place(path);
+                self.line(&format!("chmod {bits:03o} -- {place}"));
+            }
+            Change::HardLink(path, to) => {
+                let (path, to) = (self.place(path), self.place(to));
+                self.line(&format!("ln -- {to} {path}"));
+            }
             Change::Rename(from, to) => {
                 let (from, to) = (self.place(from), self.place(to));
                 self.line(&format!("mv -T -- {from} {to}"));

@@ -74,6 +74,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_HAPPENS, None),
     (&rules::RESTORE_SAFETY_REQUIRED, None),
     (&rules::RESTORE_SAFETY_CHECKPOINT, None),
+    (&rules::RESTORE_HARD_LINKS, None),
     (&rules::RESTORE_CONTAINED, None),
     (&rules::RESTORE_FILE_LITERAL, None),
     (&rules::RESTORE_FILE_ONLY, None),
@@ -117,9 +118,15 @@ pub static ONLY_SAID: &[RuleRef] = &[
     &rules::RESTORE_UNDOES_TURN,
 ];
 
-/// Rules about the form of a store, that neither explain anything nor follow from anything.
-pub static STANDS_ALONE: &[RuleRef] =
-    &[&rules::ISOLATION_PRIVATE, &rules::ISOLATION_SELF_CONTAINED, &rules::LAYOUT_METADATA];
+/// Rules about the form of a store, and about what is known of a file beside what it holds, that
+/// neither explain anything nor follow from anything.
+pub static STANDS_ALONE: &[RuleRef] = &[
+    &rules::ISOLATION_PRIVATE,
+    &rules::ISOLATION_SELF_CONTAINED,
+    &rules::LAYOUT_METADATA,
+    &rules::RESTORE_UNTOUCHED,
+    &rules::RESTORE_PERMISSIONS,
+];
 
 /// Rules about what is worst: it is said in any case, whatever else is to blame.
 pub static ALWAYS_SAID: &[RuleRef] = &[&rules::RESTORE_CONTAINED];

@@ -28,6 +28,8 @@ pub struct Bounds<'a> {
 pub struct Captured {
     /// Everything that a checkpoint holds.
     pub tree: Tree,
+    /// The permission bits of the files that it holds.
+    pub permissions: BTreeMap<ByteString, u32>,
     /// What was left out, and the rule that says so.
     pub left_out: BTreeMap<ByteString, RuleRef>,
     /// Directories that were not looked into, and the rule that says so.
@@ -139,6 +141,9 @@ impl Capturer {
                 }
             }
         }
+        let bits = |path: &ByteString| files.permissions(&bytes::join(project, path));
+        let known = captured.tree.keys().filter_map(|path| Some((path.clone(), bits(path)?)));
+        captured.permissions = known.collect();
         captured
     }
 

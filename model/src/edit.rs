@@ -52,6 +52,21 @@ pub enum Edit {
         /// The right.
         readable: bool,
     },
+    /// Gives a file these permission bits; nothing for anything else. Its other names keep theirs.
+    SetPermissions {
+        /// Which file.
+        path: ByteString,
+        /// The bits, as three octal digits.
+        #[serde(with = "crate::files::permissions::octal")]
+        bits: u32,
+    },
+    /// Makes another name of a file; nothing when there is no file.
+    HardLink {
+        /// Where.
+        path: ByteString,
+        /// The name that it has.
+        to: ByteString,
+    },
     /// Moves a file or directory; nothing when it is not there or would move into itself.
     Rename {
         /// From where.
@@ -70,11 +85,30 @@ pub enum Change {
     Make(ByteString, Node),
     /// Give the file at the path this right to be read.
     SetReadable(ByteString, bool),
+    /// Give the file at the path these permission bits.
+    SetPermissions(ByteString, u32),
+    /// Make the first path, which is free, another name of the file at the second.
+    HardLink(ByteString, ByteString),
     /// Move what stands at the first path to the second; the parent is there, the path is free.
     Rename(ByteString, ByteString),
 }
 
 impl Edit {
+    /// The paths that it is about, but for what a symbolic link points at.
+    pub fn paths_mut(&mut self) -> Vec<&mut ByteString> {
+        match self {
+            Edit::Rename { from, to } => vec![from, to],
+            Edit::HardLink { path, to } => vec![path, to],
+            Edit::Write { path, .. }
+            | Edit::Remove { path }
+            | Edit::MakeDirectory { path }
+            | Edit::Link { path, .. }
+            | Edit::MakeSpecial { path }
+            | Edit::SetReadable { path, .. }
+            | Edit::SetPermissions { path, .. } => vec![path],
+        }
+    }
+
     /// Applies the edit to `files` and answers what that takes on a disk.
     pub fn apply(&self, files: &mut Files) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -97,6 +131,13 @@ impl Edit {
             Edit::SetReadable { path, readable: wanted } => {
                 set_readable(files, path, *wanted, &mut changes);
             }
+            Edit::SetPermissions { path, bits } => {
+                if files.obstacle(path).is_none() && files.permissions(path).is_some() {
+                    files.set_permissions(path, *bits);
+                    changes.push(Change::SetPermissions(path.clone(), *bits));
+                }
+            }
+            Edit::HardLink { path, to } => hard_link(files, path, to, &mut changes),
             Edit::Rename { from, to } => rename(files, from, to, &mut changes),
         }
         changes
@@ -134,9 +175,23 @@ fn set_readable(files: &mut Files, path: &ByteString, wanted: bool, changes: &mu
     if files.obstacle(path).is_some() {
         return;
     }
-    if let Some(Node::File { content, executable, .. }) = files.get(path).cloned() {
-        files.insert(path, Node::File { content, executable, readable: wanted });
+    if let Some(bits) = files.permissions(path) {
+        files.set_permissions(path, if wanted { bits | 0o400 } else { bits & !0o444 });
         changes.push(Change::SetReadable(path.clone(), wanted));
+    }
+}
+
+fn hard_link(files: &mut Files, path: &ByteString, to: &ByteString, changes: &mut Vec<Change>) {
+    let is_file = |files: &Files| files.obstacle(to).is_none() && files.permissions(to).is_some();
+    if path == to || !is_file(files) {
+        return;
+    }
+    clear_the_way(files, path, changes);
+    // Clearing the way may have taken the file with it.
+    if let (Some(node), Some(bits)) = (files.get(to).cloned(), files.permissions(to)) {
+        files.insert(path, node);
+        files.set_permissions(path, bits);
+        changes.push(Change::HardLink(path.clone(), to.clone()));
     }
 }
 
@@ -146,22 +201,26 @@ fn rename(files: &mut Files, from: &ByteString, to: &ByteString, changes: &mut V
     if into_itself || over_itself || files.obstacle(from).is_some() {
         return;
     }
-    let Some(node) = files.get(from).cloned() else {
-        return;
-    };
-    clear_the_way(files, to, changes);
-    // Clearing the way may have taken the source with it, when an obstacle was its ancestor.
     if files.get(from).is_none() {
         return;
     }
-    let moved: Vec<(ByteString, Node)> = files
-        .below(from)
-        .map(|(path, node)| (ByteString([to, &path[from.len()..]].concat()), node.clone()))
-        .collect();
+    clear_the_way(files, to, changes);
+    // Clearing the way may have taken the source with it, when an obstacle was its ancestor.
+    let Some(node) = files.get(from).cloned() else {
+        return;
+    };
+    let outermost = (to.clone(), node, files.permissions(from));
+    let inner = files.below(from).map(|(path, node)| {
+        let place = ByteString([to, &path[from.len()..]].concat());
+        (place, node.clone(), files.permissions(path))
+    });
+    let moved: Vec<_> = std::iter::once(outermost).chain(inner).collect();
     files.remove(from);
-    files.insert(to, node);
-    for (path, node) in moved {
+    for (path, node, bits) in moved {
         files.insert(&path, node);
+        if let Some(bits) = bits {
+            files.set_permissions(&path, bits);
+        }
     }
     changes.push(Change::Rename(from.clone(), to.clone()));
 }
@@ -266,6 +325,54 @@ mod tests {
         }
         for path in ["a", "none", "c/below"] {
             leaves_all(&Edit::SetReadable { path: path.into(), readable: false });
+        }
+    }
+
+    #[test]
+    fn only_a_file_gets_other_permissions_and_takes_them_along() {
+        let set = |path: &str| Edit::SetPermissions { path: path.into(), bits: 0o600 };
+        let mut files = files();
+        assert_eq!(set("a/g").apply(&mut files), [Change::SetPermissions("a/g".into(), 0o600)]);
+        rename("a", "d").apply(&mut files);
+        assert_eq!(files.permissions(b"d/g"), Some(0o600));
+        rename("d/g", "e").apply(&mut files);
+        assert_eq!(files.permissions(b"e"), Some(0o600));
+        write("e", "again").apply(&mut files);
+        assert_eq!(files.permissions(b"e"), Some(0o644));
+        for path in ["a", "none", "c/below"] {
+            leaves_all(&set(path));
+        }
+    }
+
+    #[test]
+    fn another_name_has_all_of_its_file_and_nothing_else_has_one() {
+        let link = |path: &str, to: &str| Edit::HardLink { path: path.into(), to: to.into() };
+        let mut files = files();
+        files.set_permissions(b"c", 0o600);
+        let changes = link("a/b", "c").apply(&mut files);
+        let made = Change::HardLink("a/b".into(), "c".into());
+        assert_eq!(changes, [Change::Remove("a/b".into()), made]);
+        assert_eq!(files.get(b"a/b"), Some(&file("c")));
+        assert_eq!(files.permissions(b"a/b"), Some(0o600));
+        for (path, to) in [("c", "c"), ("c", "a"), ("c", "none"), ("c", "a/g/below")] {
+            leaves_all(&link(path, to));
+        }
+        // What stood in the way was the file itself.
+        let (after, changes) = applied(&link("a", "a/g"));
+        assert_eq!((after, changes), (vec!["c".to_owned()], vec![Change::Remove("a".into())]));
+        let (after, _) = applied(&link("c/d", "c"));
+        assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c"]);
+    }
+
+    #[test]
+    fn permissions_are_written_as_three_octal_digits() {
+        let edit = Edit::SetPermissions { path: "a".into(), bits: 0o40 };
+        let text = serde_json::to_string(&edit).unwrap();
+        assert_eq!(text, r#"{"set_permissions":{"path":"a","bits":"040"}}"#);
+        assert_eq!(serde_json::from_str::<Edit>(&text).unwrap(), edit);
+        for bits in ["", "8", "1000", "rw"] {
+            let text = text.replace("040", bits);
+            assert!(serde_json::from_str::<Edit>(&text).is_err(), "{bits}");
         }
     }
 

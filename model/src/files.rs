@@ -4,6 +4,8 @@
 //! the root has a node of its own. The map is plain data; what an edit or a restore means to it
 //! is decided elsewhere.
 
+pub(crate) mod permissions;
+
 use crate::bytes::{self, ByteString};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -39,6 +41,8 @@ pub enum Node {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     nodes: BTreeMap<ByteString, Node>,
+    /// The permission bits of files that have others than their node alone says.
+    unusual: BTreeMap<ByteString, u32>,
 }
 
 impl Files {
@@ -79,16 +83,18 @@ impl Files {
     /// Puts `node` at `path`. The caller has seen to it that the parent is a directory.
     pub fn insert(&mut self, path: &[u8], node: Node) {
         debug_assert!(self.is_directory(bytes::parent(path)), "{}", path.escape_ascii());
-        self.nodes.insert(ByteString::from(path), node);
+        let path = ByteString::from(path);
+        self.unusual.remove(&path);
+        self.nodes.insert(path, node);
     }
 
     /// Takes away what stands at `path` and everything below it.
     pub fn remove(&mut self, path: &[u8]) {
         let doomed: Vec<ByteString> = self.below(path).map(|(path, _)| path.clone()).collect();
-        for path in doomed {
+        for path in doomed.into_iter().chain([ByteString::from(path)]) {
             self.nodes.remove(&path);
+            self.unusual.remove(&path);
         }
-        self.nodes.remove(&ByteString::from(path));
     }
 
     /// The outermost ancestor of `path` that exists and is no directory.
@@ -110,7 +116,7 @@ impl Files {
 
 impl FromIterator<(ByteString, Node)> for Files {
     fn from_iter<I: IntoIterator<Item = (ByteString, Node)>>(nodes: I) -> Self {
-        Files { nodes: nodes.into_iter().collect() }
+        Files { nodes: nodes.into_iter().collect(), unusual: BTreeMap::new() }
     }
 }
 

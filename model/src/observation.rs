@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// The bytes that each object takes on a disk, by its id.
 pub type Sizes = BTreeMap<String, u64>;
 
+/// Files that have several names, by each of them, with the others.
+pub type Names = BTreeMap<ByteString, BTreeSet<ByteString>>;
+
 /// What was seen around one request.
 #[derive(Clone, Debug)]
 pub struct Observation {
@@ -25,6 +28,11 @@ pub struct Observation {
     pub files: Files,
     /// Files whose time of modification is another, though they are as they were.
     pub touched: Vec<ByteString>,
+    /// Files that are as they were but for what a file system knows of them, and what that is: their
+    /// inode, time of modification or permissions.
+    pub rewritten: BTreeMap<ByteString, &'static str>,
+    /// The files that had several names before, and those that have several afterwards.
+    pub names: (Names, Names),
     /// Paths of the base that changed, where none may.
     pub base_changes: Option<Vec<ByteString>>,
     /// What the store holds of the project as it was before a restore.

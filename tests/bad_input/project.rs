@@ -50,6 +50,35 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_gets_the_executable_bits() 
 }
 
 #[test]
+fn files_and_folders_come_back_with_the_permissions_that_they_had() {
+    let machine = Machine::new();
+    let project = machine.project();
+    for folder in ["closed", "open"] {
+        fs::create_dir(project.join(folder)).unwrap();
+    }
+    let noted = [
+        ("a.txt", 0o644),
+        ("key", 0o600),
+        ("closed/run", 0o750),
+        ("closed", 0o700),
+        ("open/b", 0o664),
+    ];
+    let bits = |path: &str| fs::metadata(project.join(path)).unwrap().permissions().mode() & 0o7777;
+    for (path, mode) in noted {
+        if !project.join(path).exists() {
+            machine.write(path, "one\n");
+        }
+        fs::set_permissions(project.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    machine.take();
+    let open = bits("open");
+    fs::remove_dir_all(&project).unwrap();
+    machine.restore_on(SystemDisk);
+    assert_eq!(noted.map(|(path, _)| (path, bits(path))), noted);
+    assert_eq!(bits("open"), open);
+}
+
+#[test]
 fn what_replaces_a_secret_is_never_open_to_others() {
     let machine = Machine::new();
     machine.take();

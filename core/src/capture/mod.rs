@@ -15,7 +15,9 @@ use crate::path::on_disk;
 use crate::report::Remark;
 use crate::store::object::{Kind, id_of};
 use crate::store::objects::Objects;
+use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Mode, Snapshot};
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,8 @@ const ATTEMPTS_MAX: usize = 3;
 pub struct Captured {
     /// What was read.
     pub snapshot: Snapshot,
+    /// What it permitted.
+    pub permissions: Permissions,
     /// What was left out, and why.
     pub skipped: Vec<Remark>,
     /// What to remember, so that the next capture need not read it again.
@@ -58,14 +62,17 @@ impl Capture<'_> {
     /// and errors of storing. A file that cannot be read is left out instead.
     // rule: capture/read-only
     pub fn run(&self, mut keep: Option<&mut Objects<'_>>) -> Result<Captured> {
-        let before = self.root_identity()?;
+        let before = self.root()?;
         let bounds = Bounds { max_file_bytes: self.config.max_file_bytes, base: &self.base };
         let walked = walk(self.disk, self.root, &bounds)?;
         self.check_count(&walked)?;
         let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
+        let (mut files, mut folders) = (BTreeMap::new(), walked.folders);
+        folders.insert(Vec::new(), before.mode);
         for candidate in walked.candidates {
             match self.read(&candidate, keep.as_deref_mut())? {
-                Read::Item(item, known) => {
+                Read::Item(item, known, mode) => {
+                    files.insert(candidate.path.clone(), mode);
                     if let Some(known) = known {
                         captured.index.insert(candidate.path.clone(), known);
                     }
@@ -75,18 +82,20 @@ impl Capture<'_> {
                 Read::Skip(why) => captured.skipped.push(Remark::new(&candidate.path, why)),
             }
         }
+        captured.permissions = Permissions::of(&captured.snapshot, &files, &folders);
         captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // An empty project and one that is gone must not be confused.
         // rule: capture/honest
-        if self.root_identity()? != before {
+        let now = self.root()?;
+        if (now.device, now.inode) != (before.device, before.inode) {
             return Err(Error::MissingDirectory(self.root.to_owned()));
         }
         Ok(captured)
     }
 
-    fn root_identity(&self) -> Result<(u64, u64)> {
+    fn root(&self) -> Result<Stat> {
         match self.disk.stat(self.root) {
-            Ok(stat) if stat.kind == FileKind::Directory => Ok((stat.device, stat.inode)),
+            Ok(stat) if stat.kind == FileKind::Directory => Ok(stat),
             Ok(_) => Err(Error::NotADirectory(self.root.to_owned())),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Err(Error::MissingDirectory(self.root.to_owned()))
@@ -125,7 +134,7 @@ impl Capture<'_> {
                 let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
                 if let Some(item) = unchanged.filter(stored) {
                     let known = Known::new(&candidate.stat, item, true);
-                    return Ok(Read::Item(item, Some(known)));
+                    return Ok(Read::Item(item, Some(known), candidate.stat.mode));
                 }
                 self.read_steady(&path).map(|(content, stat)| (content, Some(stat)))
             }
@@ -149,11 +158,12 @@ impl Capture<'_> {
             None => id_of(Kind::Blob, &content)?,
         };
         let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
+        let bits = stat.as_ref().unwrap_or(&candidate.stat).mode;
         let item = Item { mode, blob };
         let known = stat
             .zip(self.started)
             .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
-        Ok(Read::Item(item, known))
+        Ok(Read::Item(item, known, bits))
     }
 
     /// Reads a file that does not change meanwhile.
@@ -175,7 +185,8 @@ impl Capture<'_> {
 }
 
 enum Read {
-    Item(Item, Option<Known>),
+    /// With the permission bits that it had.
+    Item(Item, Option<Known>, u32),
     Gone,
     Skip(String),
 }

@@ -8,6 +8,7 @@ use crate::error::{Context, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
 use crate::path::{join, on_disk};
 use crate::report::Remark;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,8 @@ pub struct Walked {
     pub candidates: Vec<Candidate>,
     /// What was left out though no ignore rule names it.
     pub skipped: Vec<Remark>,
+    /// The permission bits of the folders below the root that may hold some.
+    pub folders: BTreeMap<Vec<u8>, u32>,
 }
 
 /// The ignore files from the project's root down to one directory, innermost first.
@@ -131,7 +134,10 @@ impl Walk<'_> {
             }
             let cap = self.bounds.max_file_bytes;
             match stat.kind {
-                Kind::Directory => self.pending.push((path, ignores.clone())),
+                Kind::Directory => {
+                    self.walked.folders.insert(path.clone(), stat.mode);
+                    self.pending.push((path, ignores.clone()));
+                }
                 // rule: capture/special
                 Kind::Special => {
                     self.walked.skipped.push(Remark::new(&path, "not a regular file".into()));

@@ -52,9 +52,10 @@ impl Manager {
                 if newest.is_some_and(|newest| newest.tree == tree) {
                     (Outcome::Unchanged, tip)
                 } else {
+                    let holds = (tree, &captured.permissions);
                     let (hash, now) = (&project.hash, self.clock.seconds());
                     // rule: capture/created
-                    let id = commit::write(objects, hash, tree, tip, now, reason)?;
+                    let id = commit::write(objects, hash, holds, tip, now, reason)?;
                     // rule: capture/honest
                     objects.flush()?;
                     refs::advance(store.disk, &store.path, &project.hash, tip, id)?;

@@ -8,9 +8,10 @@ use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{Outcome, Restored};
 use crate::restore::{Restore, TargetIgnores, target};
-use crate::store::Store;
 use crate::store::objects::Objects;
+use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
+use crate::store::{Store, commit};
 use std::path::Path;
 
 /// Options of a full restore.
@@ -81,7 +82,9 @@ impl Manager {
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?;
         let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
+        let permissions = commit::permissions(&objects, checkpoint.id)?;
         let ignores = TargetIgnores::read(&objects, &wanted)?;
+        let target = (&wanted, &permissions, &ignores);
         let gone = match project.check_directory(disk) {
             // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => true,
@@ -93,7 +96,7 @@ impl Manager {
             // rule: restore/refusal-changes-nothing
             let current = self.current(&store, &project)?;
             let into = (&project, &current);
-            self.restore_into(into, &objects, (&wanted, &ignores)).check_one(path)?;
+            self.restore_into(into, &objects, target).check_one(path)?;
         }
         let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
         let safety = if gone {
@@ -110,7 +113,7 @@ impl Manager {
             Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
         };
         // The objects of the pre-rollback checkpoint are not needed to restore another.
-        let restore = self.restore_into((&project, &current), &objects, (&wanted, &ignores));
+        let restore = self.restore_into((&project, &current), &objects, target);
         let report = match (extent, &typed) {
             (_, Some(path)) => restore.one(path)?,
             // Without a pre-rollback checkpoint nothing may be removed.
@@ -144,11 +147,11 @@ impl Manager {
         &'a self,
         (project, current): (&'a Project, &'a Snapshot),
         objects: &'a Objects<'a>,
-        (target, ignores): (&'a Snapshot, &'a TargetIgnores),
+        (target, permissions, ignores): (&'a Snapshot, &'a Permissions, &'a TargetIgnores),
     ) -> Restore<'a> {
         let disk = self.disk.as_ref();
         let (root, base) = (&project.directory, self.base());
-        Restore { disk, root, base, objects, current, target, ignores }
+        Restore { disk, root, base, objects, current, target, permissions, ignores }
     }
 }
 

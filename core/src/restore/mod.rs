@@ -18,6 +18,7 @@ use crate::report::{Remark, Restored};
 use crate::restore::placement::Placement;
 use crate::store::object::{Kind, id_of};
 use crate::store::objects::Objects;
+use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -40,6 +41,8 @@ pub struct Restore<'a> {
     pub current: &'a Snapshot,
     /// What is to be brought back.
     pub target: &'a Snapshot,
+    /// What that permitted.
+    pub permissions: &'a Permissions,
     /// The ignore files of that.
     pub ignores: &'a TargetIgnores,
 }
@@ -50,6 +53,7 @@ impl Restore<'_> {
     pub fn all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         for (path, item) in self.target {
+            // rule: restore/untouched
             if self.current.get(path) == Some(item) {
                 continue;
             }
@@ -242,7 +246,8 @@ impl Restore<'_> {
                 return report.failed.push(Remark::new(path, why));
             }
         }
-        let placement = Placement { disk: self.disk, root: self.root };
+        let placement =
+            Placement { disk: self.disk, root: self.root, permissions: self.permissions };
         // rule: restore/bytes
         match placement.put(path, item.mode, &content) {
             Ok(()) => report.restored.push(path.to_vec()),

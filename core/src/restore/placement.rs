@@ -7,6 +7,7 @@ use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Kind, Stat, folder};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk};
+use crate::store::permissions::Permissions;
 use crate::store::snapshot::Mode;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ pub struct Placement<'a> {
     pub disk: &'a dyn Disk,
     /// The project's canonical directory.
     pub root: &'a Path,
+    /// What comes back where nothing stands.
+    pub permissions: &'a Permissions,
 }
 
 impl Placement<'_> {
@@ -29,8 +32,8 @@ impl Placement<'_> {
             self.remove_empty_directories(&full)?;
         }
         let before = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
-        let temporary = self.write_beside(&full, mode, before.is_some(), content)?;
-        let placed = self.place(&temporary, &full, mode, before);
+        let temporary = self.write_beside(&full, mode, content)?;
+        let placed = self.place(&temporary, (path, &full), mode, before);
         if placed.is_err() {
             // The path is unchanged; a leftover beside it would only be one more file.
             let _ = self.disk.remove_file(&temporary);
@@ -42,9 +45,13 @@ impl Placement<'_> {
     /// path somewhere else.
     // rule: restore/contained
     fn make_parents(&self, path: &[u8]) -> Result<()> {
-        let on_the_way = self.root.ancestors().collect::<Vec<_>>().into_iter().rev();
-        let inside: Vec<PathBuf> = ancestors(path).map(|path| on_disk(self.root, path)).collect();
-        for directory in on_the_way.map(Path::to_owned).chain(inside) {
+        // What stood above the project is not known, and is made as anybody makes a directory.
+        let above = self.root.ancestors().skip(1).map(|above| (above.to_owned(), 0o777));
+        let on_the_way = above.collect::<Vec<_>>().into_iter().rev();
+        let inside = std::iter::once(&b""[..]).chain(ancestors(path));
+        let inside =
+            inside.map(|path| (on_disk(self.root, path), self.permissions.of_folder(path)));
+        for (directory, bits) in on_the_way.chain(inside) {
             match self.disk.stat(&directory) {
                 Ok(stat) if stat.kind == Kind::Directory => {}
                 Ok(_) => {
@@ -52,7 +59,7 @@ impl Placement<'_> {
                     return Err(Error::Io { action: "entering", path: directory, source });
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    self.disk.make_directory(&directory, 0o777).context("making", &directory)?;
+                    self.disk.make_directory(&directory, bits).context("making", &directory)?;
                 }
                 Err(error) => return Err(error).context("looking at", &directory),
             }
@@ -67,39 +74,41 @@ impl Placement<'_> {
         self.disk.remove_directory(full).context("removing the directory", full)
     }
 
-    /// What replaces a file is private to its owner until it has that file's permissions.
-    fn write_beside(
-        &self,
-        full: &Path,
-        mode: Mode,
-        replaces: bool,
-        content: &[u8],
-    ) -> Result<PathBuf> {
+    /// A file is private to its owner until it has its own permissions.
+    fn write_beside(&self, full: &Path, mode: Mode, content: &[u8]) -> Result<PathBuf> {
         let folder = full.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
         make_new_named(self.disk, folder, ".herma-restore", |temporary| match mode {
             // rule: restore/type
             Mode::Link => self.disk.make_link(content, temporary),
-            _ if replaces => self.disk.write_new(temporary, content, 0o600),
-            Mode::Plain => self.disk.write_new(temporary, content, 0o666),
-            Mode::Executable => self.disk.write_new(temporary, content, 0o777),
+            Mode::Plain | Mode::Executable => self.disk.write_new(temporary, content, 0o600),
         })
     }
 
-    fn place(&self, temporary: &Path, full: &Path, mode: Mode, before: Option<Stat>) -> Result<()> {
-        // A file that only its owner may read stays that way.
-        if let Some(stat) = before {
-            let execute = (stat.mode & 0o444) >> 2;
-            // rule: restore/executable
-            let bits = match mode {
-                Mode::Executable => stat.mode | execute | 0o100,
-                _ => stat.mode & !0o111,
+    fn place(
+        &self,
+        temporary: &Path,
+        (path, full): (&[u8], &Path),
+        mode: Mode,
+        before: Option<Stat>,
+    ) -> Result<()> {
+        if mode != Mode::Link {
+            // A file that only its owner may read stays that way.
+            // rule: restore/permissions
+            let bits = match before {
+                None => self.permissions.of_file(path, mode),
+                // rule: restore/executable
+                Some(stat) if mode == Mode::Executable => {
+                    stat.mode | (stat.mode & 0o444) >> 2 | 0o100
+                }
+                Some(stat) => stat.mode & !0o111,
             };
             self.disk
                 .set_mode(temporary, bits & 0o777)
                 .context("setting the mode of", temporary)?;
         }
-        // A link at the path is replaced by this, never followed.
+        // A link at the path is replaced by this, never followed, and so is one name of a file.
+        // rule: restore/hard-links
         // rule: restore/type
         self.disk.rename(temporary, full).context("replacing", full)
     }
@@ -120,7 +129,8 @@ mod tests {
         fs::create_dir(&outside).unwrap();
         symlink(&outside, root.join("link")).unwrap();
         fs::write(root.join("file"), "").unwrap();
-        let placement = Placement { disk: &SystemDisk, root: &root };
+        let permissions = Permissions::default();
+        let placement = Placement { disk: &SystemDisk, root: &root, permissions: &permissions };
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
             let refused = placement.put(path, Mode::Plain, b"x").unwrap_err();
             assert!(refused.to_string().contains("entering"), "{refused}");

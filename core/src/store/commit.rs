@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::permissions::Permissions;
 use crate::store::shallow::Boundaries;
 use git2::Oid;
 
@@ -31,7 +32,7 @@ const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 pub fn write(
     objects: &mut Objects<'_>,
     hash: &str,
-    tree: Oid,
+    (tree, permissions): (Oid, &Permissions),
     parent: Option<Oid>,
     seconds: i64,
     reason: &str,
@@ -42,8 +43,15 @@ pub fn write(
     let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
     // rule: capture/reason
     // rule: isolation/no-signing
-    let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{reason}\n");
-    objects.add(Kind::Commit, text.as_bytes())
+    let headers = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n");
+    let message = format!("\n{reason}\n");
+    let text = [headers.as_bytes(), &permissions.to_header(), message.as_bytes()].concat();
+    objects.add(Kind::Commit, &text)
+}
+
+/// What the files and folders of the checkpoint `id` permitted when it was taken.
+pub fn permissions(objects: &Objects<'_>, id: Oid) -> Result<Permissions> {
+    Ok(Permissions::of_headers(&objects.read(Kind::Commit, id)?))
 }
 
 /// Reads the checkpoint `id`.

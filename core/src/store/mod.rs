@@ -14,6 +14,7 @@ pub mod object;
 pub mod objects;
 mod pack;
 pub mod pack_index;
+pub mod permissions;
 pub mod ref_recovery;
 pub mod refs;
 mod repository;

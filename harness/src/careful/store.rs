@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-/// Everything of a project but its directories.
-type Copy = BTreeMap<ByteString, Node>;
+/// Everything of a project but its directories, with the permission bits of files.
+type Copy = BTreeMap<ByteString, (Node, Option<u32>)>;
 
 struct Kept {
     id: String,
@@ -236,9 +236,10 @@ impl Store {
         if exact {
             self.remove(since().map(full)).map_err(unwritten)?;
         }
-        self.write(part.iter().map(|(path, node)| (full(path), node))).map_err(unwritten)?;
+        self.write(part.iter().map(|(path, kept)| (full(path), kept))).map_err(unwritten)?;
         let after = copy_of(&self.files()?, project);
-        let changed = |path: &&ByteString| before.get(*path) != part.get(*path);
+        let node = |copy: &Copy, path: &ByteString| copy.get(path).map(|(node, _)| node.clone());
+        let changed = |path: &&ByteString| node(&before, path) != node(part, path);
         Ok(Answer::Restored(Restored {
             safety,
             restored: part.keys().filter(changed).cloned().collect(),
@@ -248,11 +249,14 @@ impl Store {
         }))
     }
 
-    /// Writes each node, after it made room for it.
-    fn write<'a>(&self, nodes: impl Iterator<Item = (ByteString, &'a Node)>) -> io::Result<()> {
+    /// Writes each node, after it made room for it. A file that is replaced keeps its permissions.
+    fn write<'a>(
+        &self,
+        nodes: impl Iterator<Item = (ByteString, &'a (Node, Option<u32>))>,
+    ) -> io::Result<()> {
         let root = self.sandbox.root();
         let mut files = manifest::read(root, &self.sandbox.base(), None)?.files;
-        for (path, node) in nodes {
+        for (path, (node, kept)) in nodes {
             if files.get(&path) == Some(node) {
                 continue;
             }
@@ -261,6 +265,10 @@ impl Store {
                 continue;
             }
             let obstacle = files.obstacle(&path).map(|(obstacle, _)| ByteString::from(obstacle));
+            let own = files.permissions(&path).map(|own| match node {
+                Node::File { executable: true, .. } => own | 0o100,
+                _ => own & !0o111,
+            });
             let room = obstacle.or_else(|| files.get(&path).map(|_| path.clone()));
             if let Some(room) = room {
                 edits::apply(root, &Change::Remove(room.clone()))?;
@@ -271,6 +279,9 @@ impl Store {
             }
             files.make_parents(&path);
             edits::apply(root, &Change::Make(path.clone(), node.clone()))?;
+            if let (Some(bits), Node::File { .. }) = (own.or(*kept), node) {
+                edits::apply(root, &Change::SetPermissions(path.clone(), bits))?;
+            }
             files.insert(&path, node.clone());
         }
         Ok(())
@@ -295,15 +306,16 @@ fn taken(outcome: CheckpointOutcome) -> Answer {
     Answer::Taken { outcome, skipped: Vec::new() }
 }
 
-fn owned((path, node): (&ByteString, &Node)) -> (ByteString, Node) {
-    (path.clone(), node.clone())
+fn owned<T: Clone>((path, kept): (&ByteString, &T)) -> (ByteString, T) {
+    (path.clone(), kept.clone())
 }
 
 /// Everything below a directory but directories.
 fn copy_of(files: &Files, project: &[u8]) -> Copy {
     let inside = files.below(project).filter(|(_, node)| **node != Node::Directory);
     let relative = |(full, node): (&ByteString, &Node)| {
-        below(project, full).map(|path| (ByteString::from(path), node.clone()))
+        let kept = (node.clone(), files.permissions(full));
+        below(project, full).map(|path| (ByteString::from(path), kept))
     };
     inside.filter_map(relative).collect()
 }

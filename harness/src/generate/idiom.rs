@@ -8,15 +8,21 @@ use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 
 /// A project, a path in it and a content for it.
-type Place = (ByteString, ByteString, ByteString);
+pub type Place = (ByteString, ByteString, ByteString);
 
-/// One idiom, drawn with a file of about these sizes.
-pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+/// A place of an idiom, with a file of about these sizes.
+pub fn place(sizes: Sizes) -> BoxedStrategy<Place> {
     let place = (names::project(), names::file()).prop_flat_map(move |(project, file)| {
         let path = names::join(&project, &file);
         let content = content::content(&path, sizes);
         (Just(project), Just(path), content)
     });
+    place.boxed()
+}
+
+/// One idiom, drawn with a file of about these sizes.
+pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    let place = place(sizes);
     let idioms: [fn(Place) -> Vec<Operation>; 19] = [
         an_ignore_file_takes_back_what_is_left_out,
         an_ignore_file_stands_below_the_root,
@@ -56,7 +62,7 @@ pub fn checkpoint(dir: &ByteString) -> Operation {
     Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }.into()
 }
 
-fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
+pub fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
     Operation::Ask(Request::Restore {
         dir: dir.clone(),
         target: Target::Number(number),

@@ -5,11 +5,13 @@
 //! testing: each history leaves out a random subset of the kinds of operation, so that rare ones
 //! have room.
 
+mod attributes;
 mod content;
 mod idiom;
 mod maintenance;
 mod names;
 mod operation;
+mod repositories;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};
@@ -76,8 +78,10 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             fragment.boxed()
         };
         let workspace = workspace.clone();
-        vec(fragment, 1..=options.operations_max).prop_map(move |fragments| {
-            let mut operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+        let drawn = (vec(fragment, 1..=options.operations_max), attributes::fragments(sizes));
+        drawn.prop_map(move |(fragments, others)| {
+            let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+            let mut operations = attributes::among(operations, others);
             operations.truncate(options.operations_max);
             if workspace.is_some() {
                 // The point of a real tree: it is checkpointed unchanged, and at the end every

@@ -72,7 +72,7 @@ pub fn operation(
     Union::new_weighted(weighted).boxed()
 }
 
-fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString> {
+pub fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString> {
     (names::project(), file.clone())
         .prop_map(|(project, file)| names::join(&project, &file))
         .boxed()

@@ -129,7 +129,8 @@ pub fn typed(path: &ByteString, world: &World) -> ByteString {
     }
 }
 
-fn spell(target: &Target, world: &World) -> ByteString {
+/// The target as the subject gets it.
+pub fn spell(target: &Target, world: &World) -> ByteString {
     let nobody = || NOBODY.to_owned();
     let text = match target {
         Target::Text(text) => return text.clone(),

@@ -101,8 +101,17 @@ impl From<Event> for Operation {
 /// The names of [`Event`].
 const EVENTS: &[&str] = &["advance", "restore_each", "store"];
 /// The names of [`Edit`].
-const EDITS: &[&str] =
-    &["write", "remove", "make_directory", "link", "make_special", "set_readable", "rename"];
+const EDITS: &[&str] = &[
+    "write",
+    "remove",
+    "make_directory",
+    "link",
+    "make_special",
+    "set_readable",
+    "set_permissions",
+    "hard_link",
+    "rename",
+];
 
 /// The names of all requests.
 fn requests() -> impl Iterator<Item = &'static str> {

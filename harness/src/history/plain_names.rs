@@ -2,7 +2,7 @@
 //! one that nothing does, so that a failure may be held against a name only where this one holds.
 
 use super::{Event, History, Operation, StoreEvent};
-use herma_model::{ByteString, Edit, Request};
+use herma_model::{ByteString, Request};
 
 /// The history with plain names in the place of others; `None` if all of them are plain.
 pub(crate) fn with_plain_names(history: &History) -> Option<History> {
@@ -27,15 +27,7 @@ fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
             | StoreEvent::Index { dir, .. },
         )) => vec![dir],
         Operation::Event(_) => Vec::new(),
-        Operation::Edit(edit) => match edit {
-            Edit::Write { path, .. }
-            | Edit::Remove { path }
-            | Edit::MakeDirectory { path }
-            | Edit::Link { path, .. }
-            | Edit::MakeSpecial { path }
-            | Edit::SetReadable { path, .. } => vec![path],
-            Edit::Rename { from, to } => vec![from, to],
-        },
+        Operation::Edit(edit) => edit.paths_mut(),
     }
 }
 
@@ -58,6 +50,7 @@ fn plain_path(path: &[u8]) -> ByteString {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use herma_model::Edit;
     use herma_model::bytes::is_plain;
 
     #[test]

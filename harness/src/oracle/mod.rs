@@ -118,6 +118,11 @@ impl Oracle {
             None => None,
         };
         let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
+        // Only what a restore left is judged by these.
+        let restored = matches!(answer, Answer::Restored(_));
+        let before = self.seen.as_ref().filter(|_| restored);
+        let rewritten = before.map(|before| manifest::rewritten(before, &after));
+        let names = before.map(|before| (before.names.clone(), after.names.clone()));
         let mut contents = self.contents((world, sandbox), request, &answer, bounded)?;
         if let (Some(contents), Some(before)) = (&mut contents, bytes) {
             contents.no_smaller = base::bytes(&sandbox.base())? >= before;
@@ -139,6 +144,8 @@ impl Oracle {
             answer,
             files,
             touched: touched.unwrap_or_default(),
+            rewritten: rewritten.unwrap_or_default(),
+            names: names.unwrap_or_default(),
             base_changes,
             held,
             base,

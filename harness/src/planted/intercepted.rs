@@ -181,6 +181,9 @@ impl Intercepted {
         for (path, node) in std::iter::once((path, files.get(path))).chain(below) {
             if let Some(node) = node {
                 edits::apply(root, &Change::Make(path.clone(), node.clone()))?;
+                if let Some(bits) = files.permissions(path) {
+                    edits::apply(root, &Change::SetPermissions(path.clone(), bits))?;
+                }
             }
         }
         Ok(())

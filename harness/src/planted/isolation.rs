@@ -68,6 +68,21 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "the-link-of-a-worktree-is-written",
+        rule: &rules::ISOLATION_USER_REPOSITORY,
+        about: "A `.git` that is a file is taken for none, and a repository is named in it.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let link = subject.project(request).map(|project| project.join(".git"));
+            after_checkpoint(subject, request, |_, id| {
+                if let Some(link) = link.filter(|link| link.is_file() && !link.is_symlink()) {
+                    fs::write(link, "gitdir: elsewhere\n")?;
+                }
+                Ok(id.to_owned())
+            })
+        }),
+    },
+    PlantedBug {
         name: "the-store-borrows-from-the-user",
         rule: &rules::ISOLATION_SELF_CONTAINED,
         about: "The store uses the objects of the project's own repository as alternates.",

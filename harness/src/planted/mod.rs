@@ -19,6 +19,7 @@ mod maintenance;
 mod migration;
 pub mod page;
 mod restore;
+mod restore_files;
 mod restore_target;
 mod scope;
 mod stored;
@@ -108,6 +109,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         listing::BUGS,
         restore_target::BUGS,
         restore::BUGS,
+        restore_files::BUGS,
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,

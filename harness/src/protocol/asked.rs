@@ -7,6 +7,7 @@
 use super::capabilities::Capabilities;
 use crate::history::{Event, Operation, Target, concrete};
 use herma_model::request::{About, Effect};
+use herma_model::target::begins_with;
 use herma_model::{ByteString, Edit, Request, World};
 
 /// The directories that are projects from the start.
@@ -62,7 +63,8 @@ fn requests(
     }
     let dir = request.dir().cloned().unwrap_or_default();
     if let Some(target) = request.target_mut()
-        && !restrict_target(capabilities, target, &dir)
+        && !(restrict_target(capabilities, target, &dir)
+            && is_unambiguous(capabilities, target, &dir, world))
     {
         return Vec::new();
     }
@@ -105,12 +107,14 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
         Edit::MakeSpecial { .. } if !capabilities.has("files.special") => return false,
         Edit::SetReadable { .. } if !capabilities.has("files.unreadable") => return false,
         Edit::Rename { from, to } => vec![from, to],
+        Edit::HardLink { path, to } => vec![path, to],
         Edit::Write { path, .. }
         | Edit::Remove { path }
         | Edit::MakeDirectory { path }
         | Edit::Link { path, .. }
         | Edit::MakeSpecial { path }
-        | Edit::SetReadable { path, .. } => vec![path],
+        | Edit::SetReadable { path, .. }
+        | Edit::SetPermissions { path, .. } => vec![path],
     };
     !paths.into_iter().any(is_avoided)
 }
@@ -153,6 +157,25 @@ fn restrict_target(capabilities: &Capabilities, target: &mut Target, dir: &ByteS
         }
         _ => true,
     }
+}
+
+/// Whether no rule leaves open what a whole id means: it may be the beginning of another one, which
+/// is as good as its name only where short ids are.
+fn is_unambiguous(
+    capabilities: &Capabilities,
+    target: &Target,
+    dir: &ByteString,
+    world: &World,
+) -> bool {
+    if capabilities.has("target.short") || !matches!(target, Target::Id { .. }) {
+        return true;
+    }
+    let project = world.canonical(&concrete::typed(dir, world)).unwrap_or_default();
+    let text = concrete::spell(target, world);
+    let text = String::from_utf8_lossy(&text);
+    let longer = |id: &String| begins_with(id, &text) && *id != text;
+    let listed = world.listed(&project);
+    listed.iter().any(|one| one.id == text) || !listed.iter().any(|one| longer(&one.id))
 }
 
 #[cfg(test)]

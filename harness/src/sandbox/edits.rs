@@ -27,10 +27,26 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
             let path = on_disk(root, path);
             let mode = fs::symlink_metadata(&path)?.mode() & 0o7777;
             let mode = if *readable { mode | 0o400 } else { mode & !0o444 };
-            fs::set_permissions(path, Permissions::from_mode(mode))
+            set_mode(&path, mode)
         }
+        Change::SetPermissions(path, bits) => set_mode(&on_disk(root, path), *bits),
+        Change::HardLink(path, to) => fs::hard_link(on_disk(root, to), on_disk(root, path)),
         Change::Make(path, node) => make(&on_disk(root, path), node),
     }
+}
+
+/// An edit is about one name of a file, so one that has several becomes a file of its own first.
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let before = fs::symlink_metadata(path)?;
+    if before.nlink() > 1 {
+        let copy = path.with_file_name(".herma-edit");
+        // The owner may give himself the right to read.
+        fs::set_permissions(path, Permissions::from_mode(before.mode() | 0o400))?;
+        fs::copy(path, &copy)?;
+        fs::set_permissions(path, Permissions::from_mode(before.mode()))?;
+        fs::rename(copy, path)?;
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 fn make(path: &Path, node: &Node) -> io::Result<()> {
@@ -41,6 +57,8 @@ fn make(path: &Path, node: &Node) -> io::Result<()> {
         Node::File { content, executable, .. } => {
             let mode = if *executable { 0o755 } else { 0o644 };
             let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+            // Whatever the process takes away from what it makes.
+            file.set_permissions(Permissions::from_mode(mode))?;
             file.write_all(content)
         }
     }

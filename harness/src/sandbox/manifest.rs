@@ -5,6 +5,7 @@
 
 use herma_model::bytes::{file_name, join};
 use herma_model::files::Content;
+use herma_model::observation::Names;
 use herma_model::{ByteString, Files, Node};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -29,6 +30,10 @@ pub struct Manifest {
     pub files: Files,
     /// When each file that is no directory was last modified: seconds and nanoseconds.
     pub modified: BTreeMap<ByteString, (i64, i64)>,
+    /// The inode of each file that is no directory.
+    inodes: BTreeMap<ByteString, u64>,
+    /// Files that have several names.
+    pub names: Names,
 }
 
 /// Reads everything below `root` except what belongs to the subject: everything at or below `base`,
@@ -39,6 +44,8 @@ pub struct Manifest {
 pub fn read(root: &Path, base: &Path, store_folder: Option<&str>) -> io::Result<Manifest> {
     let mut manifest = Manifest::default();
     let mut nodes: Vec<(ByteString, Node)> = Vec::new();
+    let mut permissions: Vec<(ByteString, u32)> = Vec::new();
+    let mut linked: BTreeMap<u64, BTreeSet<ByteString>> = BTreeMap::new();
     let base = base.strip_prefix(root).unwrap_or(base).as_os_str().as_bytes();
     let top = rustix::fs::open(root, FOLDER, Mode::empty())?;
     let mut pending = vec![Vec::new()];
@@ -67,10 +74,25 @@ pub fn read(root: &Path, base: &Path, store_folder: Option<&str>) -> io::Result<
             }
             let path = ByteString(path);
             nodes.push((path.clone(), node(&folder, name, &stat)?));
+            let inode = stat.st_ino as u64;
+            if kind == FileType::RegularFile {
+                permissions.push((path.clone(), stat.st_mode as u32 & 0o777));
+                if stat.st_nlink > 1 {
+                    linked.entry(inode).or_default().insert(path.clone());
+                }
+            }
+            manifest.inodes.insert(path.clone(), inode);
             manifest.modified.insert(path, (stat.st_mtime as i64, stat.st_mtime_nsec as i64));
         }
     }
     manifest.files = nodes.into_iter().collect();
+    for (path, bits) in permissions {
+        manifest.files.set_permissions(&path, bits);
+    }
+    for all in linked.into_values() {
+        let others = |path: &ByteString| all.iter().filter(|one| *one != path).cloned().collect();
+        manifest.names.extend(all.iter().map(|path| (path.clone(), others(path))));
+    }
     Ok(manifest)
 }
 
@@ -167,6 +189,24 @@ pub fn touched(before: &Manifest, after: &Manifest) -> Vec<ByteString> {
         .iter()
         .filter(|(path, time)| after.modified.get(*path) != Some(time) && same(path));
     touched.map(|(path, _)| path.clone()).collect()
+}
+
+/// Every path at which the same stands as before, though not untouched, with what is another.
+pub fn rewritten(before: &Manifest, after: &Manifest) -> BTreeMap<ByteString, &'static str> {
+    let mut found = BTreeMap::new();
+    for (path, inode) in &before.inodes {
+        if before.files.get(path) != after.files.get(path) {
+            continue;
+        }
+        let what = match () {
+            () if after.inodes.get(path) != Some(inode) => "inode",
+            () if after.modified.get(path) != before.modified.get(path) => "time of modification",
+            () if after.files.permissions(path) != before.files.permissions(path) => "permissions",
+            () => continue,
+        };
+        found.insert(path.clone(), what);
+    }
+    found
 }
 
 /// A short hash of these bytes.

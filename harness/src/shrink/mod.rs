@@ -6,6 +6,7 @@
 //! with the same fingerprint counts as the same: otherwise a search for one bug would end at
 //! another.
 
+mod renaming;
 mod values;
 
 use crate::divergence::Divergence;
@@ -104,7 +105,8 @@ fn search(
     let mut search = Search { best, executions: 0, budget, tried: BTreeSet::new(), fails };
     loop {
         search.delete_operations();
-        if !search.simplify_values() && !search.exchange_edits() && !search.put_edits_earlier() {
+        let simpler = search.simplify_values() || search.rename_files();
+        if !simpler && !search.exchange_edits() && !search.put_edits_earlier() {
             break;
         }
     }
@@ -184,6 +186,11 @@ impl Search<'_> {
             at += 1;
         }
         simplified
+    }
+
+    /// Gives one file a simpler name; returns whether any got one.
+    fn rename_files(&mut self) -> bool {
+        renaming::renamed(&self.best).into_iter().any(|candidate| self.accept(candidate))
     }
 
     /// Swaps two edits if the history then fails earlier: what a second restore shows of a file

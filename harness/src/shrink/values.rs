@@ -7,6 +7,9 @@ use crate::history::{Event, History, Operation, StoreEvent, Target};
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Request, Settings};
 
+/// A file that is there from the start.
+const SENTINEL: &[u8] = b"outside/secret.txt";
+
 /// Each puts one setting back to its default.
 pub const SETTINGS_TO_DEFAULT: [fn(&mut Settings, &Settings); 9] = [
     |settings, default| settings.enabled = default.enabled,
@@ -93,7 +96,7 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
             | Operation::Event(Event::RestoreEach { .. })
             | Operation::Edit(Edit::Rename { .. })
-    );
+    ) || matches!(operation, Operation::Edit(Edit::HardLink { to, .. }) if **to != *SENTINEL);
     let text = format!("{operation:?}");
     // Escaped bytes are harder to read than their length suggests.
     let length = text.len() + 4 * text.matches('\\').count();
@@ -204,7 +207,7 @@ fn event_proposals(event: Event) -> Vec<Operation> {
 }
 
 /// Simpler paths in the place of `path`: the first project, or a plain name in the same project.
-fn paths(path: &ByteString) -> Vec<ByteString> {
+pub fn paths(path: &ByteString) -> Vec<ByteString> {
     let mut found = Vec::new();
     for project in ["work/alpha", "work/beta"] {
         let inside = path.strip_prefix(project.as_bytes()).is_some_and(|rest| !rest.is_empty());
@@ -271,6 +274,23 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
         }
         Edit::SetReadable { path, readable } => {
             paths(&path).into_iter().map(|path| Edit::SetReadable { path, readable }).collect()
+        }
+        Edit::SetPermissions { path, bits } => {
+            let at = paths(&path).into_iter();
+            let mut all: Vec<_> = at.map(|path| Edit::SetPermissions { path, bits }).collect();
+            all.push(Edit::SetPermissions { path, bits: 0o600 });
+            all
+        }
+        Edit::HardLink { path, to } => {
+            let at = paths(&path).into_iter();
+            let mut all: Vec<_> = at.map(|path| Edit::HardLink { path, to: to.clone() }).collect();
+            let sentinel = |path: &ByteString| Edit::HardLink {
+                path: path.clone(),
+                to: ByteString::from(SENTINEL),
+            };
+            all.extend([sentinel(&path), sentinel(&to)]);
+            all.extend(paths(&to).into_iter().map(|to| Edit::HardLink { path: path.clone(), to }));
+            all
         }
         Edit::Rename { from, to } => {
             let sources = paths(&from).into_iter();

@@ -67,6 +67,8 @@ impl World {
         let recognises = self.has("take.unchanged");
         let captured_before = newest.and_then(|newest| newest.captured.as_ref());
         let same = captured_before.is_some_and(|before| before.tree == captured.tree);
+        // No rule says whether other permissions alone are a change.
+        let free = captured_before.is_some_and(|one| one.permissions != captured.permissions);
         let (kind, rule) = self.due(&project, &captured, recognises);
         Allowed::Checkpoint(Box::new(AllowedCheckpoint {
             project,
@@ -74,7 +76,7 @@ impl World {
             rule,
             may_refuse: Vec::new(),
             may_be_unchanged: unseen
-                || same && !recognises
+                || same && (!recognises || free)
                 || first_of_nothing && !self.has("take.declines_empty"),
             captured: Some(captured),
         }))
@@ -92,7 +94,11 @@ impl World {
     ) -> (CheckpointKind, RuleRef) {
         let declines_empty = self.has("take.declines_empty");
         match self.history(project).last().map(|newest| &newest.captured) {
-            Some(Some(newest)) if recognises_unchanged && newest.tree == captured.tree => {
+            Some(Some(newest))
+                if recognises_unchanged
+                    && newest.tree == captured.tree
+                    && newest.permissions == captured.permissions =>
+            {
                 return (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED);
             }
             None if declines_empty && captured.tree.is_empty() => {

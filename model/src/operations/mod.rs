@@ -12,6 +12,7 @@ mod project;
 mod refusal;
 pub mod restore;
 mod restore_answer;
+mod restore_files;
 mod restore_request;
 mod status;
 mod sweep;

@@ -4,7 +4,7 @@
 //! the store really holds of the state before, and the state afterwards; how a subject gets from
 //! the one to the other is its own affair. Empty directories are nobody's concern.
 
-use super::untouched;
+use super::{restore_files, untouched};
 use crate::allowed::AllowedRestore;
 use crate::answer::{Answer, Restored};
 use crate::bytes::{self, ByteString, below};
@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 /// The state before and after one restore; paths are relative to its project.
 pub(super) struct Outcome<'a> {
-    world: &'a World,
-    due: &'a AllowedRestore,
+    pub(super) world: &'a World,
+    pub(super) due: &'a AllowedRestore,
     after: &'a Files,
     /// What the store holds of the state before.
     held: &'a Tree,
@@ -33,31 +33,31 @@ impl<'a> Outcome<'a> {
     }
 
     /// What stood at a path before.
-    fn was(&self, path: &[u8]) -> Option<&Node> {
+    pub(super) fn was(&self, path: &[u8]) -> Option<&Node> {
         self.world.files.get(&bytes::join(&self.due.project, path))
     }
 
     /// What stands there now.
-    fn is(&self, path: &[u8]) -> Option<&Node> {
+    pub(super) fn is(&self, path: &[u8]) -> Option<&Node> {
         self.after.get(&bytes::join(&self.due.project, path))
     }
 
-    fn changed(&self, path: &[u8]) -> bool {
+    pub(super) fn changed(&self, path: &[u8]) -> bool {
         self.was(path) != self.is(path)
     }
 
     /// Every path that the checkpoint records and that was asked for.
-    fn recorded(&self) -> impl Iterator<Item = (&ByteString, &Entry)> {
+    pub(super) fn recorded(&self) -> impl Iterator<Item = (&ByteString, &Entry)> {
         self.due.target.tree.iter().filter(|(path, _)| self.is_asked(path))
     }
 
     /// Whether a path was asked for: all are where none is named, and those below one that is.
-    fn is_asked(&self, path: &[u8]) -> bool {
+    pub(super) fn is_asked(&self, path: &[u8]) -> bool {
         let names = |only: &ByteString| **only == *path || below(only, path).is_some();
         self.due.only.as_ref().is_none_or(names)
     }
 
-    fn is_as_recorded(&self, path: &[u8]) -> bool {
+    pub(super) fn is_as_recorded(&self, path: &[u8]) -> bool {
         let entry = self.due.target.tree.get(&ByteString::from(path));
         entry.is_some_and(|entry| self.is(path) == Some(&entry.node()))
     }
@@ -200,8 +200,14 @@ impl Outcome<'_> {
     }
 
     pub(super) fn left(&self) -> BTreeSet<ByteString> {
-        let stands = |path: &&ByteString| !self.removes() && !self.changed(path);
-        self.created_since().filter(stands).cloned().collect()
+        // A file whose other name became executable became so, too.
+        let stands = |path: &&ByteString| match (self.was(path), self.is(path)) {
+            (Some(Node::File { content, .. }), Some(Node::File { content: now, .. })) => {
+                content == now
+            }
+            _ => !self.changed(path),
+        };
+        self.created_since().filter(|path| !self.removes() && stands(path)).cloned().collect()
     }
 }
 
@@ -338,6 +344,7 @@ pub(super) fn compare(
             broken.push((outside(due, world, seen, &path), path));
         }
     }
+    restore_files::blame_other_names(&outcome, seen, &mut broken);
     let expected = |path: &ByteString| {
         let inside = below(&due.project, path).map(ByteString::from);
         let entry = inside.as_ref().and_then(|path| due.target.tree.get(path));
@@ -351,6 +358,7 @@ pub(super) fn compare(
         }
     };
     untouched::report(&broken, &expected, seen, checks);
+    restore_files::compare(&outcome, seen, checks);
     count(&outcome, checks);
 }
 

@@ -77,7 +77,11 @@ impl World {
             .map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
         let history = self.history(&project);
         let room = history.len() < self.settings.max_snapshots;
-        let may_skip_safety = history.last().is_some_and(|newest| newest.captured.is_none());
+        // Where only permissions changed, the newest checkpoint may stand for this state.
+        let may_stand = |newest: &Option<Arc<Captured>>| {
+            newest.as_ref().is_none_or(|newest| newest.tree == before.tree)
+        };
+        let may_skip_safety = history.last().is_some_and(|newest| may_stand(&newest.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             project,
             only: path,

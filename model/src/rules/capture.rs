@@ -252,4 +252,15 @@ super::rules! {
         source: "behaviour: Capture",
         needs: [],
     }
+    CAPTURE_STEADY {
+        id: "capture/steady",
+        statement: "A file that changes while it is read is captured as one of its versions, or \
+            left out and named.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Capture",
+        needs: [],
+    }
 }

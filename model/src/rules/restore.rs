@@ -182,6 +182,46 @@ super::rules! {
         hint: "Writing through a link changes what it points at: remove what is there, then make \
             the file or link.",
     }
+    RESTORE_UNTOUCHED {
+        id: "restore/untouched",
+        statement: "A path that already is as recorded is not written: its inode, times and \
+            permissions stay, since builds and editors watch them.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Every file of the checkpoint is written: compare each with what is there first, and \
+            skip it. With git, `read-tree -u` over a stale index rewrites all.",
+    }
+    RESTORE_PERMISSIONS {
+        id: "restore/permissions",
+        statement: "A restore never widens permissions: a file that is replaced keeps its own but \
+            for the executable bit, and one that comes back is open to nobody to whom it was not \
+            when it was captured.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "Files are made with the default permissions: record those of each file, since a git \
+            tree keeps the executable bit alone, and `chmod` before the rename.",
+    }
+    RESTORE_HARD_LINKS {
+        id: "restore/hard-links",
+        statement: "Other names of a file (hard links) keep their bytes when one of its names is \
+            restored.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: [],
+        hint: "The file was opened and truncated where it stands, which changes it under all its \
+            names: write a new file beside it and rename that into place.",
+    }
     RESTORE_LEAVES_NEW {
         id: "restore/leaves-new",
         statement: "Files created since the checkpoint are left in place and named in the answer.",

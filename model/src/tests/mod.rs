@@ -9,6 +9,7 @@ mod learn;
 mod listing;
 mod restore;
 mod restored;
+mod restored_files;
 mod scope;
 mod size;
 mod store;
@@ -168,6 +169,8 @@ impl Scene {
             answer,
             files: self.world.files.clone(),
             touched: Vec::new(),
+            rewritten: Default::default(),
+            names: Default::default(),
             base_changes: None,
             held: None,
             base: None,

@@ -34,6 +34,8 @@ const WATCHED: &[&str] =
 /// Runs the rest in a hermetic process and returns its exit code; `None` inside that process.
 pub fn enter() -> Option<ExitCode> {
     if std::env::var_os(INSIDE).is_some() {
+        // What a file may get that somebody makes with no thought of it is the same everywhere.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         return None;
     }
     match run_inside() {

@@ -1,0 +1,78 @@
+//! Idioms of projects that git laid out: a sparse checkout, a linked worktree, a submodule.
+//!
+//! What git takes a path for is nothing to a checkpoint: the files that are there are captured, and
+//! nothing of a repository is captured or changed. These are repositories that git itself accepts,
+//! so that a store that asks git about the project is told of them.
+
+use super::idiom::{Place, checkpoint, restore, write};
+use super::names::join;
+use crate::history::Operation;
+use herma_model::{ByteString, Edit};
+
+/// An index of version 3 with one entry: an empty `src/lib.rs`, marked `skip-worktree`.
+const SPARSE_INDEX: &[u8] = b"DIRC\0\0\0\x03\0\0\0\x01\
+    \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x81\xa4\0\0\0\0\0\0\0\0\0\0\0\0\
+    \xe6\x9d\xe2\x9b\xb2\xd1\xd6CK\x8b)\xaewZ\xd8\xc2\xe4\x8cS\x91\x40\x0a\x40\0src/lib.rs\0\0\0\0\0\0\
+    \xc4F\x92\x86|u\x88\xf8\x11S\xc0\x90\x17u\xdb\x12\x7fw\xbb\xf9";
+
+fn file(directory: &ByteString, name: &str, content: impl Into<ByteString>) -> Operation {
+    write(&join(directory, &name.into()), &content.into(), false)
+}
+
+/// A repository with this configuration and without a commit.
+fn repository(at: &ByteString, configuration: &str) -> Vec<Operation> {
+    let folder = |name: &str| Edit::MakeDirectory { path: join(at, &name.into()) }.into();
+    vec![
+        folder("objects"),
+        folder("refs"),
+        file(at, "HEAD", "ref: refs/heads/main\n"),
+        file(at, "config", configuration),
+    ]
+}
+
+/// A file of the project is captured, changed and brought back.
+fn comes_back(project: &ByteString, name: &str, content: &ByteString) -> Vec<Operation> {
+    vec![
+        file(project, name, &content[..]),
+        checkpoint(project),
+        file(project, name, "changed since\n"),
+        restore(project, 1, true),
+    ]
+}
+
+pub fn a_checkout_is_sparse((project, _, content): Place) -> Vec<Operation> {
+    let git = join(&project, &".git".into());
+    let configuration = "[core]\n\tbare = false\n\tsparseCheckout = true\n";
+    let mut operations = repository(&git, configuration);
+    operations.push(file(&git, "info/sparse-checkout", "/*\n!/src/\n"));
+    operations.push(file(&git, "index", SPARSE_INDEX));
+    operations.extend(comes_back(&project, "src/lib.rs", &content));
+    operations
+}
+
+pub fn a_worktree_is_linked((project, _, content): Place) -> Vec<Operation> {
+    let git = ByteString::from("outside/repository/.git");
+    let worktree = join(&git, &"worktrees/linked".into());
+    let mut operations = repository(&git, "[core]\n\tbare = false\n");
+    operations.extend([
+        file(&worktree, "HEAD", "ref: refs/heads/linked\n"),
+        file(&worktree, "commondir", "../..\n"),
+        file(&worktree, "gitdir", "../../../../../work/alpha/.git\n"),
+        file(&project, ".git", "gitdir: ../../outside/repository/.git/worktrees/linked\n"),
+    ]);
+    operations.extend(comes_back(&project, "src/main.rs", &content));
+    operations
+}
+
+pub fn a_submodule_stands_in_the_project((project, _, content): Place) -> Vec<Operation> {
+    let git = join(&project, &".git/modules/nested".into());
+    let mut operations = repository(&git, "[core]\n\tworktree = ../../../nested\n");
+    let modules = "[submodule \"nested\"]\n\tpath = nested\n\turl = ../nested\n";
+    operations.extend([
+        file(&project, ".gitmodules", modules),
+        Edit::Remove { path: join(&project, &"nested/.git".into()) }.into(),
+        file(&project, "nested/.git", "gitdir: ../.git/modules/nested\n"),
+    ]);
+    operations.extend(comes_back(&project, "nested/code.rs", &content));
+    operations
+}

@@ -1,0 +1,82 @@
+//! Simpler names for the files of a history, each changed everywhere at once: what several edits do
+//! to one file they may as well do to another.
+
+use crate::history::{History, Operation};
+use herma_model::bytes::below;
+use herma_model::{ByteString, Request};
+use std::collections::BTreeSet;
+
+/// The history with one of its files called otherwise, in every way that is simpler.
+pub fn renamed(history: &History) -> Vec<History> {
+    let mut used: BTreeSet<ByteString> = BTreeSet::new();
+    for operation in &history.operations {
+        if let Operation::Edit(edit) = operation {
+            used.extend(edit.clone().paths_mut().into_iter().map(|path| path.clone()));
+        }
+    }
+    let mut all = Vec::new();
+    for path in &used {
+        for simpler in super::values::paths(path) {
+            let is_simpler = (simpler.len(), &simpler) < (path.len(), path);
+            if is_simpler && !used.contains(&simpler) {
+                all.push(with_name(history, path, &simpler));
+            }
+        }
+    }
+    all
+}
+
+fn with_name(history: &History, path: &ByteString, other: &ByteString) -> History {
+    let mut renamed = history.clone();
+    for operation in &mut renamed.operations {
+        match operation {
+            Operation::Edit(edit) => {
+                for one in edit.paths_mut() {
+                    if one == path {
+                        one.clone_from(other);
+                    }
+                }
+            }
+            Operation::Ask(Request::RestoreFile { dir, path: asked, .. }) => {
+                if let (true, Some(other)) = (below(dir, path) == Some(asked), below(dir, other)) {
+                    *asked = ByteString::from(other);
+                }
+            }
+            _ => {}
+        }
+    }
+    renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Target;
+    use herma_model::{Edit, Settings};
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_file_gets_a_simpler_name_everywhere_or_nowhere() {
+        let history = |name: &str| {
+            let path = ByteString::from(&*format!("work/alpha/{name}"));
+            let file = Request::RestoreFile {
+                dir: "work/alpha".into(),
+                target: Target::Number(1),
+                path: name.into(),
+            };
+            let operations = vec![
+                Edit::MakeDirectory { path: "work/alpha/b".into() }.into(),
+                Edit::Remove { path: path.clone() }.into(),
+                Edit::SetPermissions { path, bits: 0o600 }.into(),
+                file.into(),
+            ];
+            let settings = Settings::default();
+            History { settings, workspace: None, plain_home: false, operations }
+        };
+        let found = renamed(&history("src/x"));
+        assert!(found.contains(&history("a")));
+        // A name that another file has is none of its own.
+        assert!(!found.contains(&history("b")));
+        assert!(renamed(&history("a")).iter().all(|one| one.operations.len() == 4));
+    }
+}

@@ -1,0 +1,105 @@
+//! The permission bits of files, of which a node says no more than what its owner may do.
+//!
+//! Nothing here says what may become of them: a restore is judged in
+//! [`crate::operations::restore`].
+
+use super::{Files, Node};
+use crate::bytes::ByteString;
+
+/// The owner may read the file.
+const READS: u32 = 0o400;
+/// The owner may execute the file.
+const EXECUTES: u32 = 0o100;
+
+/// The bits of a file that was made with no thought of them.
+fn usual(executable: bool, readable: bool) -> u32 {
+    let bits = if executable { 0o755 } else { 0o644 };
+    if readable { bits } else { bits & !0o444 }
+}
+
+impl Files {
+    /// The permission bits of the file at `path`; none where there is no file.
+    pub fn permissions(&self, path: &[u8]) -> Option<u32> {
+        let Some(Node::File { executable, readable, .. }) = self.get(path) else { return None };
+        let unusual = self.unusual.get(&ByteString::from(path)).copied();
+        Some(unusual.unwrap_or_else(|| usual(*executable, *readable)))
+    }
+
+    /// Gives the file at `path` these permission bits; nothing where there is no file.
+    pub fn set_permissions(&mut self, path: &[u8], bits: u32) {
+        let name = ByteString::from(path);
+        let Some(Node::File { executable, readable, .. }) = self.nodes.get_mut(&name) else {
+            return;
+        };
+        (*executable, *readable) = (bits & EXECUTES != 0, bits & READS != 0);
+        if bits == usual(*executable, *readable) {
+            self.unusual.remove(&name);
+        } else {
+            self.unusual.insert(name, bits);
+        }
+    }
+}
+
+/// Permission bits as people write them: three octal digits.
+pub(crate) mod octal {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bits: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{bits:03o}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bits = u32::from_str_radix(&text, 8).ok().filter(|bits| *bits <= 0o777);
+        bits.ok_or_else(|| D::Error::custom(format!("{text:?} is not three octal digits")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Content;
+    use pretty_assertions::assert_eq;
+
+    fn files(executable: bool) -> Files {
+        let node = Node::File { content: Content::from(&b"x"[..]), executable, readable: true };
+        [(ByteString::from("a"), node), ("d".into(), Node::Directory)].into_iter().collect()
+    }
+
+    #[test]
+    fn bits_say_what_the_owner_may_do_and_are_those_of_files_alone() {
+        for (bits, executable, readable) in
+            [(0o644, false, true), (0o600, false, true), (0o710, true, true), (0o200, false, false)]
+        {
+            let mut files = files(false);
+            files.set_permissions(b"a", bits);
+            let content = Content::from(&b"x"[..]);
+            assert_eq!(files.get(b"a"), Some(&Node::File { content, executable, readable }));
+            assert_eq!(files.permissions(b"a"), Some(bits));
+        }
+        let (mut files, before) = (files(true), files(true));
+        assert_eq!(files.permissions(b"a"), Some(0o755));
+        for path in [&b"d"[..], b"none", b""] {
+            files.set_permissions(path, 0o600);
+            assert_eq!(files.permissions(path), None);
+        }
+        assert_eq!(files, before);
+    }
+
+    #[test]
+    fn bits_go_with_their_file_and_usual_ones_are_no_difference() {
+        let mut files = files(false);
+        let node = files.get(b"a").cloned().unwrap();
+        files.set_permissions(b"a", 0o600);
+        assert_ne!(files, self::files(false));
+        files.set_permissions(b"a", 0o644);
+        assert_eq!(files, self::files(false));
+        for replace in [Files::remove as fn(&mut Files, &[u8]), |_, _| {}] {
+            files.set_permissions(b"a", 0o600);
+            replace(&mut files, b"a");
+            files.insert(b"a", node.clone());
+            assert_eq!(files.permissions(b"a"), Some(0o644));
+        }
+    }
+}
