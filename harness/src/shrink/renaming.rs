@@ -53,7 +53,6 @@ mod tests {
     use super::*;
     use crate::history::Target;
     use herma_model::{Edit, Settings};
-    use pretty_assertions::assert_eq;
 
     #[test]
     fn a_file_gets_a_simpler_name_everywhere_or_nowhere() {

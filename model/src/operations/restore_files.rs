@@ -97,7 +97,7 @@ pub(super) fn blame_other_names(
     let keeps_bytes = |path: &ByteString| content(files.get(path)) == content(seen.files.get(path));
     broken.retain(|(_, path)| !(shares(path) && keeps_bytes(path)) || outcome.is_due(path));
     for (rule, path) in broken {
-        if shares(path) {
+        if shares(path) && !keeps_bytes(path) {
             *rule = &rules::RESTORE_HARD_LINKS;
         }
     }

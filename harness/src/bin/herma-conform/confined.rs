@@ -4,8 +4,7 @@
 
 use crate::ending::{NO_VERDICT, fail};
 use landlock::{
-    ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus,
+    ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
 };
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -41,6 +40,6 @@ fn confine(folder: &Path) -> Result<RulesetStatus, Box<dyn std::error::Error>> {
         let nowhere = AccessFs::WriteFile | AccessFs::Truncate;
         Ok(rules.add_rule(beneath(Path::new(NOWHERE), nowhere)?)?)
     };
-    let enforced = restricted()?.restrict_self().map_err(RulesetError::from)?;
+    let enforced = restricted()?.restrict_self()?;
     Ok(enforced.ruleset)
 }
