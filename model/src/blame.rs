@@ -44,11 +44,13 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::SCOPE_COUNTS_CAPTURED, None),
     (&rules::SCOPE_TOO_MANY_FILES, None),
     (&rules::LIST_STABLE, Some(Judge::Git)),
-    // A restore that may not happen, or a checkpoint that none was due for, is why others had to go.
+    // A restore that may not happen, or a checkpoint that none was due for, is why others had to go,
+    // and one that was not taken is why fewer are there.
     (&rules::RESTORE_OWN_CHECKPOINT, None),
     (&rules::RESTORE_BAD_TARGET, None),
     (&rules::RESTORE_BAD_PATH, None),
     (&rules::RESTORE_SAFETY_SKIPPED, None),
+    (&rules::RESTORE_SAFETY_CHECKPOINT, None),
     (&rules::LIMIT_NEWEST_REMAIN, None),
     (&rules::LIMIT_NEWEST_STAYS, None),
     (&rules::LIMIT_NO_MORE_THAN_NEEDED, None),
@@ -73,7 +75,6 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_TARGET, None),
     (&rules::RESTORE_HAPPENS, None),
     (&rules::RESTORE_SAFETY_REQUIRED, None),
-    (&rules::RESTORE_SAFETY_CHECKPOINT, None),
     (&rules::RESTORE_HARD_LINKS, None),
     (&rules::RESTORE_CONTAINED, None),
     (&rules::RESTORE_FILE_LITERAL, None),
