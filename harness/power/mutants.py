@@ -15,6 +15,9 @@ COMPARED = {
 }  # fmt: skip
 COMPUTED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.Div: "*", ast.FloorDiv: "*"}
 
+# What decorates a function runs when the file is loaded, but says something of that function alone.
+OF_A_FUNCTION = ("body", "decorator_list")
+
 
 class Mutants:
     """Every small change of one text."""
@@ -83,14 +86,18 @@ class Mutants:
         statement = self.statement
         function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for name, field in ast.iter_fields(node):
-            self.depth += function and name == "body"
+            self.depth += function and name in OF_A_FUNCTION
+            if function and name == "decorator_list":
+                self.statement = node.body[0].lineno
             # What a type is said to be changes nothing, and a documentation says nothing.
             silent = name in ("annotation", "returns") or isinstance(node, ast.JoinedStr)
             for child in [] if silent else field if isinstance(field, list) else [field]:
                 if isinstance(child, ast.AST) and not documents(child):
+                    inner = self.statement
                     self.visit(child)
-                    self.statement = statement
-            self.depth -= function and name == "body"
+                    self.statement = inner
+            self.depth -= function and name in OF_A_FUNCTION
+            self.statement = statement
 
     def see_Compare(self, node):
         operands = [node.left, *node.comparators]
@@ -186,14 +193,14 @@ class Marks(ast.NodeTransformer):
                 marked = []
                 for one in block:
                     if not isinstance(one, ast.excepthandler):
-                        marked.append(ast.parse(f"__herma_ran({one.lineno})").body[0])
+                        marked.append(ast.parse(f"_herma_ran({one.lineno})").body[0])
                     marked.append(one)
                 setattr(node, name, marked)
         return node
 
 
 RAN = '''
-def __herma_ran(line, seen=set()):
+def _herma_ran(line, seen=set()):
     if line not in seen:
         seen.add(line)
         with open(LINES, "a") as file:

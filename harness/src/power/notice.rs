@@ -24,6 +24,13 @@ pub struct Baseline {
     judged: BTreeSet<String>,
 }
 
+impl Baseline {
+    /// Whether any run showed this failure.
+    pub fn knows(&self, failure: &Fingerprint) -> bool {
+        self.known.contains(failure)
+    }
+}
+
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,7 +121,7 @@ pub fn judge(
             Err(error) => return Outcome::NoVerdict { why: first_line(&error) },
         };
         let failures = trial.ended(&origin).failures;
-        let unknown = |one: &&Fingerprint| !baseline.known.contains(one);
+        let unknown = |one: &&Fingerprint| !baseline.knows(one);
         for failure in failures.iter().filter(unknown) {
             // A failure that comes and goes is nobody's: it must show again, in a fresh process,
             // and not without the change.

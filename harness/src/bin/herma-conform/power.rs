@@ -79,7 +79,8 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
     let bundled = named(&arguments.subject)?;
     let jobs = arguments.jobs.unwrap_or_else(crate::commands::cores);
     let run = Run::new(bundled, scratch(arguments.scratch.clone()), jobs)?;
-    let (all, reached) = run.mutants()?;
+    let baseline = run.baseline()?;
+    let (all, reached) = run.mutants(&baseline)?;
     let header = Header {
         suite: env!("CARGO_PKG_VERSION").to_owned(),
         subject: run.subject.clone(),
@@ -102,7 +103,6 @@ pub fn power(arguments: &PowerArguments) -> Result<ExitCode, NoVerdict> {
         own.into_iter().filter(|one| !records.judged.contains_key(&one.id())).collect();
     let written = |error| (format!("{results} cannot be written: {error}"), NO_VERDICT);
     let file = Mutex::new(records.file(&arguments.results).map_err(written)?);
-    let baseline = if left.is_empty() { Baseline::default() } else { run.baseline()? };
     let judged = progress::try_map(&left, "mutants", jobs, |mutant| {
         run.judge(&baseline, mutant, &file).map_err(failed)
     })?;
@@ -163,7 +163,7 @@ impl Run {
     }
 
     /// How many mutants there are, and those on lines that the plan reaches.
-    fn mutants(&self) -> Result<(usize, Vec<Mutant>), NoVerdict> {
+    fn mutants(&self, baseline: &Baseline) -> Result<(usize, Vec<Mutant>), NoVerdict> {
         let mut all = Vec::new();
         let mut ran = BTreeSet::new();
         for source in self.bundled.sources {
@@ -176,7 +176,11 @@ impl Run {
                 workshop
                     .with(source, &marked, || run_suite(&self.plan, &open, &self.scratch, &|_| {}))
             };
-            self.in_workshop(run).map_err(failed)?.map_err(no_verdict)?;
+            let findings = self.in_workshop(run).map_err(failed)?.map_err(no_verdict)?;
+            if let Some(other) = findings.failures.keys().find(|one| !baseline.knows(one)) {
+                let message = format!("with marks in it, {source} shows {other}; nothing was run");
+                return Err((message, NO_VERDICT));
+            }
             let text = fs::read_to_string(&lines).unwrap_or_default();
             let _ = fs::remove_file(&lines);
             let numbers = text.lines().filter_map(|line| line.parse().ok());
