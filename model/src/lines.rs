@@ -66,14 +66,17 @@ impl LineBounds {
 
     /// Whether these counts are right for so many files.
     pub fn allow_for(&self, files: usize, added: usize, removed: usize) -> bool {
+        // What a file that moved has in common with what it was is neither added nor removed, whether
+        // it counts as one file or two.
+        let moved = self.moved_max > 0 && added <= self.added_max;
         if files == self.files {
-            return self.allow(added, removed);
+            let balance = added as i128 - removed as i128;
+            return self.allow(added, removed) || moved && balance == i128::from(self.balance);
         }
-        // What a file that moved has in common with what it was is neither added nor removed.
         let removed_max = self.added_max as i128 - i128::from(self.balance);
-        files < self.files
+        moved
+            && files < self.files
             && files + self.moved_max >= self.files
-            && added <= self.added_max
             && removed as i128 <= removed_max
     }
 
@@ -175,7 +178,7 @@ mod tests {
         let moved = [Difference::Added(&new), Difference::Deleted(&old)];
         let bounds = LineBounds::of(moved.iter());
         assert!(bounds.allow_for(2, 3, 2));
-        assert!(!bounds.allow_for(2, 2, 1), "two files have all of their lines");
+        assert!(bounds.allow_for(2, 2, 1), "lines may be counted as of one file all the same");
         assert!(
             bounds.allow_for(1, 2, 1) && bounds.allow_for(1, 0, 0) && bounds.allow_for(1, 3, 2)
         );

@@ -12,6 +12,7 @@ use crate::capture;
 use crate::files::{Files, Node};
 use crate::observation::Observation;
 use crate::rules::{self, RuleRef};
+use crate::store::explain;
 use crate::tree::{Entry, Tree};
 use crate::verdict::Checks;
 use crate::world::World;
@@ -270,8 +271,13 @@ impl Outcome<'_> {
         }
         let created_since = self.was_captured(path) && !recorded;
         let held_nothing = matches!(self.was(path), None | Some(Node::Directory));
+        // What was not there, and was left out when the rest was captured, comes from a capture that
+        // did not leave it out.
+        let came = held_nothing && self.is(path).is_some();
+        let left_out = explain::why_left_out(&self.due.target, path).filter(|_| came);
         match () {
             () if recorded && self.is_as_recorded(path) && self.is_stored(path) => None,
+            () if left_out.is_some() => left_out,
             () if recorded && (self.was_captured(path) || held_nothing) => None,
             () if created_since && gone && (makes_room || self.removes()) => {
                 (!self.is_expendable(path)).then_some(&rules::RESTORE_PROTECTS)

@@ -38,7 +38,7 @@ pub fn is_specific(rule: RuleRef) -> bool {
 /// Every rule that may be why one path is wrong, the likeliest first.
 fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<RuleRef> {
     let Some(entry) = captured.tree.get(path) else {
-        return vec![left_out_by(captured, path)];
+        return vec![why_left_out(captured, path).unwrap_or(&rules::CAPTURE_GITIGNORE)];
     };
     match found {
         None => left_out_despite(captured, path, entry, wrong),
@@ -46,12 +46,12 @@ fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<R
     }
 }
 
-/// The rule by which a path is left out; what lies in a place that is left out as a whole is left
-/// out for the same reason.
-fn left_out_by(captured: &Captured, path: &[u8]) -> RuleRef {
+/// The rule by which a path was left out, if it was; what lies in a place that is left out as a whole
+/// is left out for the same reason.
+pub(crate) fn why_left_out(captured: &Captured, path: &[u8]) -> Option<RuleRef> {
     let closed = |place: &[u8]| captured.closed.get(&ByteString::from(place));
     let rule = ancestors(path).find_map(closed).or(captured.left_out.get(&ByteString::from(path)));
-    rule.copied().unwrap_or(&rules::CAPTURE_GITIGNORE)
+    rule.copied()
 }
 
 fn left_out_despite(
