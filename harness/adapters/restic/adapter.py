@@ -160,8 +160,7 @@ def checkpoint(request):
     if len(found) > keep:
         answered("forget", f"--keep-last={keep}", "--path", directory)
     # It tells only the first digits of the id.
-    taken = (one["id"] for one in found if one["id"].startswith(summary["snapshot_id"]))
-    return {"outcome": "created", "id": next(taken)}
+    return {"outcome": "created", "id": snapshots(summary["snapshot_id"])[0]["id"]}
 
 
 def seconds(stamp):
