@@ -96,3 +96,114 @@ fn shown(text: &str) -> String {
     }
     format!("`{}`", short.replace('`', "'").replace('|', "\\|"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::divergence::{Fingerprint, Kind};
+    use crate::power::{Header, Line, Mutant, PowerError, write};
+    use crate::subject::Identity;
+
+    fn header() -> Header {
+        Header {
+            suite: "0".into(),
+            subject: Identity::new("toy", "1"),
+            seed: 1,
+            sample: 6,
+            mutants: 9,
+            reached: 7,
+            seeds: vec![1, 2],
+            histories: 10,
+            operations: 5,
+            cases: 3,
+        }
+    }
+
+    fn judged(line: usize, outcome: Outcome) -> Judged {
+        let mutant = Mutant {
+            file: "a/b.py".into(),
+            kind: "constant".into(),
+            line,
+            inside: true,
+            start: line,
+            end: line + 1,
+            was: "a | `b`\n".repeat(12),
+            text: String::new(),
+        };
+        Judged { mutant, outcome }
+    }
+
+    fn records() -> Records {
+        let failure = || Fingerprint {
+            rule: "restore/bytes".into(),
+            verdict: Kind::Fail,
+            symptom: "other bytes".into(),
+        };
+        let outcomes = [
+            Outcome::New { failure: failure(), origin: "case a".into() },
+            Outcome::Gone { failure: failure() },
+            Outcome::NotJudged { rule: "list/order".into() },
+            Outcome::NoVerdict { why: "it ended".into() },
+            Outcome::NotNoticed,
+        ];
+        let mut records = Records::new(header());
+        for (line, outcome) in outcomes.into_iter().enumerate() {
+            let one = judged(line, outcome);
+            assert!(!one.outcome.to_string().is_empty());
+            records.judged.insert(one.mutant.id(), one);
+        }
+        records
+    }
+
+    #[test]
+    fn a_page_counts_what_is_noticed_and_lists_what_is_not() {
+        let page = page(&records(), "herma-conform power toy");
+        for part in [
+            "# What the suite pins of toy 1",
+            "3 written cases and 20 histories of up to 5 operations",
+            "9 mutants are there, 7 on lines that the gate reaches. Of 5 of these (seed 1), **4 are \
+             noticed: 80%**",
+            "    herma-conform power toy\n",
+            "| constant | 4 | 5 |",
+            "| restore/bytes fails | 1 |",
+            "| restore/bytes fails no more | 1 |",
+            "| list/order is not tested any more | 1 |",
+            "| no verdict is possible | 1 |",
+            "| b.py:4 | `a \\| 'b' a \\| 'b' ",
+            "…` | nothing |",
+        ] {
+            assert!(page.contains(part), "{part}\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_run_goes_on_where_its_file_ends_and_takes_in_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/power.jsonl");
+        assert_eq!(Records::read(&path).unwrap(), None);
+        let mut all = records();
+        let mut file = all.file(&path).unwrap();
+        let one = judged(9, Outcome::NotNoticed);
+        write(&mut file, &Line::Judged(Box::new(one.clone()))).unwrap();
+        all.judged.insert(one.mutant.id(), one);
+        // A run that was killed may leave half a line.
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}{{\"judged\":{{\"mut")).unwrap();
+        let read = Records::read(&path).unwrap().unwrap();
+        assert_eq!(read, all);
+        let mut whole = Records::new(header());
+        whole.merge(read, ("one", "other")).unwrap();
+        assert_eq!((whole.judged.len(), whole.noticed()), (6, 4));
+        for (what, other) in [
+            ("the suite", Header { suite: "1".into(), ..header() }),
+            ("the subject", Header { subject: Identity::new("toy", "2"), ..header() }),
+            ("the sample", Header { seed: 2, ..header() }),
+            ("the gate", Header { cases: 4, ..header() }),
+        ] {
+            let refused = whole.merge(Records::new(other), ("one", "other"));
+            assert!(matches!(refused, Err(PowerError::Different(_, _, found)) if found == what));
+        }
+        std::fs::write(&path, "{}\n").unwrap();
+        assert!(matches!(Records::read(&path), Err(PowerError::File(..))));
+    }
+}
