@@ -139,3 +139,56 @@ fn add_figures(whole: &mut Finished, part: &Finished) {
     whole.seconds += part.seconds;
     whole.jobs = whole.jobs.max(part.jobs);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::junit::tests::results;
+    use super::*;
+
+    fn part(index: usize, symptom: &str) -> (String, Results) {
+        let mut part = results(symptom, "three");
+        part.started.share = Share { index, count: 2 };
+        (format!("{index}.jsonl"), part)
+    }
+
+    #[test]
+    fn parts_say_together_what_the_whole_says() {
+        let mut other = part(2, "too many");
+        // A shorter history of the same failure is the one that is kept.
+        other.1.failures[0].history.operations.clear();
+        other.1.rules[2].verdict = Verdict::Held;
+        other.1.rules[2].checks = 3;
+        let whole = merge(vec![part(1, "too many"), other]).unwrap();
+        assert_eq!(whole.started.share, Share::default());
+        let [failure] = &whole.failures[..] else { panic!("{:?}", whole.failures) };
+        assert_eq!((failure.histories, failure.history.operations.len()), (4, 0));
+        let checks: Vec<u64> = whole.rules.iter().map(|rule| rule.checks).collect();
+        assert_eq!(checks, [8, 4, 3, 0, 0]);
+        assert_eq!(whole.finished.rules[&Verdict::Held], 2);
+        assert_eq!((whole.finished.histories, whole.finished.operations), (6, 30));
+        let both = merge(vec![part(2, "too many"), part(1, "too few")]).unwrap();
+        assert_eq!(both.failures.len(), 2);
+    }
+
+    #[test]
+    fn what_does_not_belong_together_is_not_merged() {
+        let refused = |parts| merge(parts).unwrap_err();
+        let parts = |count, found: &[usize]| MergeError::Parts { count, found: found.to_vec() };
+        assert_eq!(refused(vec![]), parts(1, &[]));
+        assert_eq!(refused(vec![part(1, "")]), parts(2, &[1]));
+        assert_eq!(refused(vec![part(2, ""), part(2, "")]), parts(2, &[2, 2]));
+        let different = |change: fn(&mut Started)| {
+            let mut other = part(2, "");
+            change(&mut other.1.started);
+            match refused(vec![part(1, ""), other]) {
+                MergeError::Different(_, _, what) => what,
+                error => panic!("{error}"),
+            }
+        };
+        assert_eq!(different(|one| one.suite = "1".into()), "the suite");
+        assert_eq!(different(|one| one.subject.name = "b".into()), "the subject");
+        assert_eq!(different(|one| one.capabilities.push("diff".into())), "its capabilities");
+        assert_eq!(different(|one| one.seeds.push(8)), "the plan");
+        assert_eq!(different(|one| one.share.count = 3), "the number of parts");
+    }
+}
