@@ -1,6 +1,8 @@
 //! What may be wrong with a machine: every refusal is typed, has a code, says what was not
 //! changed, and nothing panics.
 
+mod bystanders;
+mod damage;
 mod failing;
 mod io_errors;
 mod machine;

@@ -7,6 +7,7 @@ mod blame;
 mod careful;
 mod cases;
 mod command;
+mod damage;
 mod docs;
 mod gate;
 mod going_on;

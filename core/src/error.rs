@@ -1,5 +1,6 @@
 //! The errors of this crate, one variant per reason, each with a stable code.
 
+use crate::disk::is_unreadable;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -92,6 +93,14 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// An object of the store is missing or damaged.
+    #[error("object {id} of the store {why}; nothing was changed")]
+    DamagedObject {
+        /// Its full id.
+        id: String,
+        /// What is wrong, to follow its name.
+        why: String,
+    },
     /// The store is not a store.
     #[error("{path:?} cannot serve as the checkpoint store: {why}; nothing was changed")]
     StoreUnusable {
@@ -135,10 +144,26 @@ impl Error {
         Error::StoreUnusable { path: path.to_owned(), why: why.into() }
     }
 
+    /// Whether it says that something stored is damaged or missing, and not that it could not be
+    /// looked at.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Error::CorruptCheckpoint { .. }
+            | Error::DamagedObject { .. }
+            | Error::StoreUnusable { .. } => true,
+            Error::Io { source, .. } => {
+                is_unreadable(source) && source.kind() != io::ErrorKind::PermissionDenied
+            }
+            _ => false,
+        }
+    }
+
     /// What went wrong, without what it means for the whole request; for a remark on one path.
     pub(crate) fn cause(&self) -> String {
         match self {
             Error::Io { action, source, .. } => format!("{action}: {source}"),
+            Error::CorruptCheckpoint { why, .. } => why.clone(),
+            Error::DamagedObject { id, why } => format!("object {id} {why}"),
             error => error.to_string(),
         }
     }
@@ -159,7 +184,7 @@ impl Error {
             Error::NotInCheckpoint(_) => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",
             Error::NoSafetyCheckpoint(_) => "no_safety_checkpoint",
-            Error::CorruptCheckpoint { .. } => "corrupt_checkpoint",
+            Error::CorruptCheckpoint { .. } | Error::DamagedObject { .. } => "corrupt_checkpoint",
             Error::StoreUnusable { .. } => "store_unusable",
             Error::BadConfig { .. } => "bad_config",
             Error::Busy(_) => "busy",

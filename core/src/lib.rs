@@ -28,6 +28,6 @@ pub use maintenance::prune::{PruneOptions, PruneStep};
 pub use manager::{Manager, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
-    Change, Cleared, ClearedLegacy, Diff, DiffEntry, Holdings, Listed, Outcome, ProjectState,
-    ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken,
+    Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings, Listed, Outcome,
+    ProjectState, ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken, Verified,
 };

@@ -69,8 +69,11 @@ pub struct Listed {
     pub time: i64,
     /// Why it was taken, whole.
     pub reason: String,
-    /// What changed against the one before it; none for the oldest.
+    /// What changed against the one before it; none for the oldest, and where that is damaged.
     pub stats: Option<Stats>,
+    /// Why it cannot be restored as a whole, as far as a look at its directories shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
 }
 
 /// How a path differs from the checkpoint in the working tree.
@@ -243,6 +246,30 @@ pub struct ClearedLegacy {
     pub archives: usize,
     /// Bytes that the base takes less than before.
     pub bytes_freed: u64,
+}
+
+/// What a look at everything that is stored found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Projects with checkpoints that were looked at.
+    pub projects: usize,
+    /// Their checkpoints.
+    pub checkpoints: usize,
+    /// Those of them that cannot be restored as a whole.
+    pub damaged: Vec<DamagedCheckpoint>,
+    /// Directories of projects whose history is lost altogether.
+    pub unreadable: Vec<Remark>,
+}
+
+/// A checkpoint that cannot be restored as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DamagedCheckpoint {
+    /// The directory of its project.
+    pub project: String,
+    /// Its full id.
+    pub id: String,
+    /// The paths that are lost; the empty one stands for all of it.
+    pub lost: Vec<Remark>,
 }
 
 fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

@@ -43,19 +43,34 @@ pub fn mode(entry: &Entry) -> &'static str {
 
 /// The id of the outermost tree that holds exactly these entries.
 pub fn tree_id(tree: &Tree) -> ObjectId {
-    each_tree(tree, &mut |_| {})
+    each_tree(tree, &mut |_, _| {})
 }
 
 /// The ids of all trees and blobs that hold these entries.
 pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
-    let mut found: BTreeSet<ObjectId> = tree.values().map(|entry| blob_id(entry.bytes())).collect();
-    each_tree(tree, &mut |id| {
-        found.insert(id);
-    });
+    named(tree).into_iter().map(|(id, ..)| id).collect()
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// The bytes of a file or link.
+    Blob,
+    /// A directory.
+    Tree,
+}
+
+/// All trees and blobs that hold these entries, each with the path that needs it.
+pub fn named(tree: &Tree) -> Vec<(ObjectId, ObjectKind, ByteString)> {
+    let blob = |(path, entry): (&ByteString, &Entry)| {
+        (blob_id(entry.bytes()), ObjectKind::Blob, path.clone())
+    };
+    let mut found: Vec<_> = tree.iter().map(blob).collect();
+    each_tree(tree, &mut |path, id| found.push((id, ObjectKind::Tree, path.clone())));
     found
 }
 
-fn each_tree(tree: &Tree, each: &mut dyn FnMut(ObjectId)) -> ObjectId {
+fn each_tree(tree: &Tree, each: &mut dyn FnMut(&ByteString, ObjectId)) -> ObjectId {
     // What each directory holds: the sort key, the mode, the name and the id of each entry.
     type Raw = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
     let mut directories: BTreeMap<ByteString, Vec<Raw>> = BTreeMap::new();
@@ -81,7 +96,7 @@ fn each_tree(tree: &Tree, each: &mut dyn FnMut(ObjectId)) -> ObjectId {
             bytes.extend_from_slice(&id.0);
         }
         let id = object_id("tree", &bytes);
-        each(id);
+        each(&path, id);
         if path.is_empty() {
             return id;
         }

@@ -36,6 +36,7 @@ pub mod cases;
 mod check;
 pub mod compare;
 pub mod coverage;
+pub mod damage;
 pub mod depth;
 pub mod divergence;
 pub mod expectations;

@@ -2,7 +2,7 @@
 //! git itself.
 
 use super::machine::{Machine, code};
-use crate::maintenance::world::before;
+use crate::maintenance::world::{before, forget_checkpoints};
 use herma_core::{ProjectState, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -68,7 +68,7 @@ fn what_vanishes_while_it_is_counted_costs_nothing() {
 }
 
 #[test]
-fn a_ref_that_holds_no_id_hides_its_own_project_only() {
+fn a_ref_that_holds_no_id_hides_its_own_project_only_where_nothing_else_names_the_newest() {
     let machine = Machine::new();
     machine.take();
     let reference = fs::read_dir(machine.base().join("store/refs/hermes")).unwrap().next();
@@ -79,6 +79,10 @@ fn a_ref_that_holds_no_id_hides_its_own_project_only() {
     let manager = machine.manager();
     manager.checkpoint(&other, "other").unwrap();
     fs::write(&reference, "no id\n").unwrap();
+    assert_eq!(manager.list(&machine.project()).unwrap().len(), 1);
+    fs::write(&reference, "no id\n").unwrap();
+    let metadata = machine.base().join("store/projects").join(reference.file_name().unwrap());
+    forget_checkpoints(&metadata.with_extension("json"));
     assert_eq!(code(manager.list(&machine.project())), "store_unusable");
     let restored = manager.restore(&machine.project(), b"1", RestoreOptions::default());
     assert_eq!(code(restored), "store_unusable");

@@ -1,6 +1,7 @@
 //! Making the store smaller by hand, and the sweep that follows a checkpoint.
 
 use crate::command::world::{Said, World, agreed};
+use crate::maintenance::world::forget_checkpoints;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -89,7 +90,9 @@ fn what_a_prune_cannot_do_is_said_and_the_rest_is_done() {
     let status = world.herma(&["checkpoints", "--json"]).done().json();
     let all = status["projects"].as_array().unwrap();
     let live = all.iter().find(|one| one["state"] == "live").unwrap()["hash"].as_str().unwrap();
-    fs::write(world.base().join("store/refs/hermes").join(live), "no id").unwrap();
+    let store = world.base().join("store");
+    fs::write(store.join("refs/hermes").join(live), "no id").unwrap();
+    forget_checkpoints(&store.join(format!("projects/{live}.json")));
     let said = world.herma(&["checkpoints", "prune"]);
     assert_eq!(said.exit, Some(2));
     let json = world.herma(&["checkpoints", "prune", "--json"]);
@@ -97,6 +100,38 @@ fn what_a_prune_cannot_do_is_said_and_the_rest_is_done() {
     assert_eq!(json.json()["errors"], 1);
     let text = without_sizes(&world, &[said]).replace(live, "[hash]");
     agreed("prune-incomplete", &text);
+}
+
+#[test]
+fn a_look_at_everything_says_what_is_damaged_and_what_that_costs() {
+    let world = World::new();
+    ["one\n", "two\n"].iter().for_each(|content| {
+        world.write("a.txt", content);
+        world.checkpoint("r");
+    });
+    let verify = ["checkpoints", "verify"];
+    let whole = world.herma(&verify).done();
+    let object = |id: &str| world.base().join("store/objects").join(&id[..2]).join(&id[2..]);
+    // The blob that holds "one" and a line's end, and the commit of the newest.
+    fs::remove_file(object("5626abf0f72e58d7a153368ba57db4c673c0e171")).unwrap();
+    let file = world.herma(&verify);
+    let newest = world.herma(&["rollback", "--json"]).done().json();
+    let newest = object(newest["checkpoints"][0]["id"].as_str().unwrap());
+    fs::remove_file(&newest).unwrap();
+    fs::write(newest, "").unwrap();
+    let commit =
+        [world.herma(&verify), world.herma(&["rollback"]), world.herma(&["rollback", "1"])];
+    let json = world.herma(&["checkpoints", "verify", "--json"]);
+    assert_eq!((json.exit, json.json()["damaged"].as_array().unwrap().len()), (Some(2), 2));
+    let hash = fs::read_dir(world.base().join("store/refs/hermes")).unwrap().next().unwrap();
+    let hash = hash.unwrap();
+    fs::write(hash.path(), "no id").unwrap();
+    let hash = hash.file_name().into_string().unwrap();
+    forget_checkpoints(&world.base().join(format!("store/projects/{hash}.json")));
+    let lost = world.herma(&verify);
+    let all: Vec<Said> = [whole, file].into_iter().chain(commit).chain([lost]).collect();
+    let text = world.transcript(&all).replace(&hash, "[hash]");
+    agreed("verify", &text);
 }
 
 #[test]

@@ -272,7 +272,8 @@ fn leftovers_go_and_nothing_goes_where_a_history_is_damaged() {
     let loose = world.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
     let away = world.root.join("away");
     fs::rename(&loose, &away).unwrap();
-    assert_eq!(world.prune().errors, 1 + 1, "for the space and for the total");
+    // What came before a commit that is lost, if anything did, nobody knows.
+    assert_eq!(world.prune().errors, 1, "for the space");
     assert!(is_stored(&world, &gone));
     fs::rename(&away, &loose).unwrap();
     let leftovers = ["objects/tmp_obj_x-0", "objects/pack/tmp_pack_x", "fresh/usage-0"];

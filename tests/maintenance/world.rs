@@ -252,3 +252,11 @@ pub fn succeeds(mut command: Command) -> Output {
     assert!(ended.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ended.stderr));
     ended
 }
+
+/// Takes out of the metadata of a project what it notes of its checkpoints.
+pub fn forget_checkpoints(metadata: &Path) {
+    let text = fs::read(metadata).unwrap();
+    let mut noted: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    noted.as_object_mut().unwrap().remove("checkpoints").unwrap();
+    fs::write(metadata, noted.to_string()).unwrap();
+}

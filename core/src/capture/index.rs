@@ -25,7 +25,22 @@ pub struct Known {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
     entries: BTreeMap<Vec<u8>, Known>,
+    /// When it was stored; not a part of what it says.
+    written: Written,
 }
+
+/// Seconds and nanoseconds of the file system's clock. Any two of these are equal, so that indexes
+/// are compared by their entries.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written(Option<(i64, i64)>);
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Written {}
 
 /// More bytes than the index of any project takes.
 const INDEX_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -85,6 +100,12 @@ impl Index {
         if same && certain { known.item() } else { None }
     }
 
+    /// When it was stored, in seconds and nanoseconds of the file system's clock: every blob that
+    /// it names was whole then. None where it was not stored.
+    pub fn written(&self) -> Option<(i64, i64)> {
+        self.written.0
+    }
+
     /// Remembers a file.
     pub fn insert(&mut self, path: Vec<u8>, known: Known) {
         self.entries.insert(path, known);
@@ -124,8 +145,12 @@ impl Index {
 /// The stored index of the project of that hash. One that cannot be read only costs time.
 // rule: maintenance/heals
 pub fn load(store: &Store<'_>, hash: &str) -> Index {
-    let read = store.disk.read(&path_of(store, hash), INDEX_BYTES_MAX);
-    read.map(|(bytes, _)| Index::parse(&bytes)).unwrap_or_default()
+    match store.disk.read(&path_of(store, hash), INDEX_BYTES_MAX) {
+        Ok((bytes, stat)) => {
+            Index { written: Written(Some(stat.modified)), ..Index::parse(&bytes) }
+        }
+        Err(_) => Index::default(),
+    }
 }
 
 /// Stores it.

@@ -130,9 +130,12 @@ impl Capture<'_> {
             _ => {
                 let mode = Mode::of_file(&candidate.stat);
                 // A blob that is not stored any more must be stored again.
-                let stored = |item: &Item| keep.as_ref().is_none_or(|keep| keep.has(item.blob));
                 let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
-                if let Some(item) = unchanged.filter(stored) {
+                if let Some(item) = unchanged
+                    && keep.as_ref().map_or(Ok(true), |keep| {
+                        keep.is_still_whole(item.blob, self.index.written())
+                    })?
+                {
                     let known = Known::new(&candidate.stat, item, true);
                     return Ok(Read::Item(item, Some(known), candidate.stat.mode));
                 }

@@ -33,12 +33,11 @@ pub fn write_new_named(
     content: &[u8],
     mode: u32,
 ) -> Result<PathBuf> {
-    make_new_named(disk, folder, name, |path| disk.write_new(path, content, mode))
+    make_new_named(folder, name, |path| disk.write_new(path, content, mode))
 }
 
 /// Makes what `make` makes at a path in `folder`, under a name that begins with `name`.
 pub fn make_new_named(
-    disk: &dyn Disk,
     folder: &Path,
     name: &str,
     make: impl Fn(&Path) -> io::Result<()>,
@@ -47,12 +46,8 @@ pub fn make_new_named(
         let path = folder.join(format!("{name}-{attempt}"));
         match make(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                // Half a file is useless, and that it stays would be no further harm.
-                let _ = disk.remove_file(&path);
-                return Err(error).context("writing", &path);
-            }
-            Ok(()) => return Ok(path),
+            // What stands there may be somebody else's: it is not removed.
+            made => return made.map(|()| path.clone()).context("writing", &path),
         }
     }
     Err(Error::Busy(folder.to_owned()))

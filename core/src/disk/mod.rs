@@ -142,7 +142,8 @@ pub trait Disk: Send + Sync {
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)>;
     /// What a symbolic link points at.
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// Writes a new file and waits until it is durable; fails where something is already.
+    /// Writes a new file and waits until it is durable; fails where something is already, which it
+    /// leaves alone, and leaves nothing of its own where it fails.
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
     /// Adds to the end of a file, an existing or new empty one, in one step and without waiting
     /// until that is durable.
@@ -205,8 +206,12 @@ impl Disk for SystemDisk {
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-        file.write_all(content)?;
-        file.sync_all()
+        let written = file.write_all(content).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // Half a file is useless, and that it stays would be no further harm.
+            let _ = fs::remove_file(path);
+        }
+        written
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {

@@ -14,7 +14,7 @@ use crate::store::commit::{self, Checkpoint};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, ref_recovery, snapshot, usage};
+use crate::store::{Store, history, ref_recovery, snapshot, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -62,8 +62,7 @@ fn try_keep_newest(
     most: usize,
 ) -> Result<bool> {
     let boundaries = shallow::read(store.disk, &store.path)?;
-    let tip = ref_recovery::newest(store, objects, hash)?;
-    let history = commit::history(objects, tip, &boundaries, most)?;
+    let history = history::newest_first(store, objects, hash, most)?;
     let Some(oldest) = history.last().filter(|_| history.len() == most) else {
         return Ok(false);
     };
@@ -139,10 +138,8 @@ fn is_shared(
     if checkpoint.project.as_deref() == Some(hash) {
         return Ok(false);
     }
-    let boundaries = shallow::read(store.disk, &store.path)?;
     for other in ref_recovery::projects(store, objects)?.iter().filter(|other| *other != hash) {
-        let tip = ref_recovery::newest(store, objects, other)?;
-        let history = commit::history(objects, tip, &boundaries, usize::MAX)?;
+        let history = history::newest_first(store, objects, other, usize::MAX)?;
         if history.iter().any(|other| other.id == checkpoint.id) {
             return Ok(true);
         }

@@ -13,3 +13,4 @@ mod reclaim;
 pub mod status;
 pub mod sweep;
 mod total;
+pub mod verify;

@@ -7,12 +7,14 @@ use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
 use crate::store::{commit, snapshot};
 use git2::Oid;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The objects that are reachable from some tips.
 pub struct Reach<'a> {
     objects: &'a Objects<'a>,
     boundaries: Boundaries,
+    /// Damaged commits, of which it is known what came before.
+    lost: HashSet<Oid>,
     /// How often each object is referred to; never 0.
     counts: HashMap<Oid, usize>,
     /// The size of each object in bytes.
@@ -27,12 +29,20 @@ impl<'a> Reach<'a> {
         boundaries: Boundaries,
         sizes: &'a HashMap<Oid, u64>,
     ) -> Self {
-        Reach { objects, boundaries, counts: HashMap::new(), sizes, total: 0 }
+        let (lost, counts) = (HashSet::new(), HashMap::new());
+        Reach { objects, boundaries, lost, counts, sizes, total: 0 }
     }
 
-    /// Whether the object is reachable.
+    /// Takes it for granted that these commits cannot be read; what they refer to is not reached
+    /// through them.
+    // rule: maintenance/damage
+    pub fn without(self, lost: HashSet<Oid>) -> Self {
+        Reach { lost, ..self }
+    }
+
+    /// Whether the object is reachable, damaged or not.
     pub fn has(&self, id: Oid) -> bool {
-        self.counts.contains_key(&id)
+        self.counts.contains_key(&id) || self.lost.contains(&id)
     }
 
     /// All that is reachable.
@@ -50,6 +60,9 @@ impl<'a> Reach<'a> {
     /// # Errors
     /// A commit, tree or tag that cannot be read; the counts are unusable after that.
     pub fn add(&mut self, tip: Oid) -> Result<()> {
+        if self.lost.contains(&tip) {
+            return Ok(());
+        }
         let mut pending = vec![(tip, self.objects.header(tip)?.0)];
         while let Some((id, kind)) = pending.pop() {
             let count = self.counts.entry(id).or_default();
@@ -64,6 +77,9 @@ impl<'a> Reach<'a> {
 
     /// Refers to it once less.
     pub fn remove(&mut self, tip: Oid) -> Result<()> {
+        if self.lost.contains(&tip) {
+            return Ok(());
+        }
         let mut pending = vec![(tip, self.objects.header(tip)?.0)];
         while let Some((id, kind)) = pending.pop() {
             let Some(count) = self.counts.get_mut(&id) else {
@@ -100,7 +116,8 @@ impl<'a> Reach<'a> {
                 let (tree, parents) = commit::links(id, &self.objects.read(Kind::Commit, id)?)?;
                 links.push((tree, Kind::Tree));
                 if !self.boundaries.contains(&id) {
-                    links.extend(parents.into_iter().map(|parent| (parent, Kind::Commit)));
+                    let parents = parents.into_iter().filter(|one| !self.lost.contains(one));
+                    links.extend(parents.map(|parent| (parent, Kind::Commit)));
                 }
             }
             Kind::Tag => {

@@ -9,7 +9,8 @@ use crate::error::{Context, Error, Result};
 use crate::maintenance::inventory::{Inventory, Stem};
 use crate::maintenance::reach::Reach;
 use crate::store::objects::Objects;
-use crate::store::{Store, ref_recovery, refs, shallow, usage};
+use crate::store::shallow::Boundaries;
+use crate::store::{Store, history, ref_recovery, refs, shallow, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -28,8 +29,10 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let objects = store.objects()?;
     let inventory = Inventory::of(disk, &folder)?;
     let sizes = inventory.sizes();
-    let mut reach = Reach::new(&objects, shallow::read(disk, &store.path)?, &sizes);
-    for tip in tips(&store, &objects)? {
+    let boundaries = shallow::read(disk, &store.path)?;
+    let (tips, lost) = tips(&store, &objects, &boundaries)?;
+    let mut reach = Reach::new(&objects, boundaries, &sizes).without(lost);
+    for tip in tips {
         reach.add(tip)?;
     }
     sync_refs(&store)?;
@@ -47,13 +50,27 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     }
 }
 
-/// Everything that must stay is reachable from these: all refs, and histories whose ref was lost.
-fn tips(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<Oid>> {
+/// Everything that must stay is reachable from the first of these: all refs, histories whose ref
+/// was lost, and what came before a damaged commit. The second are those damaged commits; one of
+/// which it is not known what came before is not among them.
+fn tips(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    boundaries: &Boundaries,
+) -> Result<(Vec<Oid>, HashSet<Oid>)> {
     let mut tips = refs::everything(store.disk, &store.path)?;
+    let mut lost = HashSet::new();
     for hash in ref_recovery::projects(store, objects)? {
-        tips.extend(ref_recovery::newest(store, objects, &hash)?);
+        for checkpoint in history::newest_first(store, objects, &hash, usize::MAX)? {
+            let known = checkpoint.parent.is_some() || boundaries.contains(&checkpoint.id);
+            if checkpoint.damage.is_some() && known {
+                lost.insert(checkpoint.id);
+            } else {
+                tips.push(checkpoint.id);
+            }
+        }
     }
-    Ok(tips)
+    Ok((tips, lost))
 }
 
 /// Makes the refs and boundaries durable that decide which objects are removed.

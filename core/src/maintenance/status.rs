@@ -6,7 +6,7 @@ use crate::maintenance::evidence;
 use crate::path::shown;
 use crate::report::{ProjectStatus, Status};
 use crate::store::base::{self, Entry};
-use crate::store::{Store, commit, metadata, ref_recovery, shallow};
+use crate::store::{Store, history, metadata, ref_recovery};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -27,12 +27,10 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
         return Ok(status);
     };
     let objects = store.objects()?;
-    let boundaries = shallow::read(disk, &store.path)?;
     for hash in ref_recovery::projects(&store, &objects)? {
         let known = metadata::read(disk, &store.path, &hash);
         // A damaged history only hides the count of its own project.
-        let history = ref_recovery::newest(&store, &objects, &hash)
-            .and_then(|tip| commit::history(&objects, tip, &boundaries, listed_max));
+        let history = history::newest_first(&store, &objects, &hash, listed_max);
         status.projects.push(ProjectStatus {
             checkpoints: history.ok().map(|history| history.len()),
             last_touch: known.as_ref().map(|known| known.last_touch as i64),

@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::maintenance::inventory::Inventory;
 use crate::maintenance::reach::Reach;
 use crate::maintenance::reclaim::reclaim;
-use crate::store::commit::{self, Checkpoint};
+use crate::store::commit::Checkpoint;
 use crate::store::lock::Lock;
 use crate::store::objects::Objects;
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, metadata, ref_recovery};
+use crate::store::{Store, history, metadata, ref_recovery};
 use git2::Oid;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`, and returns
@@ -64,23 +64,24 @@ impl Visible {
 fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     let objects = store.objects()?;
     let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
-    let mut projects = Vec::new();
+    let (mut projects, mut lost) = (Vec::new(), HashSet::new());
     for hash in ref_recovery::projects(store, &objects)? {
         let lock = match store.try_lock_project(&hash) {
             Err(Error::Busy(_)) => None,
             lock => Some(lock?),
         };
         // Read under the lock, so that it stays as it is.
-        let boundaries = shallow::read(store.disk, &store.path)?;
-        let tip = ref_recovery::newest(store, &objects, &hash)?;
-        let history = commit::history(&objects, tip, &boundaries, usize::MAX)?;
+        let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
+        // What a damaged checkpoint costs is not to be decided here.
+        let lock = lock.filter(|_| history.iter().all(|one| one.damage.is_none()));
+        lost.extend(history.iter().filter(|one| one.damage.is_some()).map(|one| one.id));
         if !history.is_empty() {
             let known = metadata::read(store.disk, &store.path, &hash);
             let directory = known.map(|known| known.directory());
             projects.push(Visible { hash, directory, history, lock, dropped: 0 });
         }
     }
-    let held = Cap { objects: &objects, sizes: &sizes, cap };
+    let held = Cap { objects: &objects, sizes: &sizes, lost, cap };
     let boundaries = shallow::read(store.disk, &store.path)?;
     let (mut fitting, mut aside) = held.set_aside(projects, &boundaries)?;
     for project in &mut aside {
@@ -109,12 +110,14 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
 struct Cap<'a> {
     objects: &'a Objects<'a>,
     sizes: &'a HashMap<Oid, u64>,
+    /// Damaged commits.
+    lost: HashSet<Oid>,
     cap: u64,
 }
 
 impl Cap<'_> {
     fn reach(&self, boundaries: &Boundaries) -> Reach<'_> {
-        Reach::new(self.objects, boundaries.clone(), self.sizes)
+        Reach::new(self.objects, boundaries.clone(), self.sizes).without(self.lost.clone())
     }
 
     /// Sets the projects with the largest newest checkpoints aside until those of the others fit,
@@ -158,7 +161,14 @@ impl Cap<'_> {
     fn drop_in_rounds(&self, projects: &mut [Visible], boundaries: &Boundaries) -> Result<()> {
         let mut reach = self.reach(boundaries);
         for project in projects.iter() {
-            reach.add(project.history[0].id)?;
+            let mut is_reached = false;
+            for checkpoint in &project.history {
+                if !is_reached {
+                    reach.add(checkpoint.id)?;
+                }
+                // A damaged one leads to none of those before it.
+                is_reached = checkpoint.damage.is_none();
+            }
         }
         let mut goes_on = true;
         while goes_on {

@@ -10,9 +10,12 @@ use crate::error::{Context, Error, Result};
 use crate::maintenance::limits;
 use crate::project::Project;
 use crate::report::{Outcome, Taken};
+use crate::store::commit::Checkpoint;
+use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, metadata, ref_recovery, refs, usage};
+use crate::store::{Store, commit, history, metadata, ref_recovery, refs, usage};
+use git2::Oid;
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, reason: &str) -> Result<Taken> {
@@ -42,24 +45,28 @@ impl Manager {
         let started = self.file_system_time(store, project)?;
         let captured = self.capture(project, &known, Some(started)).run(Some(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
-        let newest = tip.map(|tip| commit::read(objects, tip)).transpose()?;
-        let (outcome, newest) = match &newest {
+        let newest = newest_whole(store, objects, &project.hash, tip)?;
+        let (outcome, newest) = match newest {
             // rule: capture/empty-first
             None if captured.snapshot.is_empty() => (Outcome::Unchanged, None),
             _ => {
                 let tree = snapshot::write(objects, &captured.snapshot)?;
                 // rule: capture/unchanged
-                if newest.is_some_and(|newest| newest.tree == tree) {
-                    (Outcome::Unchanged, tip)
+                if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == tree) {
+                    objects.flush()?;
+                    let Checkpoint { id, seconds, parent, .. } = *newest;
+                    (Outcome::Unchanged, Some(Newest { id, seconds, parent }))
                 } else {
                     let holds = (tree, &captured.permissions);
                     let (hash, now) = (&project.hash, self.clock.seconds());
                     // rule: capture/created
-                    let id = commit::write(objects, hash, holds, tip, now, reason)?;
+                    let parent = newest.map(|newest| newest.id);
+                    let id = commit::write(objects, hash, holds, parent, now, reason)?;
                     // rule: capture/honest
                     objects.flush()?;
                     refs::advance(store.disk, &store.path, &project.hash, tip, id)?;
-                    (Outcome::Created { id: id.to_string() }, Some(id))
+                    let newest = Newest { id, seconds: now, parent };
+                    (Outcome::Created { id: id.to_string() }, Some(newest))
                 }
             }
         };
@@ -69,8 +76,10 @@ impl Manager {
         if let Some(newest) = newest {
             // The checkpoint is stored by now. Both of these are written again with the next one,
             // so that failing to write them does not fail this one.
-            let _ = metadata::touch(store.disk, &store.path, project, self.clock.seconds(), newest);
-            if captured.index != known {
+            let _ =
+                metadata::touch(store.disk, &store.path, project, self.clock.seconds(), &newest);
+            // What was looked at again need not be the next time.
+            if captured.index != known || objects.has_looked() {
                 let _ = index::save(store, &project.hash, &captured.index);
             }
         }
@@ -136,5 +145,24 @@ impl Manager {
         let stat = store.disk.stat(&path).context("looking at", &path);
         store.disk.remove_file(&path).context("removing", &path)?;
         stat
+    }
+}
+
+/// The newest checkpoint whose commit can be read. The next one stands on that, so that a damaged
+/// commit does not stay in the history.
+// rule: maintenance/damage
+fn newest_whole(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    tip: Option<Oid>,
+) -> Result<Option<Checkpoint>> {
+    match tip.map(|tip| commit::read(objects, tip)).transpose() {
+        Err(error) if error.is_damage() => {
+            log::debug!("the newest checkpoint of {hash} is lost: {error}");
+            let all = history::newest_first(store, objects, hash, usize::MAX)?;
+            Ok(all.into_iter().find(|checkpoint| checkpoint.damage.is_none()))
+        }
+        newest => newest,
     }
 }

@@ -13,18 +13,19 @@ use crate::disk::Disk;
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Context, Error, Result};
 use crate::maintenance::prune::{PruneOptions, PruneStep, prune};
-use crate::maintenance::{clear, status, sweep};
+use crate::maintenance::{clear, status, sweep, verify};
 use crate::path::{on_disk, shown};
 use crate::project::{Project, canonical};
 use crate::report::{
     Cleared, ClearedLegacy, Diff, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept, Taken,
+    Verified,
 };
 use crate::restore::target;
-use crate::store::commit::{self, Checkpoint};
+use crate::store::commit::Checkpoint;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
-use crate::store::snapshot::{self, Item, Mode};
-use crate::store::{Store, ref_recovery, shallow};
+use crate::store::snapshot::{self, Item, Mode, Snapshot};
+use crate::store::{Store, history, ref_recovery};
 use patch::Compared;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -111,9 +112,11 @@ impl Manager {
         }
         let history = self.history(&store, &objects, &project)?;
         let mut listed = Vec::with_capacity(history.len());
+        let mut next = history.first().map(|newest| content(&objects, newest)).transpose()?;
         // rule: list/newest-first
         for (index, checkpoint) in history.iter().enumerate() {
-            let before = history.get(index + 1);
+            let own = next.take().unwrap_or(Err(String::new()));
+            next = history.get(index + 1).map(|before| content(&objects, before)).transpose()?;
             listed.push(Listed {
                 number: index + 1,
                 id: checkpoint.id.to_string(),
@@ -121,7 +124,11 @@ impl Manager {
                 time: checkpoint.seconds,
                 reason: checkpoint.reason.clone(),
                 // rule: list/oldest-no-stats
-                stats: before.map(|before| stats(&objects, before, checkpoint)).transpose()?,
+                stats: match (&next, &own) {
+                    (Some(Ok(before)), Ok(own)) => stats(&objects, before, own)?,
+                    _ => None,
+                },
+                damage: own.err(),
             });
         }
         Ok(listed)
@@ -137,7 +144,7 @@ impl Manager {
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
         let objects = store.objects()?;
         let history = self.history(&store, &objects, &project)?;
-        let checkpoint = target::find(&history, target)?;
+        let checkpoint = target::find(&history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
         let new = self.current(&store, &project)?;
         let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
@@ -162,6 +169,15 @@ impl Manager {
     /// A damaged or busy store.
     pub fn status(&self) -> Result<Status> {
         status::of(self.disk.as_ref(), &self.base(), self.config.max_snapshots.max(1))
+    }
+
+    /// Reads all that is stored, and says what is damaged and which checkpoints that costs.
+    /// `progress` is called with the number of each project and how many there are.
+    ///
+    /// # Errors
+    /// A store that is none or stays busy, or a disk that fails. Damage is no error.
+    pub fn verify(&self, progress: &mut dyn FnMut(usize, usize)) -> Result<Verified> {
+        verify::verify(self.disk.as_ref(), &self.base(), progress)
     }
 
     /// Prunes as configured, if that is due. Whatever goes wrong is logged and counted.
@@ -235,10 +251,8 @@ impl Manager {
         project: &Project,
     ) -> Result<Vec<Checkpoint>> {
         // rule: list/own-project
-        let tip = ref_recovery::newest(store, objects, &project.hash)?;
-        let boundaries = shallow::read(store.disk, &store.path)?;
         // rule: list/at-most
-        commit::history(objects, tip, &boundaries, self.config.max_snapshots.max(1))
+        history::newest_first(store, objects, &project.hash, self.config.max_snapshots.max(1))
     }
 }
 
@@ -247,14 +261,29 @@ fn no_checkpoint(target: &[u8]) -> Error {
     target::find(&[], target).err().unwrap_or_else(|| Error::UnknownCheckpoint(shown(target)))
 }
 
+/// What a checkpoint holds, or how it is damaged, which only that checkpoint is to suffer from.
+// rule: maintenance/damage
+fn content(
+    objects: &Objects<'_>,
+    checkpoint: &Checkpoint,
+) -> Result<std::result::Result<Snapshot, String>> {
+    let read = || snapshot::read(objects, checkpoint.id, checkpoint.tree);
+    match checkpoint.whole().and_then(|_| read()) {
+        Err(error) if error.is_damage() => Ok(Err(error.cause())),
+        read => read.map(Ok),
+    }
+}
+
+/// What changed; none where a file that did is damaged.
 // rule: list/stats
-fn stats(objects: &Objects<'_>, before: &Checkpoint, after: &Checkpoint) -> Result<Stats> {
-    let old = snapshot::read(objects, before.id, before.tree)?;
-    let new = snapshot::read(objects, after.id, after.tree)?;
+fn stats(objects: &Objects<'_>, before: &Snapshot, after: &Snapshot) -> Result<Option<Stats>> {
     let content = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
     let mut entries = Vec::new();
-    for (path, difference) in snapshot::differences(&old, &new) {
-        entries.push(patch::compare(path, &difference, &content, &content)?.entry);
+    for (path, difference) in snapshot::differences(before, after) {
+        match patch::compare(path, &difference, &content, &content) {
+            Err(error) if error.is_damage() => return Ok(None),
+            compared => entries.push(compared?.entry),
+        }
     }
-    Ok(patch::total(entries.iter()))
+    Ok(Some(patch::total(entries.iter())))
 }

@@ -71,7 +71,7 @@ impl Manager {
             // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
-            target::find(&self.history(&store, &store.objects()?, &project)?, target)?;
+            target::find(&self.history(&store, &store.objects()?, &project)?, target)?.whole()?;
         }
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let mut objects = store.objects()?;
@@ -80,7 +80,7 @@ impl Manager {
         let _lock = store.lock_project(&project.hash)?;
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
-        let checkpoint = target::find(&history, target)?;
+        let checkpoint = target::find(&history, target)?.whole()?;
         let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
         let permissions = commit::permissions(&objects, checkpoint.id)?;
         let ignores = TargetIgnores::read(&objects, &wanted)?;

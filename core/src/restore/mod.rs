@@ -24,6 +24,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// A file of so many bytes is read without another look at what it should hold.
+const READ_BYTES: u64 = 1024 * 1024;
 const KEPT: &str = "something that no checkpoint holds is in its place";
 const CHANGED_SINCE: &str = "it changed while the restore ran";
 
@@ -210,25 +212,32 @@ impl Restore<'_> {
 
     /// Whether the path already is as recorded, though no checkpoint holds it.
     fn is_in_place(&self, path: &[u8], item: &Item) -> bool {
-        self.found(path).is_ok_and(|found| found == Some(*item))
+        self.stands(path, item).unwrap_or(false)
     }
 
-    /// What a checkpoint would record of `path`; none where there is neither a file nor a link, and
-    /// where only a link leads there.
-    fn found(&self, path: &[u8]) -> io::Result<Option<Item>> {
+    /// Whether a checkpoint would record `path` as that item; not where only a link leads there.
+    fn stands(&self, path: &[u8], item: &Item) -> io::Result<bool> {
         let full = on_disk(self.root, path);
         for ancestor in ancestors(path) {
             if self.kind(ancestor)? != Some(FileKind::Directory) {
-                return Ok(None);
+                return Ok(false);
             }
         }
-        let Some(stat) = self.stat(path)? else { return Ok(None) };
+        let Some(stat) = self.stat(path)? else { return Ok(false) };
         let (mode, content) = match stat.kind {
-            FileKind::File => (Mode::of_file(&stat), self.disk.read(&full, u64::MAX)?.0),
+            FileKind::File if !self.may_hold(&stat, item) => return Ok(false),
+            FileKind::File => (Mode::of_file(&stat), self.disk.read(&full, stat.size + 1)?.0),
             FileKind::Link => (Mode::Link, self.disk.read_link(&full)?),
-            FileKind::Directory | FileKind::Special => return Ok(None),
+            FileKind::Directory | FileKind::Special => return Ok(false),
         };
-        Ok(id_of(Kind::Blob, &content).ok().map(|blob| Item { mode, blob }))
+        Ok(id_of(Kind::Blob, &content).is_ok_and(|blob| Item { mode, blob } == *item))
+    }
+
+    /// Whether a file with that stat may be the item, by its size: one that is too large to be read
+    /// must not take the memory.
+    fn may_hold(&self, stat: &Stat, item: &Item) -> bool {
+        let recorded = || self.objects.header(item.blob).ok().map(|(_, bytes)| bytes);
+        stat.size <= READ_BYTES || recorded() == Some(stat.size)
     }
 
     fn replace(&self, path: &[u8], item: &Item, obstacles: Vec<Vec<u8>>, report: &mut Restored) {
@@ -260,8 +269,9 @@ impl Restore<'_> {
     // rule: restore/protects
     // rule: restore/undo
     fn is_as_captured(&self, path: &[u8], report: &mut Restored) -> bool {
-        match self.found(path) {
-            Ok(Some(found)) if self.current.get(path) == Some(&found) => return true,
+        let captured = self.current.get(path);
+        match captured.map_or(Ok(false), |captured| self.stands(path, captured)) {
+            Ok(true) => return true,
             Err(error) if !is_absence(&error) && !is_unreadable(&error) => {
                 report.failed.push(Remark::new(path, error.to_string()));
             }
@@ -297,9 +307,9 @@ impl Restore<'_> {
     fn verify(&self, report: &mut Restored) {
         let mut wrong = Vec::new();
         report.restored.retain(|path| {
-            let why = match self.found(path) {
-                Ok(found) if found == Some(self.target[path]) => return true,
-                Ok(_) => "it does not stand as recorded".to_owned(),
+            let why = match self.stands(path, &self.target[path]) {
+                Ok(true) => return true,
+                Ok(false) => "it does not stand as recorded".to_owned(),
                 Err(error) => error.to_string(),
             };
             wrong.push(Remark::new(path, why));

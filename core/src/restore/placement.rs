@@ -78,7 +78,7 @@ impl Placement<'_> {
     fn write_beside(&self, full: &Path, mode: Mode, content: &[u8]) -> Result<PathBuf> {
         let folder = full.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
-        make_new_named(self.disk, folder, ".herma-restore", |temporary| match mode {
+        make_new_named(folder, ".herma-restore", |temporary| match mode {
             // rule: restore/type
             Mode::Link => self.disk.make_link(content, temporary),
             Mode::Plain | Mode::Executable => self.disk.write_new(temporary, content, 0o600),

@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
-use crate::store::shallow::Boundaries;
 use git2::Oid;
 
 /// One checkpoint as it is stored.
@@ -22,6 +21,23 @@ pub struct Checkpoint {
     pub reason: String,
     /// The hash of its project, which only this tool's commits say.
     pub project: Option<String>,
+    /// Why its commit cannot be read; then only the id is certain, and the time if it is not 0.
+    pub damage: Option<String>,
+}
+
+impl Checkpoint {
+    /// This one, unless its commit is damaged.
+    ///
+    /// # Errors
+    /// [`Error::CorruptCheckpoint`].
+    pub fn whole(&self) -> Result<&Self> {
+        match &self.damage {
+            None => Ok(self),
+            Some(why) => {
+                Err(Error::CorruptCheckpoint { id: self.id.to_string(), why: why.clone() })
+            }
+        }
+    }
 }
 
 /// The author of every checkpoint, never the user. The hash of the project stands in between, so
@@ -82,6 +98,7 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         seconds,
         reason: String::from_utf8_lossy(reason).into_owned(),
         project: named.map(|(hash, _)| hash.to_owned()),
+        damage: None,
     })
 }
 
@@ -108,25 +125,4 @@ fn headers(bytes: &[u8], name: &str) -> impl Iterator<Item = Option<Oid>> {
 
 fn unreadable(id: Oid) -> Error {
     Error::CorruptCheckpoint { id: id.to_string(), why: "its commit cannot be read".into() }
-}
-
-/// The newest `limit` checkpoints from `tip` back, newest first. One that is a boundary is the
-/// last, and reads as having no parent.
-// rule: list/newest-first
-// rule: list/complete
-pub fn history(
-    objects: &Objects<'_>,
-    tip: Option<Oid>,
-    boundaries: &Boundaries,
-    limit: usize,
-) -> Result<Vec<Checkpoint>> {
-    let mut found = Vec::new();
-    let mut next = tip;
-    while let Some(id) = next.filter(|_| found.len() < limit) {
-        let mut checkpoint = read(objects, id)?;
-        checkpoint.parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
-        next = checkpoint.parent;
-        found.push(checkpoint);
-    }
-    Ok(found)
 }

@@ -28,10 +28,35 @@ pub struct Metadata {
     /// The device its directory was on. Only this tool writes and reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<u64>,
-    /// The id of its newest checkpoint at that time. Only this tool writes and reads it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tip: Option<String>,
+    /// Its checkpoints at that time, newest first, so that one that is damaged does not hide those
+    /// before it. Only this tool writes and reads them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<Recorded>,
 }
+
+/// What is noted of one checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Its full id.
+    id: String,
+    /// When it was taken, in seconds since the epoch; 0 where that was not known.
+    pub seconds: i64,
+}
+
+impl Recorded {
+    /// Whether that is the checkpoint `id`.
+    pub fn is(&self, id: Oid) -> bool {
+        self.id() == Some(id)
+    }
+
+    /// Its id; none where that is no id.
+    pub fn id(&self) -> Option<Oid> {
+        Oid::from_str(&self.id).ok()
+    }
+}
+
+/// More older checkpoints than this are not noted of a project.
+const RECORDED_MAX: usize = 1_000;
 
 impl Metadata {
     /// The project's directory.
@@ -40,6 +65,31 @@ impl Metadata {
             Some(bytes) => PathBuf::from(OsStr::from_bytes(bytes)),
             None => PathBuf::from(&self.workdir),
         }
+    }
+}
+
+/// The newest checkpoint of a project, and what comes before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Newest {
+    /// Its id.
+    pub id: Oid,
+    /// When it was taken, in seconds since the epoch.
+    pub seconds: i64,
+    /// The one before it.
+    pub parent: Option<Oid>,
+}
+
+impl Newest {
+    /// This one, and those that were noted before it.
+    fn then(&self, noted: &[Recorded]) -> Vec<Recorded> {
+        let recorded = |id: Oid, seconds| Recorded { id: id.to_string(), seconds };
+        let mut all = vec![recorded(self.id, self.seconds)];
+        if let Some(parent) = self.parent {
+            let mut older = noted.iter().skip_while(|one| !one.is(parent)).cloned();
+            all.push(older.next().unwrap_or_else(|| recorded(parent, 0)));
+            all.extend(older.take(RECORDED_MAX));
+        }
+        all
     }
 }
 
@@ -56,7 +106,7 @@ pub fn path_of(store: &Path, hash: &str) -> PathBuf {
     store.join("projects").join(format!("{hash}.json"))
 }
 
-/// Records that the project was used now and that `tip` is its newest checkpoint. Metadata that
+/// Records that the project was used now and that `newest` is its newest checkpoint. Metadata that
 /// cannot be read is replaced.
 // rule: layout/metadata
 pub fn touch(
@@ -64,10 +114,12 @@ pub fn touch(
     store: &Path,
     project: &Project,
     seconds: i64,
-    tip: Oid,
+    newest: &Newest,
 ) -> Result<()> {
     let now = seconds as f64;
     let before = read(disk, store, &project.hash);
+    let noted = before.as_ref().map_or(&[][..], |before| &before.checkpoints);
+    let checkpoints = newest.then(noted);
     let bytes = project.directory.as_os_str().as_bytes();
     let metadata = Metadata {
         workdir: String::from_utf8_lossy(bytes).into_owned(),
@@ -75,7 +127,7 @@ pub fn touch(
         created_at: before.map_or(now, |before| before.created_at),
         last_touch: now,
         device: disk.stat(&project.directory).ok().map(|stat| stat.device),
-        tip: Some(tip.to_string()),
+        checkpoints,
     };
     let path = path_of(store, &project.hash);
     let text = serde_json::to_string(&metadata)

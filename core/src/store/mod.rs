@@ -7,7 +7,9 @@
 
 pub mod base;
 pub mod commit;
+pub mod history;
 pub mod lock;
+mod loose;
 pub mod metadata;
 pub mod migration;
 pub mod object;

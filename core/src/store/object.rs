@@ -19,6 +19,8 @@ pub enum Kind {
 }
 
 impl Kind {
+    const ALL: [Kind; 4] = [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag];
+
     /// Git's word for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -29,11 +31,14 @@ impl Kind {
         }
     }
 
+    /// The kind that git calls so.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|one| one.name() == name)
+    }
+
     /// The kind that libgit2 says it is.
     pub fn of_git(kind: git2::ObjectType) -> Option<Self> {
-        [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag]
-            .into_iter()
-            .find(|one| one.in_git() == kind)
+        Kind::ALL.into_iter().find(|one| one.in_git() == kind)
     }
 
     /// How it is compressed. Commits are not: they are mostly ids, and their size must not depend

@@ -1,21 +1,33 @@
-//! The objects of the store: written here through [`Disk`], read by libgit2.
+//! The objects of the store: written here through [`Disk`], and read from files of their own by
+//! [`super::loose`], from packs by libgit2.
 //!
 //! libgit2 is given only the folder of objects and no repository, so that it reads no
 //! configuration.
 
-use crate::disk::Disk;
 use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::folder::text_names;
+use crate::disk::{Disk, Kind as FileKind};
 use crate::error::{Context, Error, Result};
+use crate::store::loose::{self, Loose};
 use crate::store::object::{Kind, id_of};
-use crate::store::pack;
+use crate::store::{pack, pack_index};
 use flate2::write::ZlibEncoder;
-use git2::{Odb, OdbLookupFlags, Oid};
+use git2::{ErrorCode, Odb, OdbLookupFlags, Oid};
+use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 fn unusable(path: &Path, error: &git2::Error) -> Error {
     Error::unusable(path, error.message())
+}
+
+/// Why libgit2 did not read an object.
+fn why_not(error: &git2::Error) -> String {
+    match error.code() {
+        ErrorCode::NotFound => "is missing".to_owned(),
+        _ => format!("cannot be read: {}", error.message()),
+    }
 }
 
 /// Fewer new objects than this are stored in files of their own.
@@ -28,6 +40,8 @@ pub struct Objects<'a> {
     disk: &'a dyn Disk,
     directory: PathBuf,
     stored: Odb<'static>,
+    packs: OnceCell<Vec<Packed>>,
+    looked: Cell<bool>,
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
     pending_bytes: usize,
@@ -47,6 +61,8 @@ impl<'a> Objects<'a> {
             disk,
             directory,
             stored,
+            packs: OnceCell::new(),
+            looked: Cell::new(false),
             added: HashSet::new(),
             pending: Vec::new(),
             pending_bytes: 0,
@@ -54,28 +70,102 @@ impl<'a> Objects<'a> {
         })
     }
 
-    /// Whether the object is stored or added already.
+    /// Whether something stands where the object would, or it was added already. Whether that is
+    /// the object, only [`Objects::is_whole`] says.
     pub fn has(&self, id: Oid) -> bool {
-        self.added.contains(&id) || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
+        let path = loose::path_of(&self.directory, id);
+        let is_file = || self.disk.stat(&path).is_ok_and(|stat| stat.kind == FileKind::File);
+        self.added.contains(&id)
+            || is_file()
+            || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
+    }
+
+    /// Whether the object is stored as its id says, or added already.
+    ///
+    /// # Errors
+    /// A disk that fails, so that nobody can say.
+    // rule: capture/stored
+    pub fn is_whole(&self, id: Oid) -> Result<bool> {
+        // libgit2 knows what an empty folder holds, whether that is stored or not.
+        Ok(self.added.contains(&id) || self.has(id) && self.find(id)?.is_ok())
+    }
+
+    /// The same of an object that was whole at `moment`, in seconds and nanoseconds of the file
+    /// system's clock: where nothing touched its file or pack since, it still is.
+    // rule: capture/stored
+    pub fn is_still_whole(&self, id: Oid, moment: Option<(i64, i64)>) -> Result<bool> {
+        let before = |changed| moment.is_some_and(|moment| changed < moment);
+        let stat = self.disk.stat(&loose::path_of(&self.directory, id));
+        let untouched = match stat {
+            Ok(stat) => stat.kind == FileKind::File && before(stat.changed),
+            Err(_) => self.packs().iter().any(|pack| before(pack.changed) && pack.has(id)),
+        };
+        if !untouched {
+            self.looked.set(true);
+        }
+        Ok(untouched || self.is_whole(id)?)
+    }
+
+    /// Whether an object had to be read to tell that it is still whole.
+    pub fn has_looked(&self) -> bool {
+        self.looked.get()
     }
 
     /// The bytes of an object of that kind.
+    ///
+    /// # Errors
+    /// An object that is missing, damaged or of another kind; a disk that fails.
     pub fn read(&self, kind: Kind, id: Oid) -> Result<Vec<u8>> {
-        let object = self.stored.read(id).map_err(|error| unusable(&self.directory, &error))?;
-        if object.kind() != kind.in_git() {
-            let why = format!("object {id} is no {}", kind.name());
-            return Err(Error::unusable(&self.directory, why));
+        match self.find(id)? {
+            Ok((found, bytes)) if found == kind => Ok(bytes),
+            Ok(_) => Err(Self::damaged(id, &format!("is no {}", kind.name()))),
+            Err(why) => Err(Self::damaged(id, &why)),
         }
-        Ok(object.data().to_vec())
     }
 
-    /// What kind of object that is and how many bytes it has.
+    /// What kind of object that is and how many bytes it says it has.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
     pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
-        let header = self.stored.read_header(id);
-        let (bytes, kind) = header.map_err(|error| unusable(&self.directory, &error))?;
-        let why = || format!("object {id} is of no known kind");
-        let unknown = || Error::unusable(&self.directory, why());
+        let damage = match loose::header(self.disk, &self.directory, id)? {
+            Loose::Whole(header) => return Ok(header),
+            Loose::Damaged(why) if !self.is_packed(id) => return Err(Self::damaged(id, why)),
+            Loose::Damaged(_) | Loose::Absent => self.stored.read_header(id),
+        };
+        let (bytes, kind) = damage.map_err(|error| Self::damaged(id, &why_not(&error)))?;
+        let unknown = || Self::damaged(id, "is of no known kind");
         Ok((Kind::of_git(kind).ok_or_else(unknown)?, bytes as u64))
+    }
+
+    /// The object, or what is wrong with it.
+    fn find(&self, id: Oid) -> Result<std::result::Result<(Kind, Vec<u8>), String>> {
+        match loose::read(self.disk, &self.directory, id)? {
+            Loose::Whole(found) => return Ok(Ok(found)),
+            // libgit2 would look at the damaged file too, where it is in no pack.
+            Loose::Damaged(why) if !self.is_packed(id) => return Ok(Err(why.to_owned())),
+            Loose::Damaged(_) | Loose::Absent => {}
+        }
+        Ok(match self.stored.read(id) {
+            Ok(object) => match Kind::of_git(object.kind()) {
+                Some(kind) => Ok((kind, object.data().to_vec())),
+                None => Err("is of no known kind".to_owned()),
+            },
+            Err(error) => Err(why_not(&error)),
+        })
+    }
+
+    fn is_packed(&self, id: Oid) -> bool {
+        self.packs().iter().any(|pack| pack.has(id))
+    }
+
+    /// What the packs hold, looked up once.
+    fn packs(&self) -> &[Packed] {
+        self.packs.get_or_init(|| packed(self.disk, &self.directory.join("pack")))
+    }
+
+    fn damaged(id: Oid, why: &str) -> Error {
+        Error::DamagedObject { id: id.to_string(), why: why.to_owned() }
     }
 
     /// Bytes that were written to the disk for objects.
@@ -90,10 +180,12 @@ impl<'a> Objects<'a> {
         self.put(id, kind, bytes)
     }
 
-    /// Adds an object unless it is there already. It is stored by the next [`Objects::flush`].
+    /// Adds an object unless it is there already, and whole. It is stored by the next
+    /// [`Objects::flush`].
+    // rule: capture/stored
     pub fn add(&mut self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
         let id = id_of(kind, bytes)?;
-        if !self.has(id) {
+        if !self.is_whole(id)? {
             self.put(id, kind, bytes.to_vec())?;
         }
         Ok(id)
@@ -110,7 +202,12 @@ impl<'a> Objects<'a> {
     pub fn flush(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;
-        if pending.len() >= PACK_OBJECTS_MIN {
+        // A file cannot take the place of a folder; a pack has a place of its own.
+        let is_obstructed = |id: Oid| {
+            let stat = self.disk.stat(&loose::path_of(&self.directory, id));
+            stat.is_ok_and(|stat| stat.kind == FileKind::Directory)
+        };
+        if pending.len() >= PACK_OBJECTS_MIN || pending.iter().any(|(id, ..)| is_obstructed(*id)) {
             return self.store_packed(&pending);
         }
         pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
@@ -130,9 +227,8 @@ impl<'a> Objects<'a> {
     }
 
     fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
-        let digits = id.to_string();
+        let (digits, path) = (id.to_string(), loose::path_of(&self.directory, id));
         let folder = self.directory.join(&digits[..2]);
-        let path = folder.join(&digits[2..]);
         let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
         match self.disk.make_directory(&folder, 0o700) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -152,6 +248,32 @@ impl<'a> Objects<'a> {
     fn write_temporary(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
         write_new_named(self.disk, &self.directory, &format!("tmp_obj_{name}"), content, 0o400)
     }
+}
+
+/// What a pack holds by its index.
+struct Packed {
+    ids: HashSet<Oid>,
+    /// When the pack or its index was touched last, in seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl Packed {
+    fn has(&self, id: Oid) -> bool {
+        self.ids.contains(&id)
+    }
+}
+
+/// The packs in a folder whose index can be read.
+fn packed(disk: &dyn Disk, folder: &Path) -> Vec<Packed> {
+    let names = text_names(disk, folder).unwrap_or_default();
+    let indexes = names.iter().filter(|name| name.ends_with(".idx")).map(|name| folder.join(name));
+    let packed = indexes.filter_map(|path| {
+        let pack = disk.stat(&path.with_extension("pack")).ok()?;
+        let (bytes, stat) = disk.read(&path, u64::MAX).ok()?;
+        let ids = pack_index::parse(&bytes)?.into_iter().map(|(id, _)| id).collect();
+        Some(Packed { ids, changed: stat.changed.max(pack.changed) })
+    });
+    packed.collect()
 }
 
 fn compress(kind: Kind, bytes: &[u8]) -> std::io::Result<Vec<u8>> {

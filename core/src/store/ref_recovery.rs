@@ -13,21 +13,40 @@ use git2::Oid;
 
 /// The newest checkpoint of the project, also where its ref was lost. It changes nothing.
 pub fn newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
-    let tip = refs::read(store.disk, &store.path, hash)?;
-    Ok(tip.or_else(|| recorded_tip(store, objects, hash)))
+    Ok(stored(store, objects, hash)?.1)
+}
+
+/// Where the ref of the project points, none where it was lost; and the newest checkpoint. A ref to
+/// what is not stored at all counts as lost where the metadata names a checkpoint that is.
+///
+/// # Errors
+/// A ref that is damaged while the metadata names no checkpoint; a disk that fails.
+// rule: maintenance/damage
+fn stored(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+) -> Result<(Option<Oid>, Option<Oid>)> {
+    match refs::read(store.disk, &store.path, hash) {
+        Ok(Some(tip)) if objects.has(tip) => Ok((Some(tip), Some(tip))),
+        Ok(Some(tip)) => Ok((Some(tip), recorded_tip(store, objects, hash).or(Some(tip)))),
+        Ok(None) => Ok((None, recorded_tip(store, objects, hash))),
+        Err(error) if error.is_damage() => match recorded_tip(store, objects, hash) {
+            Some(tip) => Ok((None, Some(tip))),
+            None => Err(error),
+        },
+        Err(error) => Err(error),
+    }
 }
 
 /// The same while the project's lock is held; makes a lost ref again.
 pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
-    if let Some(tip) = refs::read(store.disk, &store.path, hash)? {
-        return Ok(Some(tip));
-    }
-    let lost = recorded_tip(store, objects, hash);
-    if let Some(tip) = lost {
+    let (found, newest) = stored(store, objects, hash)?;
+    if let Some(tip) = newest.filter(|_| found != newest) {
         log::debug!("the lost ref of {hash} is made again for {tip}");
-        refs::advance(store.disk, &store.path, hash, None, tip)?;
+        refs::advance(store.disk, &store.path, hash, found, tip)?;
     }
-    Ok(lost)
+    Ok(newest)
 }
 
 /// Makes a lost ref of the project again, under the lock that `lock` takes.
@@ -38,18 +57,18 @@ pub fn repair(
     hash: &str,
     lock: impl FnOnce() -> Result<Lock>,
 ) -> Result<()> {
-    let whole = refs::read(store.disk, &store.path, hash)?.is_some();
-    if whole || recorded_tip(store, objects, hash).is_none() {
+    let (found, newest) = stored(store, objects, hash)?;
+    if found == newest {
         return Ok(());
     }
     let _lock = lock()?;
     newest_locked(store, objects, hash).map(drop)
 }
 
-/// The checkpoint that the metadata names, if it is stored.
+/// The newest checkpoint that the metadata names, if it is stored.
 fn recorded_tip(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
-    let tip = metadata::read(store.disk, &store.path, hash)?.tip?;
-    let tip = Oid::from_str(&tip).ok()?;
+    let known = metadata::read(store.disk, &store.path, hash)?;
+    let tip = known.checkpoints.first()?.id()?;
     commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
 }
 

@@ -37,7 +37,10 @@ pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
 
 fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
     let text = String::from_utf8_lossy(content);
-    Oid::from_str(text.trim_end()).map_err(|_| Error::unusable(path, "it holds no object id"))
+    // A shorter one would be taken for an id that ends in zeros.
+    let whole = Some(text.trim_end()).filter(|digits| digits.len() == 40);
+    let id = whole.and_then(|digits| Oid::from_str(digits).ok());
+    id.ok_or_else(|| Error::unusable(path, "it holds no object id"))
 }
 
 fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
@@ -63,6 +66,12 @@ pub fn advance(
     let (path, lock) = lock_ref(disk, store, hash, format!("{tip}\n").as_bytes())?;
     let moved = match read(disk, store, hash) {
         Ok(now) if now == seen => return replace_file(disk, &lock, &path),
+        // To the caller one that is damaged is lost, and to be made again.
+        Err(error) if seen.is_none() && error.is_damage() => {
+            // A file cannot take the place of a folder; one that is not empty stays.
+            let _ = disk.remove_directory(&path);
+            return replace_file(disk, &lock, &path);
+        }
         Ok(_) => Err(Error::Busy(path)),
         Err(error) => Err(error),
     };
@@ -97,12 +106,8 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
                 }
                 sleep(Duration::from_millis(10));
             }
-            Err(error) => {
-                // Half a file is useless, and that it stays would be no further harm.
-                let _ = disk.remove_file(lock);
-                return Err(error).context("writing", lock);
-            }
-            Ok(()) => return Ok(()),
+            // What stands there may be another's lock: it is not removed.
+            written => return written.context("writing", lock),
         }
     }
     Err(Error::Busy(lock.to_owned()))

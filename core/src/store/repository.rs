@@ -114,7 +114,9 @@ impl<'a> Store<'a> {
         ];
         for (name, content) in files {
             let file = path.join(name);
-            if disk.stat(&file).is_err() {
+            if !is_usable(disk, &file) {
+                // A file cannot take the place of a folder; one that is not empty stays.
+                let _ = disk.remove_directory(&file);
                 write_whole(disk, &path, "layout", content.as_bytes(), &file)?;
             }
         }
@@ -154,6 +156,18 @@ impl<'a> Store<'a> {
     pub fn objects(&self) -> Result<Objects<'a>> {
         Objects::open(self.disk, self.path.join("objects"))
     }
+}
+
+/// Whether git could use that file: an empty one is what a crash may leave, and a `HEAD` must name
+/// a ref or a commit.
+// rule: maintenance/heals
+fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
+    let Ok((start, _)) = disk.read(file, 64) else {
+        return false;
+    };
+    let is_id = || start.len() >= 40 && start[..40].iter().all(u8::is_ascii_hexdigit);
+    let is_head = file.ends_with("HEAD");
+    !start.is_empty() && (!is_head || start.starts_with(b"ref: refs/") || is_id())
 }
 
 fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {

@@ -140,7 +140,10 @@ fn unfold(objects: &Objects<'_>, id: Oid, root: Oid, paths_max: usize) -> Result
         if depth > DEPTH_MAX || snapshot.len() + trees > paths_max {
             return Err(corrupt("its trees unfold without end".into()));
         }
-        let bytes = objects.read(Kind::Tree, tree).map_err(|error| corrupt(error.to_string()))?;
+        let bytes = objects.read(Kind::Tree, tree).map_err(|error| match error {
+            error if error.is_damage() => corrupt(error.cause()),
+            error => error,
+        })?;
         let mut seen = std::collections::BTreeSet::new();
         for entry in parse_tree(&bytes) {
             let RawEntry { bits, name, id } = entry.map_err(|why| corrupt(why.into()))?;

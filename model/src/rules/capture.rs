@@ -252,6 +252,17 @@ super::rules! {
         source: "behaviour: Capture",
         needs: [],
     }
+    CAPTURE_STORED {
+        id: "capture/stored",
+        statement: "Every object of a checkpoint is stored and whole before the checkpoint is \
+            reported, also where nothing changed: what is damaged or cut short counts as absent.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Capture",
+        needs: [],
+    }
     CAPTURE_STEADY {
         id: "capture/steady",
         statement: "A file that changes while it is read is captured as one of its versions, or \

@@ -37,6 +37,17 @@ super::rules! {
         hint: "One corrupt file ends the loop over all projects, or is never written again: skip \
             it, and replace it with the next checkpoint.",
     }
+    MAINTENANCE_DAMAGE {
+        id: "maintenance/damage",
+        statement: "A damaged or missing object costs what needs it and nothing more: every other \
+            checkpoint and project is listed, compared, restored and taken as before.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Planned,
+        source: "behaviour: Limits and maintenance",
+        needs: [],
+    }
     MAINTENANCE_NEVER_RAISES {
         id: "maintenance/never-raises",
         statement: "Maintenance never raises an error into its caller; failures are logged and \

@@ -86,6 +86,7 @@ const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:
   herma checkpoints
   herma checkpoints status --json
+  herma checkpoints verify
   herma checkpoints prune --retention-days 3 --max-size-mb 200
   herma checkpoints clear-legacy
 
@@ -103,6 +104,16 @@ Examples:
   herma checkpoints prune --retention-days 0 --keep-orphans  only free space
 
 Exit codes: 0 done, also when there was nothing to do; 2 failed, or a part could not be done.";
+
+const VERIFY_EXAMPLES: &str = "\
+Changes nothing. A checkpoint that is damaged in part can still be restored but for the files
+that are named; the next checkpoint stores again what the project still has.
+
+Examples:
+  herma checkpoints verify
+  herma checkpoints verify --json
+
+Exit codes: 0 everything is whole; 2 something is damaged, or the store cannot be read.";
 
 const CLEAR_EXAMPLES: &str = "\
 Files in the checkpoint base that belong to neither the store nor an archive stay.
@@ -169,6 +180,9 @@ pub enum About {
     /// Remove every checkpoint of every project, and all archives
     #[command(after_help = CLEAR_EXAMPLES)]
     Clear(Consent),
+    /// Read everything that is stored, and say what is damaged
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify,
     /// Remove the legacy archives, and no checkpoint
     #[command(after_help = CLEAR_LEGACY_EXAMPLES)]
     ClearLegacy(Consent),

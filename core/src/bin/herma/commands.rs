@@ -132,6 +132,7 @@ impl Session {
                 self.restored(asked, &project, was_there, &restored)
             }
             Task::Store(About::Status) => self.status(),
+            Task::Store(About::Verify) => self.verify(),
             Task::Store(About::Prune(asked)) => self.prune(asked),
             Task::Store(About::Clear(consent)) => self.clear(consent.force),
             Task::Store(About::ClearLegacy(consent)) => self.clear_legacy(consent.force),

@@ -49,6 +49,24 @@ impl Session {
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 
+    /// Reads everything that is stored.
+    pub fn verify(&self) -> Result<Answer, Failure> {
+        let mut progress = Progress::start(self.json);
+        let verified = self.manager.verify(&mut |number, of| {
+            progress.show(&PruneStep::Project(number, of));
+        });
+        progress.wipe();
+        let verified = verified?;
+        let answer = self.done(&verified, || pages::verified(&verified))?;
+        if verified.damaged.is_empty() && verified.unreadable.is_empty() {
+            return Ok(answer);
+        }
+        let message = "something stored is damaged; nothing was changed: take a checkpoint of the \
+                       projects, which stores again what they still have"
+            .to_owned();
+        Ok(Answer { ending: Ending::Incomplete(Failure { code: "damaged", message }), ..answer })
+    }
+
     /// Removes everything, if forced or confirmed.
     pub fn clear(&self, force: bool) -> Result<Answer, Failure> {
         let holdings = self.manager.holdings()?;

@@ -2,7 +2,7 @@
 
 use crate::pages::{Page, directory};
 use crate::text::{count, line, size};
-use herma_core::{Cleared, ClearedLegacy, Holdings, PruneStep, Pruned};
+use herma_core::{Cleared, ClearedLegacy, Holdings, PruneStep, Pruned, Verified};
 use std::path::Path;
 
 /// What a prune did.
@@ -25,6 +25,30 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
         }
     }
     page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
+    page.0.into_bytes()
+}
+
+/// What a look at everything found.
+pub fn verified(verified: &Verified) -> Vec<u8> {
+    let mut page = Page::default();
+    let checkpoints = count(verified.checkpoints, "checkpoint", "checkpoints");
+    let projects = count(verified.projects, "project", "projects");
+    page.line(format_args!("Read {checkpoints} of {projects}"));
+    for project in &verified.unreadable {
+        let (path, why) = (line(&project.path), line(project.why.as_bytes()));
+        page.line(format_args!("  {path}: its history is lost: {why}"));
+    }
+    for damaged in &verified.damaged {
+        let (project, id) = (line(damaged.project.as_bytes()), damaged.id.get(..7).unwrap_or(""));
+        page.line(format_args!("  {id} of {project} is damaged:"));
+        for lost in &damaged.lost {
+            let path = if lost.path.is_empty() { "all of it".into() } else { line(&lost.path) };
+            page.line(format_args!("    {path}: {}", line(lost.why.as_bytes())));
+        }
+    }
+    if verified.damaged.is_empty() && verified.unreadable.is_empty() {
+        page.line("Everything is whole");
+    }
     page.0.into_bytes()
 }
 

@@ -95,7 +95,7 @@ pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
     page.line(format_args!("📸 Checkpoints for {project}:"));
     page.blank();
     let width = checkpoints.len().to_string().len();
-    for Listed { number, id, time, reason, stats } in checkpoints {
+    for Listed { number, id, time, reason, stats, damage } in checkpoints {
         let reason = line(reason.as_bytes());
         let reason = if reason.is_empty() { "(no reason)" } else { &reason };
         let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
@@ -108,6 +108,10 @@ pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
             local_time(*time),
             stats.unwrap_or_default(),
         ));
+        if let Some(damage) = damage {
+            let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage.as_bytes())));
+            page.line(format_args!("  {:>width$}  {damage}", ""));
+        }
     }
     page.blank();
     page.line("  herma rollback <N>           restore to checkpoint N");

@@ -8,6 +8,7 @@ mod cases;
 mod commands;
 mod comparing;
 mod confined;
+mod damage;
 mod ending;
 mod gate;
 mod hermetic;
@@ -114,6 +115,9 @@ enum Command {
     Adapters(AdaptersCommand),
     /// Change a bundled subject's source in one small way at a time, and count what its gate notices
     Power(power::PowerArguments),
+    /// Damage one file of a store at a time: it must cost what needs that file, and nothing more
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", damage::EXAMPLES))]
+    Damage(damage::DamageArguments),
     /// Run a command that can write in one folder only
     #[command(hide = true)]
     Confined {
@@ -378,6 +382,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => comparing::compare(arguments),
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
+        Command::Damage(arguments) => damage::damage(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(command, scratch.clone())
         }

@@ -11,6 +11,7 @@ use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
 use herma_model::Settings;
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 /// The name of the core.
 const CORE: &str = "core";
@@ -110,6 +111,26 @@ impl Chosen {
             None => CoreSubject::boxed(sandbox, settings, seconds),
             Some(open) => open(sandbox, settings, seconds),
         }
+    }
+
+    /// How the subject is started as a process that answers within a time. The core has an adapter of
+    /// its own in this program.
+    ///
+    /// # Errors
+    /// This program does not know where it is.
+    pub fn in_a_process(&self, reply: Duration) -> Result<AdapterCommand, NoVerdict> {
+        let mut start = match self {
+            Chosen::Adapter { start, .. } => start.clone(),
+            Chosen::Core => {
+                let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
+                let program = std::env::current_exe().map_err(unknown)?;
+                let directory = std::env::current_dir().map_err(unknown)?;
+                let command = vec![program.into(), "adapter".into(), "serve".into()];
+                AdapterCommand { command, directory, limits: Limits::default() }
+            }
+        };
+        start.limits.reply = reply;
+        Ok(start)
     }
 
     /// The arguments that name the subject, with a blank before them; empty for the core.

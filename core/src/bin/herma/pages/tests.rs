@@ -30,11 +30,13 @@ fn a_list_says_what_changed_where_something_did() {
         time: 0,
         reason: "r".into(),
         stats: Some(Stats { files, added: 0, removed: 0 }),
+        damage: (number == 2).then(|| "object 12 is missing".into()),
     };
     let style = Style::of_output(false, |_| None);
     let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)]);
     let page = String::from_utf8(page).unwrap();
     assert_eq!(page.matches("(1 file, +0/-0)").count(), 1, "{page}");
+    assert_eq!(page.matches("damaged: object 12 is missing").count(), 1, "{page}");
     assert_eq!(page.matches("+0/-0").count(), 1, "{page}");
 }
 

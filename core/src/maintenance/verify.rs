@@ -1,0 +1,94 @@
+//! Looks whether everything that checkpoints need is stored as it was, and says which of them what
+//! is damaged costs. Every byte is read, and nothing is changed.
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::path::shown;
+use crate::report::{DamagedCheckpoint, Remark, Verified};
+use crate::store::commit::Checkpoint;
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::{Store, history, metadata, ref_recovery, snapshot};
+use git2::Oid;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Looks at every checkpoint of every project, and calls `progress` with the number of each
+/// project and how many there are.
+///
+/// # Errors
+/// A store that is none or is busy, or a disk that fails; then nothing is known of the rest.
+// rule: maintenance/damage
+pub fn verify(
+    disk: &dyn Disk,
+    base: &Path,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Verified> {
+    let mut verified = Verified::default();
+    let Some(store) = Store::open(disk, base)? else {
+        return Ok(verified);
+    };
+    let objects = store.objects()?;
+    let mut files = Files { objects: &objects, looked: HashMap::new() };
+    let hashes = ref_recovery::any_trace(&store)?;
+    for (index, hash) in hashes.iter().enumerate() {
+        progress(index + 1, hashes.len());
+        let known = metadata::read(disk, &store.path, hash);
+        let project = known.map_or_else(|| format!("project {hash}"), |known| known.workdir);
+        let checkpoints = match history::newest_first(&store, &objects, hash, usize::MAX) {
+            Err(error) if error.is_damage() => {
+                verified.unreadable.push(Remark::new(project.as_bytes(), error.cause()));
+                continue;
+            }
+            checkpoints => checkpoints?,
+        };
+        verified.projects += usize::from(!checkpoints.is_empty());
+        for checkpoint in checkpoints {
+            verified.checkpoints += 1;
+            let lost = files.lost(&checkpoint)?;
+            if !lost.is_empty() {
+                let (project, id) = (shown(project.as_bytes()), checkpoint.id.to_string());
+                verified.damaged.push(DamagedCheckpoint { project, id, lost });
+            }
+        }
+    }
+    Ok(verified)
+}
+
+/// The stored files, each of which is read once.
+struct Files<'a> {
+    objects: &'a Objects<'a>,
+    /// What is wrong with each, if anything.
+    looked: HashMap<Oid, Option<String>>,
+}
+
+impl Files<'_> {
+    /// The paths of a checkpoint that cannot be restored; the empty one stands for all.
+    fn lost(&mut self, checkpoint: &Checkpoint) -> Result<Vec<Remark>> {
+        let read = || snapshot::read(self.objects, checkpoint.id, checkpoint.tree);
+        let content = match checkpoint.whole().and_then(|_| read()) {
+            Err(error) if error.is_damage() => return Ok(vec![Remark::new(b"", error.cause())]),
+            content => content?,
+        };
+        let mut lost = Vec::new();
+        for (path, item) in &content {
+            if let Some(why) = self.damage(item.blob)? {
+                lost.push(Remark::new(path, why));
+            }
+        }
+        Ok(lost)
+    }
+
+    fn damage(&mut self, blob: Oid) -> Result<Option<String>> {
+        if let Some(known) = self.looked.get(&blob) {
+            return Ok(known.clone());
+        }
+        let damage = match self.objects.read(Kind::Blob, blob) {
+            Ok(_) => None,
+            Err(error @ Error::DamagedObject { .. }) => Some(error.cause()),
+            Err(error) => return Err(error),
+        };
+        self.looked.insert(blob, damage.clone());
+        Ok(damage)
+    }
+}

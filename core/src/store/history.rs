@@ -1,0 +1,75 @@
+//! The checkpoints of a project, newest first, also around one whose commit is damaged: the
+//! metadata of the project names those before it.
+
+use crate::error::Result;
+use crate::store::commit::{self, Checkpoint};
+use crate::store::metadata::{self, Recorded};
+use crate::store::objects::Objects;
+use crate::store::shallow::{self, Boundaries};
+use crate::store::{Store, ref_recovery};
+use git2::Oid;
+
+/// The newest `limit` checkpoints of the project of that hash.
+///
+/// # Errors
+/// A ref that was lost, and that the metadata does not name either; a disk that fails.
+pub fn newest_first(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    limit: usize,
+) -> Result<Vec<Checkpoint>> {
+    let tip = ref_recovery::newest(store, objects, hash)?;
+    let boundaries = shallow::read(store.disk, &store.path)?;
+    let recorded = || metadata::read(store.disk, &store.path, hash);
+    from(
+        objects,
+        tip,
+        &boundaries,
+        &|| recorded().map_or_else(Vec::new, |known| known.checkpoints),
+        limit,
+    )
+}
+
+/// The newest `limit` checkpoints from `tip` back. One that is a boundary is the last, and reads as
+/// having no parent. `recorded` is only asked where a commit is damaged; where it does not name
+/// that, the history ends there.
+// rule: list/newest-first
+// rule: list/complete
+// rule: maintenance/damage
+fn from(
+    objects: &Objects<'_>,
+    tip: Option<Oid>,
+    boundaries: &Boundaries,
+    recorded: &dyn Fn() -> Vec<Recorded>,
+    limit: usize,
+) -> Result<Vec<Checkpoint>> {
+    let mut found = Vec::new();
+    let mut next = tip;
+    while let Some(id) = next.filter(|_| found.len() < limit) {
+        let mut checkpoint = match commit::read(objects, id) {
+            Err(error) if error.is_damage() => around(id, error.cause(), &recorded()),
+            read => read?,
+        };
+        checkpoint.parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
+        next = checkpoint.parent;
+        found.push(checkpoint);
+    }
+    Ok(found)
+}
+
+/// What the metadata says of a checkpoint that cannot be read.
+fn around(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
+    let own = recorded.iter().position(|one| one.is(id));
+    let before = own.and_then(|own| recorded.get(own + 1)).and_then(Recorded::id);
+    Checkpoint {
+        id,
+        tree: Oid::ZERO_SHA1,
+        // A line that names it twice must not lead back to it.
+        parent: before.filter(|before| *before != id),
+        seconds: own.map_or(0, |own| recorded[own].seconds),
+        reason: String::new(),
+        project: None,
+        damage: Some(why),
+    }
+}
