@@ -274,6 +274,31 @@ impl<'a> Runner<'a> {
     /// Puts a request to the subject: allow, observe, compare, learn. Returns whether that could be
     /// judged.
     fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
+        let project = request.dir().and_then(|dir| self.world.canonical(dir));
+        let rolled_back =
+            project.filter(|project| request.restores() && self.world.is_full(project));
+        // What it pushes out is told by the lists before and after it.
+        if let Some(project) = &rolled_back {
+            self.look_at_list(step, project)?;
+        }
+        let judged = self.ask_one(step, request)?;
+        if let Some(project) = rolled_back.filter(|_| !self.has_ended()) {
+            self.look_at_list(step, &project)?;
+        }
+        Ok(judged)
+    }
+
+    /// Takes in which checkpoints of a project there are. Nothing is judged by it.
+    fn look_at_list(&mut self, step: usize, project: &ByteString) -> Result<(), RunError> {
+        let list = Request::List { dir: self.world.absolute(project) };
+        if let Answer::Listed(listed) = self.observe(step, &list, &Allowed::Unknown)?.answer {
+            let ids: Vec<&String> = listed.iter().map(|one| &one.id).collect();
+            self.world.settle(project, &ids);
+        }
+        Ok(())
+    }
+
+    fn ask_one(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
         let state = coverage::state(&self.world, request);

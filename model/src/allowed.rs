@@ -107,10 +107,14 @@ pub enum AllowedStats {
 /// The list that is right.
 #[derive(Debug)]
 pub struct AllowedList {
+    /// The project, relative to the world's root.
+    pub project: ByteString,
     /// Newest first.
     pub entries: Vec<AllowedListed>,
     /// Whether checkpoints are hidden because there are more than the limit.
     pub limited: bool,
+    /// Whether more are listed than the limit, since a restore pushes nothing out.
+    pub spared: bool,
     /// Every id of this project that was ever handed out.
     pub handed_out: BTreeSet<String>,
     /// Ids that belong to other projects and to none of these.
@@ -126,6 +130,8 @@ pub struct AllowedDiff {
     pub entries: BTreeMap<ByteString, crate::answer::Change>,
     /// Their lines.
     pub stats: LineBounds,
+    /// Whether the checkpoint is only there since a restore pushes nothing out.
+    pub spared: bool,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
 }
@@ -156,6 +162,8 @@ pub struct AllowedRestore {
     pub deleted: bool,
     /// Whether the pre-rollback checkpoint moves the target beyond the limit.
     pub evicting: bool,
+    /// Whether the target is only there since a restore pushes nothing out.
+    pub spared: bool,
 }
 
 impl AllowedRestore {

@@ -71,6 +71,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::CAPTURE_EMPTY_FIRST, None),
     (&rules::CAPTURE_CREATED, None),
     (&rules::RESTORE_SAFETY_KEEPS_TARGET, None),
+    (&rules::RESTORE_KEEPS_HISTORY, None),
     (&rules::RESTORE_DELETED_PROJECT, None),
     (&rules::RESTORE_TARGET, None),
     (&rules::RESTORE_HAPPENS, None),

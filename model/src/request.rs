@@ -297,6 +297,11 @@ impl<Target> Request<Target> {
         self.kind().rule
     }
 
+    /// Whether the request restores, all or a part of a checkpoint.
+    pub fn restores(&self) -> bool {
+        self.kind().answered == Answered::Restored
+    }
+
     /// Whether the request only looks: it may change no file and nothing in the store.
     pub fn only_looks(&self) -> bool {
         self.kind().effect == Effect::Looks

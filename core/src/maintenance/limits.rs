@@ -4,17 +4,21 @@
 //! Dropping a checkpoint writes one small file. Freeing its space reads the whole store, so it
 //! waits until as many dropped checkpoints of the project are stored as it may keep, or until the
 //! ones just dropped hold more than a little that the others do not.
+//!
+//! Only a new checkpoint of the work drops others. One that is taken before a restore makes older
+//! ones of its kind make room; see docs/decisions/0016-rollbacks-beside-the-history.md.
 
 use crate::disk::Disk;
 use crate::environment::{Config, MEBIBYTE};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::keep_total;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
+use crate::store::rollbacks::{self, Place};
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, ref_recovery, snapshot, usage};
+use crate::store::{Store, history, metadata, ref_recovery, snapshot, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -54,6 +58,63 @@ fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<()> {
     Ok(())
 }
 
+/// Drops older pre-rollback checkpoints after one was taken before `target` was restored, until no
+/// more than `most` checkpoints are left or none of them may go; returns whether their space is to
+/// be freed now. The caller holds the project's lock.
+// rule: restore/keeps-history
+pub fn make_room(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    most: usize,
+    target: Oid,
+) -> bool {
+    let make_room = || {
+        let boundaries = shallow::read(store.disk, &store.path)?;
+        let history = history::newest_first(store, objects, hash, most)?;
+        let excess = history.len().saturating_sub(most);
+        let oldest_first = history.iter().rev().filter(|one| one.id != target);
+        let may_go = oldest_first.filter_map(|one| Some((one.beside?, one.id)));
+        let dropped: Vec<(Place, Oid)> = may_go.take(excess).collect();
+        let waiting = drop_rollbacks(store, objects, hash, &dropped)?;
+        let is_dropped = |one: &Checkpoint| dropped.iter().any(|(_, id)| *id == one.id);
+        let left: Vec<Checkpoint> = history.into_iter().filter(|one| !is_dropped(one)).collect();
+        let ends = ends(&left);
+        shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
+        let oldest = left.iter().rfind(|one| one.rollback.is_none());
+        let oldest = oldest.filter(|_| !dropped.is_empty());
+        oldest.map_or(Ok(false), |oldest| is_due(objects, &boundaries, oldest, most, waiting))
+    };
+    make_room().unwrap_or_else(|error: Error| {
+        log::debug!("more of {hash} is kept than need be: {error}");
+        false
+    })
+}
+
+/// Drops these, and returns how many pre-rollback checkpoints were dropped whose space is not freed.
+/// One that holds more than a little counts as any number of them.
+fn drop_rollbacks(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    dropped: &[(Place, Oid)],
+) -> Result<usize> {
+    let mut is_large = false;
+    for (place, id) in dropped {
+        let tree = |id| commit::read(objects, id).map(|one| one.tree);
+        if let (Ok(own), Some(Ok(before))) = (tree(*id), place.parent.map(tree)) {
+            is_large |= bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
+        }
+        rollbacks::remove(store.disk, &store.path, hash, *place)?;
+    }
+    let waiting = metadata::read(store.disk, &store.path, hash).map_or(0, |known| known.waiting);
+    if !dropped.is_empty() {
+        let waiting = waiting + dropped.len();
+        metadata::change(store.disk, &store.path, hash, |known| known.waiting = waiting)?;
+    }
+    Ok(if is_large { usize::MAX } else { waiting + dropped.len() })
+}
+
 // rule: limit/newest-remain
 fn try_keep_newest(
     store: &Store<'_>,
@@ -62,35 +123,50 @@ fn try_keep_newest(
     most: usize,
 ) -> Result<bool> {
     let boundaries = shallow::read(store.disk, &store.path)?;
-    let history = history::newest_first(store, objects, hash, most)?;
-    let Some(oldest) = history.last().filter(|_| history.len() == most) else {
+    let listed = history::newest_first(store, objects, hash, most)?;
+    if listed.len() < most {
         return Ok(false);
-    };
-    let Some(parent) = oldest.parent else {
+    }
+    let has = |id: Oid| listed.iter().any(|one| one.id == id);
+    let mut beside = rollbacks::all(store.disk, &store.path, hash)?;
+    beside.retain(|(_, id)| !has(*id));
+    let waiting = drop_rollbacks(store, objects, hash, &beside)?;
+    let ends = ends(&listed);
+    let oldest = listed.iter().rfind(|one| one.rollback.is_none());
+    let Some(oldest) = oldest.filter(|_| !ends.is_empty() || !beside.is_empty()) else {
         return Ok(false);
     };
     if is_shared(store, objects, hash, oldest)? {
         log::debug!("{} is of another project too, where its history goes on", oldest.id);
         return Ok(false);
     }
-    shallow::change(store.disk, &store.path, |boundaries| {
-        boundaries.insert(oldest.id);
-    })?;
-    is_due(objects, &boundaries, oldest, parent, most)
+    shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
+    is_due(objects, &boundaries, oldest, most, waiting)
 }
 
-/// Whether to free space now. Everything from `parent` back is dropped; what lies before one of the
-/// old `boundaries` was dropped earlier and still waits.
+/// Those of the checkpoints whose parent is not among them.
+pub fn ends(listed: &[Checkpoint]) -> Vec<Oid> {
+    let has = |parent: Oid| listed.iter().any(|one| one.id == parent);
+    let is_end = |one: &&Checkpoint| one.parent.is_some_and(|parent| !has(parent));
+    listed.iter().filter(is_end).map(|one| one.id).collect()
+}
+
+/// Whether to free space now. Everything before `oldest` is dropped; what lies before one of the old
+/// `boundaries` was dropped earlier and still waits, as do so many others that are `waiting`.
 // rule: limit/newest-remain
 fn is_due(
     objects: &Objects<'_>,
     boundaries: &Boundaries,
     oldest: &Checkpoint,
-    parent: Oid,
     most: usize,
+    waiting: usize,
 ) -> Result<bool> {
-    let (mut next, mut was_visible) = (Some(parent), true);
-    let (mut stored, mut bytes) = (0, 0);
+    let mut was_visible = !boundaries.contains(&oldest.id);
+    let mut next = commit::read(objects, oldest.id)?.parent;
+    let (mut stored, mut bytes) = (waiting, 0);
+    if stored >= most {
+        return Ok(true);
+    }
     while let Some(id) = next.filter(|id| objects.has(*id)) {
         let dropped = commit::read(objects, id)?;
         if was_visible {

@@ -15,7 +15,7 @@ use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry};
 use crate::store::migration::archived_at;
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, metadata, ref_recovery, refs};
+use crate::store::{Store, commit, metadata, ref_recovery, refs, rollbacks};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -180,7 +180,8 @@ impl Prune<'_> {
         if verdict != Verdict::Keep {
             // rule: sweep/orphans
             // The metadata goes last, so that a prune that was killed here can be repeated.
-            refs::remove(self.disk, &store.path, hash)?;
+            rollbacks::remove_all(self.disk, &store.path, hash)?;
+            refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
             folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
         }
@@ -195,7 +196,7 @@ impl Prune<'_> {
     ) -> Result<Verdict> {
         let known = metadata::read(self.disk, &store.path, hash);
         let state = evidence::of_project(self.disk, known.as_ref());
-        let newest = refs::read(self.disk, &store.path, hash)?;
+        let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;
         let newest = newest.and_then(|newest| commit::read(objects, newest).ok());
         let taken = newest.map(|newest| newest.seconds as f64);
         let touched = known.map(|known| known.last_touch);

@@ -10,7 +10,7 @@ use crate::maintenance::inventory::{Inventory, Stem};
 use crate::maintenance::reach::Reach;
 use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
-use crate::store::{Store, history, ref_recovery, refs, shallow, usage};
+use crate::store::{Store, history, metadata, ref_recovery, refs, rollbacks, shallow, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -44,10 +44,24 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let first = reclaim.first;
     shallow::change(disk, &store.path, |boundaries| boundaries.retain(|id| reach.has(*id)))?;
     usage::restart(&store, reach.total())?;
+    if first.is_none() {
+        nothing_waits(&store)?;
+    }
     match first {
         Some(error) => Err(error),
         None => Ok(before.saturating_sub(folder::bytes(disk, &folder)?)),
     }
+}
+
+/// Notes of every project that the space of all that it dropped is freed.
+fn nothing_waits(store: &Store<'_>) -> Result<()> {
+    for hash in ref_recovery::any_trace(store)? {
+        let known = metadata::read(store.disk, &store.path, &hash);
+        if known.is_some_and(|known| known.waiting > 0) {
+            metadata::change(store.disk, &store.path, &hash, |known| known.waiting = 0)?;
+        }
+    }
+    Ok(())
 }
 
 /// Everything that must stay is reachable from the first of these: all refs, histories whose ref
@@ -75,7 +89,9 @@ fn tips(
 
 /// Makes the refs and boundaries durable that decide which objects are removed.
 fn sync_refs(store: &Store<'_>) -> Result<()> {
-    for folder in ["", "refs", "refs/hermes"] {
+    let rollbacks = rollbacks::folders(store.disk, &store.path)?;
+    let refs = ["", "refs", "refs/hermes"].map(str::to_owned);
+    for folder in refs.into_iter().chain(rollbacks) {
         let folder = store.path.join(folder);
         match store.disk.stat(&folder) {
             Ok(_) => store.disk.sync_directory(&folder).context("waiting for", &folder)?,

@@ -4,11 +4,13 @@
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::maintenance::inventory::Inventory;
+use crate::maintenance::limits;
 use crate::maintenance::reach::Reach;
 use crate::maintenance::reclaim::reclaim;
 use crate::store::commit::Checkpoint;
 use crate::store::lock::Lock;
 use crate::store::objects::Objects;
+use crate::store::rollbacks;
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, history, metadata, ref_recovery};
 use git2::Oid;
@@ -53,11 +55,29 @@ impl Visible {
         (self.history.last().map(|oldest| oldest.seconds), &self.directory, &self.hash)
     }
 
-    /// The checkpoint that is the oldest after the next drop; none where nothing may be dropped.
-    fn next(&self) -> Option<&Checkpoint> {
+    /// Drops the oldest checkpoint and returns it; none where nothing may be dropped.
+    fn drop_one(&mut self) -> Option<Checkpoint> {
         // rule: limit/newest-stays
-        let last = self.history.len().checked_sub(2)?;
-        self.history.get(last).filter(|_| self.lock.is_some())
+        if self.history.len() < 2 || self.lock.is_none() {
+            return None;
+        }
+        self.dropped += 1;
+        self.history.pop()
+    }
+
+    /// The oldest checkpoint that stands in the history and not beside it.
+    fn end(&self) -> Option<Oid> {
+        self.history.iter().rfind(|one| one.beside.is_none()).map(|end| end.id)
+    }
+
+    /// Removes the refs of those that were dropped from beside the history.
+    fn drop_beside(&self, store: &Store<'_>) -> Result<()> {
+        let stays = |id: Oid| self.history.iter().any(|one| one.id == id);
+        let beside = rollbacks::all(store.disk, &store.path, &self.hash)?.into_iter();
+        for (place, _) in beside.filter(|(_, id)| !stays(*id)) {
+            rollbacks::remove(store.disk, &store.path, &self.hash, place)?;
+        }
+        Ok(())
     }
 }
 
@@ -85,24 +105,23 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     let boundaries = shallow::read(store.disk, &store.path)?;
     let (mut fitting, mut aside) = held.set_aside(projects, &boundaries)?;
     for project in &mut aside {
-        while project.next().is_some() {
-            project.history.pop();
-            project.dropped += 1;
-        }
+        while project.drop_one().is_some() {}
     }
     held.drop_in_rounds(&mut fitting, &boundaries)?;
     let all = || fitting.iter().chain(&aside);
     let shared = |project: &&Visible| {
-        let end = project.history.last().map(|end| end.id);
-        all().any(|other| other.history.iter().rev().skip(1).any(|one| Some(one.id) == end))
+        let end = project.end();
+        let is_end = |one: &&Visible| one.end() == end;
+        let goes_on = |other: &&Visible| other.history.iter().any(|one| Some(one.id) == end);
+        all().filter(|other| !is_end(other)).any(|other| goes_on(&other))
     };
     let cut: Vec<&Visible> =
         all().filter(|project| project.dropped > 0 && !shared(project)).collect();
-    let ends: Vec<Oid> =
-        cut.iter().filter_map(|project| project.history.last()).map(|end| end.id).collect();
+    let ends: Vec<Oid> = cut.iter().flat_map(|project| limits::ends(&project.history)).collect();
     if !ends.is_empty() {
         shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
     }
+    cut.iter().try_for_each(|project| project.drop_beside(store))?;
     Ok(cut.iter().map(|project| project.dropped).sum())
 }
 
@@ -163,6 +182,10 @@ impl Cap<'_> {
         for project in projects.iter() {
             let mut is_reached = false;
             for checkpoint in &project.history {
+                if checkpoint.beside.is_some() {
+                    reach.add(checkpoint.id)?;
+                    continue;
+                }
                 if !is_reached {
                     reach.add(checkpoint.id)?;
                 }
@@ -178,12 +201,15 @@ impl Cap<'_> {
                 if reach.total() <= self.cap {
                     return Ok(());
                 }
-                let Some(end) = project.next().map(|end| end.id) else {
+                let Some(dropped) = project.drop_one() else {
                     continue;
                 };
-                reach.cut(end)?;
-                project.history.pop();
-                project.dropped += 1;
+                if dropped.beside.is_some() {
+                    reach.remove(dropped.id)?;
+                }
+                // Whatever went on from it is an end now.
+                let after = project.history.iter().filter(|one| one.parent == Some(dropped.id));
+                after.map(|one| one.id).try_for_each(|end| reach.cut(end))?;
                 goes_on = true;
             }
         }

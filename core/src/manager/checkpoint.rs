@@ -14,8 +14,17 @@ use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, history, metadata, ref_recovery, refs, usage};
+use crate::store::{Store, commit, history, metadata, ref_recovery, refs, rollbacks, shallow, usage};
 use git2::Oid;
+
+/// What a checkpoint is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To come back to this state of the work.
+    Work,
+    /// To undo the restore that follows.
+    Rollback,
+}
 
 impl Manager {
     pub(super) fn take(&self, project: &Project, reason: &str) -> Result<Taken> {
@@ -25,7 +34,8 @@ impl Manager {
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _lock = store.lock_project(&project.hash)?;
             let mut objects = store.objects()?;
-            let (taken, _) = self.checkpoint_locked(&store, &mut objects, project, reason)?;
+            let what = (Purpose::Work, reason);
+            let (taken, _) = self.checkpoint_locked(&store, &mut objects, project, what)?;
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
             (taken, is_new.then(|| self.keep_newest(&store, &objects, project)))
         };
@@ -39,7 +49,7 @@ impl Manager {
         store: &Store<'_>,
         objects: &mut Objects<'_>,
         project: &Project,
-        reason: &str,
+        (purpose, reason): (Purpose, &str),
     ) -> Result<(Taken, Snapshot)> {
         let known = index::load(store, &project.hash);
         let started = self.file_system_time(store, project)?;
@@ -60,11 +70,14 @@ impl Manager {
                     let holds = (tree, &captured.permissions);
                     let (hash, now) = (&project.hash, self.clock.seconds());
                     // rule: capture/created
-                    let parent = newest.map(|newest| newest.id);
-                    let id = commit::write(objects, hash, holds, parent, now, reason)?;
+                    let newest = newest.as_ref();
+                    let place = self.next_place(store, objects, hash, newest, purpose)?;
+                    let id = commit::write(objects, hash, holds, place, now, reason)?;
                     // rule: capture/honest
                     objects.flush()?;
-                    refs::advance(store.disk, &store.path, &project.hash, tip, id)?;
+                    let name = refs::of_project(&project.hash);
+                    refs::advance(store.disk, &store.path, &name, tip, id)?;
+                    let parent = place.0;
                     let newest = Newest { id, seconds: now, parent };
                     (Outcome::Created { id: id.to_string() }, Some(newest))
                 }
@@ -84,6 +97,37 @@ impl Manager {
             }
         }
         Ok((Taken { outcome, skipped: captured.skipped }, captured.snapshot))
+    }
+
+    /// The parent of the checkpoint that comes after `newest`, and its number if it is taken before
+    /// a restore. Where there is no room for it, those of its kind that it follows go beside the
+    /// history, where each can be dropped alone.
+    // rule: restore/keeps-history
+    fn next_place(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        hash: &str,
+        newest: Option<&Checkpoint>,
+        purpose: Purpose,
+    ) -> Result<(Option<Oid>, Option<u64>)> {
+        let Some(newest) = newest else { return Ok((None, None)) };
+        if purpose == Purpose::Work {
+            return Ok((Some(newest.id), None));
+        }
+        let most = self.config.max_snapshots.max(1);
+        let all = history::newest_first(store, objects, hash, most)?;
+        let number = all.iter().filter_map(|one| one.rollback).max().unwrap_or(0).saturating_add(1);
+        if all.len() < most || newest.rollback.is_none() {
+            return Ok((Some(newest.id), Some(number)));
+        }
+        let base = all.iter().find(|one| one.rollback.is_none()).map(|base| base.id);
+        let follow = all.iter().take_while(|one| one.rollback.is_some());
+        for one in follow.filter(|one| one.damage.is_none()) {
+            let place = rollbacks::Place { number: one.rollback.unwrap_or(0), parent: base };
+            rollbacks::add(store.disk, &store.path, hash, place, one.id)?;
+        }
+        Ok((base, Some(number)))
     }
 
     /// Drops checkpoints beyond the limit after one was added, and returns whether their space is
@@ -162,6 +206,11 @@ fn newest_whole(
             log::debug!("the newest checkpoint of {hash} is lost: {error}");
             let all = history::newest_first(store, objects, hash, usize::MAX)?;
             Ok(all.into_iter().find(|checkpoint| checkpoint.damage.is_none()))
+        }
+        Ok(Some(newest)) if newest.rollback.is_some() => {
+            // What came before it may have been dropped since.
+            let is_end = shallow::read(store.disk, &store.path)?.contains(&newest.id);
+            Ok(Some(Checkpoint { parent: newest.parent.filter(|_| !is_end), ..newest }))
         }
         newest => newest,
     }

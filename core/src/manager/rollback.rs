@@ -1,9 +1,11 @@
 //! Rolling back: find the target, take the pre-rollback checkpoint, and only then let
 //! [`crate::restore`] write.
 
+use super::checkpoint::Purpose;
 use super::{Manager, no_checkpoint};
 use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};
+use crate::maintenance::limits;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{Outcome, Restored};
@@ -120,10 +122,12 @@ impl Manager {
             (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
             (Extent::One(_), None) => Restored::default(),
         };
-        // Only after everything is restored, since the target may be the oldest.
+        // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
-        let due = is_whole.then(|| self.keep_newest(&store, &objects, &project));
+        let most = self.config.max_snapshots.max(1);
+        let due = is_whole
+            .then(|| limits::make_room(&store, &objects, &project.hash, most, checkpoint.id));
         Ok((Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report }, due))
     }
 
@@ -135,7 +139,8 @@ impl Manager {
         reason: &str,
     ) -> Result<(Option<String>, Snapshot)> {
         // rule: restore/safety-outside-turn
-        let (taken, current) = self.checkpoint_locked(store, objects, project, reason)?;
+        let what = (Purpose::Rollback, reason);
+        let (taken, current) = self.checkpoint_locked(store, objects, project, what)?;
         match taken.outcome {
             Outcome::Created { id } => Ok((Some(id), current)),
             // rule: restore/safety-skipped

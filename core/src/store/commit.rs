@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
+use crate::store::rollbacks::Place;
 use git2::Oid;
 
 /// One checkpoint as it is stored.
@@ -13,8 +14,12 @@ pub struct Checkpoint {
     pub id: Oid,
     /// The outermost tree of its content.
     pub tree: Oid,
-    /// The checkpoint before it.
+    /// The checkpoint that it follows.
     pub parent: Option<Oid>,
+    /// Its number among the pre-rollback checkpoints of its project; none if it is no such one.
+    pub rollback: Option<u64>,
+    /// Where its ref is, if it stands beside the history.
+    pub beside: Option<Place>,
     /// When it was taken, in seconds since the epoch.
     pub seconds: i64,
     /// Why it was taken, whole.
@@ -44,12 +49,17 @@ impl Checkpoint {
 /// that no two projects share a commit: one history may be cut where another goes on.
 const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 
-/// Stores a checkpoint of the project of that hash.
+/// The header with the number of a pre-rollback checkpoint. Without it two of them could be one
+/// commit, where the same was restored over the same in the same second.
+const ROLLBACK: &str = "herma-rollback ";
+
+/// Stores a checkpoint of the project of that hash: what it holds, and where it stands, which is
+/// its parent and its number among the pre-rollback ones.
 pub fn write(
     objects: &mut Objects<'_>,
     hash: &str,
     (tree, permissions): (Oid, &Permissions),
-    parent: Option<Oid>,
+    (parent, rollback): (Option<Oid>, Option<u64>),
     seconds: i64,
     reason: &str,
 ) -> Result<Oid> {
@@ -60,7 +70,8 @@ pub fn write(
     // rule: capture/reason
     // rule: isolation/no-signing
     let headers = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n");
-    let message = format!("\n{reason}\n");
+    let rollback = rollback.map(|number| format!("{ROLLBACK}{number}\n")).unwrap_or_default();
+    let message = format!("{rollback}\n{reason}\n");
     let text = [headers.as_bytes(), &permissions.to_header(), message.as_bytes()].concat();
     objects.add(Kind::Commit, &text)
 }
@@ -95,6 +106,8 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         id,
         tree: object(header("tree ")?)?,
         parent,
+        beside: None,
+        rollback: header(ROLLBACK).and_then(|number| number.parse().ok()),
         seconds,
         reason: String::from_utf8_lossy(reason).into_owned(),
         project: named.map(|(hash, _)| hash.to_owned()),

@@ -1,15 +1,17 @@
-//! The checkpoints of a project, newest first, also around one whose commit is damaged: the
-//! metadata of the project names those before it.
+//! The checkpoints of a project, newest first: its history with the pre-rollback ones that stand
+//! beside it. A damaged commit is gone around: the metadata of the project names those before it.
 
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::metadata::{self, Recorded};
 use crate::store::objects::Objects;
+use crate::store::rollbacks::{self, Place};
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, ref_recovery};
 use git2::Oid;
 
-/// The newest `limit` checkpoints of the project of that hash.
+/// The newest `limit` checkpoints of the project of that hash; pre-rollback ones that are newer than
+/// any other do not count.
 ///
 /// # Errors
 /// A ref that was lost, and that the metadata does not name either; a disk that fails.
@@ -20,15 +22,39 @@ pub fn newest_first(
     limit: usize,
 ) -> Result<Vec<Checkpoint>> {
     let tip = ref_recovery::newest(store, objects, hash)?;
+    let beside = rollbacks::all(store.disk, &store.path, hash)?;
     let boundaries = shallow::read(store.disk, &store.path)?;
     let recorded = || metadata::read(store.disk, &store.path, hash);
-    from(
-        objects,
-        tip,
-        &boundaries,
-        &|| recorded().map_or_else(Vec::new, |known| known.checkpoints),
-        limit,
-    )
+    let recorded = || recorded().map_or_else(Vec::new, |known| known.checkpoints);
+    let most = limit.saturating_add(beside.len() + 1);
+    let mut all = from(objects, tip, &boundaries, &recorded, most)?;
+    // Each stands before the newest checkpoint that it followed and that was no such one, or at the
+    // end where that is out of sight.
+    for (place, id) in beside {
+        if all.iter().all(|one| one.id != id) {
+            let parent = all.iter().position(|one| Some(one.id) == place.parent);
+            all.insert(parent.unwrap_or(all.len()), read(objects, &boundaries, place, id)?);
+        }
+    }
+    // rule: restore/keeps-history
+    let safety = all.iter().take_while(|one| one.rollback.is_some()).count();
+    all.truncate(limit.saturating_add(safety));
+    Ok(all)
+}
+
+/// A pre-rollback checkpoint, damaged or not.
+fn read(
+    objects: &Objects<'_>,
+    boundaries: &Boundaries,
+    place: Place,
+    id: Oid,
+) -> Result<Checkpoint> {
+    let checkpoint = match commit::read(objects, id) {
+        Err(error) if error.is_damage() => around(id, error.cause(), &[]),
+        read => read?,
+    };
+    let parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
+    Ok(Checkpoint { parent, rollback: Some(place.number), beside: Some(place), ..checkpoint })
 }
 
 /// The newest `limit` checkpoints from `tip` back. One that is a boundary is the last, and reads as
@@ -67,6 +93,8 @@ fn around(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
         tree: Oid::ZERO_SHA1,
         // A line that names it twice must not lead back to it.
         parent: before.filter(|before| *before != id),
+        rollback: None,
+        beside: None,
         seconds: own.map_or(0, |own| recorded[own].seconds),
         reason: String::new(),
         project: None,

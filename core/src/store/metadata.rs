@@ -32,6 +32,14 @@ pub struct Metadata {
     /// before it. Only this tool writes and reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<Recorded>,
+    /// How many pre-rollback checkpoints were dropped whose space is not freed yet. Only this tool
+    /// writes and reads it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waiting: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What is noted of one checkpoint.
@@ -124,13 +132,30 @@ pub fn touch(
     let metadata = Metadata {
         workdir: String::from_utf8_lossy(bytes).into_owned(),
         workdir_bytes: std::str::from_utf8(bytes).is_err().then(|| bytes.to_vec()),
+        waiting: before.as_ref().map_or(0, |before| before.waiting),
         created_at: before.map_or(now, |before| before.created_at),
         last_touch: now,
         device: disk.stat(&project.directory).ok().map(|stat| stat.device),
         checkpoints,
     };
-    let path = path_of(store, &project.hash);
-    let text = serde_json::to_string(&metadata)
+    write(disk, store, &project.hash, &metadata)
+}
+
+/// Changes what is stored of a project; nothing where that is missing or unreadable.
+pub fn change(
+    disk: &dyn Disk,
+    store: &Path,
+    hash: &str,
+    work: impl FnOnce(&mut Metadata),
+) -> Result<()> {
+    let Some(mut metadata) = read(disk, store, hash) else { return Ok(()) };
+    work(&mut metadata);
+    write(disk, store, hash, &metadata)
+}
+
+fn write(disk: &dyn Disk, store: &Path, hash: &str, metadata: &Metadata) -> Result<()> {
+    let path = path_of(store, hash);
+    let text = serde_json::to_string(metadata)
         .map_err(|error| Error::unusable(&path, error.to_string()))?;
-    write_whole(disk, store, &format!("project-{}", project.hash), text.as_bytes(), &path)
+    write_whole(disk, store, &format!("project-{hash}"), text.as_bytes(), &path)
 }

@@ -27,7 +27,7 @@ fn stored(
     objects: &Objects<'_>,
     hash: &str,
 ) -> Result<(Option<Oid>, Option<Oid>)> {
-    match refs::read(store.disk, &store.path, hash) {
+    match refs::read(store.disk, &store.path, &refs::of_project(hash)) {
         Ok(Some(tip)) if objects.has(tip) => Ok((Some(tip), Some(tip))),
         Ok(Some(tip)) => Ok((Some(tip), recorded_tip(store, objects, hash).or(Some(tip)))),
         Ok(None) => Ok((None, recorded_tip(store, objects, hash))),
@@ -44,7 +44,7 @@ pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Re
     let (found, newest) = stored(store, objects, hash)?;
     if let Some(tip) = newest.filter(|_| found != newest) {
         log::debug!("the lost ref of {hash} is made again for {tip}");
-        refs::advance(store.disk, &store.path, hash, found, tip)?;
+        refs::advance(store.disk, &store.path, &refs::of_project(hash), found, tip)?;
     }
     Ok(newest)
 }

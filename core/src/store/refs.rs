@@ -1,4 +1,5 @@
-//! The newest checkpoint of each project: `refs/hermes/<hash>`, as plain git reads it.
+//! The refs of the store, as plain git reads them. That of a project, `refs/hermes/<hash>`, is its
+//! newest checkpoint.
 //!
 //! A ref is a small file, or a line of `packed-refs` after a `git gc`. That file is only written to
 //! remove a ref from it.
@@ -8,6 +9,7 @@ use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
+use crate::store::rollbacks;
 use git2::Oid;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,22 +18,21 @@ use std::time::Duration;
 
 /// More bytes than the refs of any store take.
 const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Where the refs of all projects are.
+const PROJECTS: &str = "refs/hermes";
 
+/// The ref of the project of that hash.
 // rule: layout/store
-fn name_of(hash: &str) -> String {
-    format!("refs/hermes/{hash}")
+pub fn of_project(hash: &str) -> String {
+    format!("{PROJECTS}/{hash}")
 }
 
-fn file_of(store: &Path, hash: &str) -> PathBuf {
-    store.join(name_of(hash))
-}
-
-/// The newest checkpoint of the project, if it has any.
-pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
-    let path = file_of(store, hash);
+/// Where a ref points, if it is there.
+pub fn read(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {
+    let path = store.join(name);
     match folder::read_file(disk, &path, 1_024)? {
         Some(content) => parse(&path, &content).map(Some),
-        None => read_packed(disk, store, hash),
+        None => read_packed(disk, store, name),
     }
 }
 
@@ -43,10 +44,9 @@ fn parse(path: &Path, content: &[u8]) -> Result<Oid> {
     id.ok_or_else(|| Error::unusable(path, "it holds no object id"))
 }
 
-fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>> {
-    let name = name_of(hash);
+fn read_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<Option<Oid>> {
     let text = packed_refs(disk, store)?;
-    let line = text.lines().find_map(|line| line.strip_suffix(&name)?.strip_suffix(' '));
+    let line = text.lines().find_map(|line| line.strip_suffix(name)?.strip_suffix(' '));
     line.map(|digits| parse(&store.join("packed-refs"), digits.as_bytes())).transpose()
 }
 
@@ -54,17 +54,17 @@ fn read_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Oid>>
 /// that stays was left by a process that died.
 const LOCK_STEPS_MAX: usize = 200;
 
-/// Moves the ref of the project from `seen` to `tip`; busy if it is not at `seen`. The caller holds
+/// Moves a ref of the project from `seen` to `tip`; busy if it is not at `seen`. The caller holds
 /// the project's lock; git's own, a file beside the ref, keeps other tools out.
 pub fn advance(
     disk: &dyn Disk,
     store: &Path,
-    hash: &str,
+    name: &str,
     seen: Option<Oid>,
     tip: Oid,
 ) -> Result<()> {
-    let (path, lock) = lock_ref(disk, store, hash, format!("{tip}\n").as_bytes())?;
-    let moved = match read(disk, store, hash) {
+    let (path, lock) = lock_ref(disk, store, name, format!("{tip}\n").as_bytes())?;
+    let moved = match read(disk, store, name) {
         Ok(now) if now == seen => return replace_file(disk, &lock, &path),
         // To the caller one that is damaged is lost, and to be made again.
         Err(error) if seen.is_none() && error.is_damage() => {
@@ -80,17 +80,18 @@ pub fn advance(
     moved
 }
 
-/// Takes git's lock on the ref of the project; returns the paths of the ref and of the lock.
+/// Takes git's lock on a ref; returns the paths of the ref and of the lock.
 fn lock_ref(
     disk: &dyn Disk,
     store: &Path,
-    hash: &str,
+    name: &str,
     content: &[u8],
 ) -> Result<(PathBuf, PathBuf)> {
-    let path = file_of(store, hash);
+    let path = store.join(name);
     let lock = path.with_extension("lock");
-    make_private(disk, &store.join("refs"))?;
-    make_private(disk, &store.join("refs/hermes"))?;
+    for (at, _) in name.match_indices('/') {
+        make_private(disk, &store.join(&name[..at]))?;
+    }
     take_git_lock(disk, &lock, content)?;
     Ok((path, lock))
 }
@@ -113,25 +114,25 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
     Err(Error::Busy(lock.to_owned()))
 }
 
-/// Removes the history of the project, wherever git keeps it. The caller holds the project's lock.
-pub fn remove(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
-    let (path, lock) = lock_ref(disk, store, hash, b"")?;
+/// Removes a ref of the project, wherever git keeps it. The caller holds the project's lock.
+pub fn remove(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
+    let (path, lock) = lock_ref(disk, store, name, b"")?;
     // In this order, since without its file the packed ref counts.
-    let removed = remove_packed(disk, store, hash).and_then(|()| remove_file(disk, &path));
+    let removed = remove_packed(disk, store, name).and_then(|()| remove_file(disk, &path));
     // A lock that stays is taken over by the next process.
     let _ = disk.remove_file(&lock);
     removed
 }
 
-/// Writes `packed-refs` without the project's line, as git does: under a lock of its own.
-fn remove_packed(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
-    if read_packed(disk, store, hash).is_ok_and(|tip| tip.is_none()) {
+/// Writes `packed-refs` without the line of a ref, as git does: under a lock of its own.
+fn remove_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
+    if read_packed(disk, store, name).is_ok_and(|tip| tip.is_none()) {
         return Ok(());
     }
     let (path, lock) = (store.join("packed-refs"), store.join("packed-refs.lock"));
     take_git_lock(disk, &lock, b"")?;
     let written = disk.read(&path, REFS_BYTES_MAX).context("reading", &path).and_then(|packed| {
-        let rest = without(&packed.0, &name_of(hash));
+        let rest = without(&packed.0, name);
         let fresh = write_new_named(disk, store, "packed-refs.new", &rest, 0o600)?;
         replace_file(disk, &fresh, &path)
     });
@@ -161,14 +162,9 @@ pub fn is_hash(text: &str) -> bool {
 
 /// The hashes of all projects that have a history, sorted.
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
-    let folder = store.join("refs/hermes");
-    let mut hashes = folder::text_names(disk, &folder)?;
-    let packed = packed_refs(disk, store)?;
-    hashes.extend(
-        packed
-            .lines()
-            .filter_map(|line| line.split_once(" refs/hermes/").map(|(_, hash)| hash.to_owned())),
-    );
+    let mut hashes = folder::text_names(disk, &store.join(PROJECTS))?;
+    hashes.extend(packed_below(disk, store, PROJECTS)?);
+    hashes.extend(rollbacks::projects(disk, store)?);
     hashes.retain(|hash| is_hash(hash));
     hashes.sort_unstable();
     hashes.dedup();
@@ -199,11 +195,25 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
             let (content, _) = disk.read(&path, 1_024).context("reading", &path)?;
             // A symbolic ref points at another that is read itself.
             if !content.starts_with(b"ref:") {
-                found.push(parse(&path, &content)?);
+                match parse(&path, &content) {
+                    // It costs the checkpoint that it was of, which nothing else names.
+                    Err(_) if rollbacks::has(store, &path) => {}
+                    id => found.push(id?),
+                }
             }
         }
     }
     Ok(found)
+}
+
+/// The names of the refs below a folder of them that are in `packed-refs`, relative to it.
+pub fn packed_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<String>> {
+    let packed = packed_refs(disk, store)?;
+    let name = |line: &str| {
+        let name = line.split_once(' ')?.1.strip_prefix(folder)?.strip_prefix('/')?;
+        Some(name.to_owned())
+    };
+    Ok(packed.lines().filter_map(name).collect())
 }
 
 fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
@@ -231,14 +241,14 @@ mod tests {
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
         fs::write(store.join("refs/hermes").join(one), format!("{TIP}\n")).unwrap();
         for _ in 0..2 {
-            remove(&SystemDisk, store, one).unwrap();
+            remove(&SystemDisk, store, &of_project(one)).unwrap();
             assert_eq!(all(&SystemDisk, store).unwrap(), [other]);
             let rest = fs::read_to_string(store.join("packed-refs")).unwrap();
             assert_eq!(rest, format!("{header}{}^{TIP}\n", line(other)));
             assert_eq!(fs::read_dir(store).unwrap().count(), 2, "a lock stayed");
             assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 0);
         }
-        remove(&SystemDisk, store, other).unwrap();
+        remove(&SystemDisk, store, &of_project(other)).unwrap();
         assert!(all(&SystemDisk, store).unwrap().is_empty());
         assert!(store.join("refs/hermes").is_dir(), "git takes a folder without refs for no store");
     }
@@ -247,26 +257,27 @@ mod tests {
     fn a_lock_that_nobody_gives_back_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let (store, hash) = (folder.path(), "0123456789abcdef");
+        let name = &of_project(hash);
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
         fs::write(store.join("refs/hermes").join(hash).with_extension("lock"), "").unwrap();
         let tip = Oid::from_str(TIP).unwrap();
-        advance(&SystemDisk, store, hash, None, tip).unwrap();
-        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(tip));
+        advance(&SystemDisk, store, name, None, tip).unwrap();
+        assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(tip));
     }
 
     #[test]
     fn a_ref_that_somebody_moved_is_left_to_them() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, hash) = (folder.path(), "0123456789abcdef");
+        let (store, name) = (folder.path(), &of_project("0123456789abcdef"));
         let tip = Oid::from_str(TIP).unwrap();
         fs::create_dir_all(store.join("refs/hermes")).unwrap();
-        advance(&SystemDisk, store, hash, None, tip).unwrap();
+        advance(&SystemDisk, store, name, None, tip).unwrap();
         let other = Oid::ZERO_SHA1;
-        assert!(matches!(advance(&SystemDisk, store, hash, None, other), Err(Error::Busy(_))));
-        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(tip));
+        assert!(matches!(advance(&SystemDisk, store, name, None, other), Err(Error::Busy(_))));
+        assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(tip));
         assert_eq!(fs::read_dir(store.join("refs/hermes")).unwrap().count(), 1, "a lock stayed");
-        advance(&SystemDisk, store, hash, Some(tip), other).unwrap();
-        assert_eq!(read(&SystemDisk, store, hash).unwrap(), Some(other));
+        advance(&SystemDisk, store, name, Some(tip), other).unwrap();
+        assert_eq!(read(&SystemDisk, store, name).unwrap(), Some(other));
     }
 
     #[test]
@@ -283,7 +294,7 @@ mod tests {
         };
         std::thread::scope(|scope| {
             scope.spawn(unlock);
-            remove(&SystemDisk, store, hash).unwrap();
+            remove(&SystemDisk, store, &of_project(hash)).unwrap();
         });
         assert!(all(&SystemDisk, store).unwrap().is_empty());
     }

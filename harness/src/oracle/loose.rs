@@ -4,11 +4,12 @@
 //! Only the simple case is read: refs that are files, and commits and objects with a file each. For
 //! anything else git is asked instead.
 
+use super::rollbacks;
 use super::stored::{Commit, Found, Refs};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
 use herma_model::observation::Sizes;
-use herma_model::store::HISTORIES;
+use herma_model::store::{HISTORIES, ROLLBACKS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -33,27 +34,51 @@ pub fn deciding(store: &Path) -> Option<Vec<Vec<u8>>> {
 
 /// What the store holds; `None` if plain files do not show it.
 pub fn read(store: &Path) -> Option<Found> {
-    let tips = plain_tips(store)?;
+    let refs = refs(store)?;
     let objects = store.join("objects");
     let sizes = sizes(&objects)?;
     let boundary = boundary(store)?;
     let mut visible = BTreeMap::new();
-    for (hash, tip) in tips {
-        visible.insert(hash, history(&objects, &boundary, tip)?);
+    for (name, tip) in &refs {
+        if let Some(hash) = name.strip_prefix(HISTORIES) {
+            visible.insert(hash.to_owned(), history(&objects, &boundary, tip.clone())?);
+        }
     }
+    rollbacks::insert(&mut visible, &refs);
     Some((visible, sizes))
 }
 
 /// Where each ref points, by its name; `None` if plain files do not show it.
 pub fn refs(store: &Path) -> Option<Refs> {
-    let tips = plain_tips(store)?.into_iter();
-    Some(tips.map(|(hash, tip)| (format!("{HISTORIES}{hash}"), tip)).collect())
-}
-
-fn plain_tips(store: &Path) -> Option<BTreeMap<String, String>> {
     let head = fs::read(store.join("HEAD")).ok()?;
     let elsewhere = ELSEWHERE.iter().any(|name| store.join(name).exists());
-    (head.starts_with(b"ref: ") && !elsewhere).then(|| tips(&store.join("refs"))).flatten()
+    if !head.starts_with(b"ref: ") || elsewhere {
+        return None;
+    }
+    let mut found = Refs::new();
+    for (kind, is_folder) in names(&store.join("refs"))? {
+        is_folder.then_some(())?;
+        refs_below(store, &format!("refs/{kind}/"), &mut found)?;
+    }
+    Some(found)
+}
+
+/// The refs in a folder of them, which are those of histories and what stands beside them.
+fn refs_below(store: &Path, folder: &str, found: &mut Refs) -> Option<()> {
+    for (name, is_folder) in names(&store.join(folder))? {
+        let path = format!("{folder}{name}");
+        if is_folder && folder == ROLLBACKS {
+            refs_below(store, &format!("{path}/"), found)?;
+            continue;
+        }
+        let is_history = folder == HISTORIES && are_digits(&name, name.len());
+        let is_beside = folder.starts_with(ROLLBACKS) && !name.ends_with(".lock");
+        let text = fs::read_to_string(store.join(&path)).ok()?;
+        let id = text.strip_suffix('\n').filter(|id| are_digits(id, 40))?;
+        (is_history || is_beside).then_some(())?;
+        found.insert(path, id.to_owned());
+    }
+    Some(())
 }
 
 /// The names in a folder, each with whether it is a folder itself.
@@ -90,21 +115,6 @@ fn sizes(objects: &Path) -> Option<Sizes> {
         }
     }
     Some(sizes)
-}
-
-/// The newest checkpoint of each project, by the project's hash.
-fn tips(refs: &Path) -> Option<BTreeMap<String, String>> {
-    let mut tips = BTreeMap::new();
-    for (kind, is_folder) in names(refs)? {
-        for (name, _) in is_folder.then(|| names(&refs.join(&kind)))?? {
-            let is_history = kind == "hermes" && are_digits(&name, name.len());
-            let text =
-                is_history.then(|| fs::read_to_string(refs.join(&kind).join(&name)).ok())??;
-            let id = text.strip_suffix('\n').filter(|id| are_digits(id, 40))?;
-            tips.insert(name, id.to_owned());
-        }
-    }
-    Some(tips)
 }
 
 /// The commits that git treats as the oldest, whatever parent they name.

@@ -7,6 +7,7 @@
 mod base;
 mod loose;
 mod plain_git;
+mod rollbacks;
 mod store;
 mod stored;
 

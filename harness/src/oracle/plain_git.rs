@@ -4,6 +4,7 @@
 //! applies.
 
 use super::loose;
+use super::rollbacks;
 use super::stored::{Commit, Found, Refs};
 use crate::sandbox::{Understood, git_alone};
 use herma_model::files::Content;
@@ -129,12 +130,11 @@ impl Git {
                 Some((ids.next()?, ids.next()))
             })
             .collect();
-        let refs = self.text(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+        let refs = self.listed_refs()?.unwrap_or_default();
         let mut visible = BTreeMap::new();
-        for line in refs.lines() {
-            let named = line.strip_prefix(HISTORIES).and_then(|line| line.split_once(' '));
-            let Some((hash, tip)) = named else { continue };
-            let mut next = Some(tip);
+        for (name, tip) in &refs {
+            let Some(hash) = name.strip_prefix(HISTORIES) else { continue };
+            let mut next = Some(tip.as_str());
             let mut ids = Vec::new();
             while let Some(id) = next.filter(|id| parents.contains_key(id)) {
                 ids.push(id.to_owned());
@@ -142,6 +142,7 @@ impl Git {
             }
             visible.insert(hash.to_owned(), ids);
         }
+        rollbacks::insert(&mut visible, &refs);
         Ok(visible)
     }
 

@@ -247,7 +247,7 @@ pub fn takes(request: &Request) -> bool {
 
 /// Whether a request is for a restore, full or not.
 pub fn restores(request: &Request) -> bool {
-    request.kind().answered == Answered::Restored
+    request.restores()
 }
 
 /// The same request with the checkpoint named otherwise.

@@ -10,6 +10,7 @@ use crate::subject::Subject;
 use herma_model::answer::{Change, CheckpointOutcome, Restored};
 use herma_model::{Answer, ByteString, Code, Node, Request, Settings, rules};
 use std::fs::{self, OpenOptions, Permissions};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 
 /// The bugs.
@@ -123,6 +124,23 @@ pub static BUGS: &[PlantedBug] = &[
                 }
                 _ => subject.ask(request),
             }
+        }),
+    },
+    PlantedBug {
+        name: "a-rollback-pushes-the-oldest-out",
+        rule: &rules::RESTORE_KEEPS_HISTORY,
+        about: "After a restore only as many checkpoints are kept as after any other checkpoint.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            let rolled_back = matches!(&answer, Answer::Restored(said) if said.safety.is_some());
+            let most = subject.settings.max_snapshots;
+            let listed = if rolled_back { subject.listed(request) } else { Vec::new() };
+            if let Some(end) = listed.get(most - 1).filter(|_| listed.len() > most) {
+                // If the bug cannot act, the restore stays correct.
+                let _ = end_history(subject, &end.id);
+            }
+            answer
         }),
     },
     PlantedBug {
@@ -385,6 +403,13 @@ fn take_before(subject: &Intercepted, request: &Request) {
 
 /// Restores, and then changes the project's history and the report; `change` returns `None` only to
 /// give up early.
+/// Drops what comes before that checkpoint.
+fn end_history(subject: &Intercepted, id: &str) -> io::Result<()> {
+    let path = subject.sandbox.store().join("shallow");
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(path, format!("{before}{id}\n"))
+}
+
 fn with_history(
     subject: &mut Intercepted,
     request: &Request,

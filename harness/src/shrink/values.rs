@@ -90,12 +90,12 @@ pub fn simpler(operation: &Operation) -> Vec<Operation> {
 /// How complex an operation is: first whether it depends on more than its own values, then how much
 /// there is to read.
 fn weight(operation: &Operation) -> (usize, usize, usize) {
-    // These depend on the turn, the last sweep, the whole history and a second path.
+    // These depend on the turn, the last sweep, the whole history, a second path and a file.
     let depends = matches!(
         operation,
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
             | Operation::Event(Event::RestoreEach { .. })
-            | Operation::Edit(Edit::Rename { .. })
+            | Operation::Edit(Edit::Rename { .. } | Edit::SetPermissions { .. })
     ) || matches!(operation, Operation::Edit(Edit::HardLink { to, .. }) if **to != *SENTINEL);
     // The first project is the simplest one, however long its name.
     let text = format!("{operation:?}").replace("work/alpha", "work/a");
@@ -279,7 +279,10 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
         Edit::SetPermissions { path, bits } => {
             let at = paths(&path).into_iter();
             let mut all: Vec<_> = at.map(|path| Edit::SetPermissions { path, bits }).collect();
-            all.push(Edit::SetPermissions { path, bits: 0o600 });
+            all.push(Edit::SetPermissions { path: path.clone(), bits: 0o600 });
+            if bits & 0o100 != 0 {
+                all.push(Edit::Write { path, content: "".into(), executable: true });
+            }
             all
         }
         Edit::HardLink { path, to } => {

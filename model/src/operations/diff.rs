@@ -15,8 +15,11 @@ impl World {
     /// Implements [`rules::DIFF_PREVIEW`] and [`rules::DIFF_STATS`].
     pub(super) fn allows_diff(&self, dir: &[u8], text: &[u8]) -> Allowed {
         let place = self.locate(dir);
-        let checkpoint = match self.find(&place, text) {
-            Ok((_, checkpoint)) => checkpoint,
+        if self.is_doubtful(&place, text) {
+            return Allowed::Unknown;
+        }
+        let (index, checkpoint) = match self.find(&place, text) {
+            Ok(found) => found,
             Err(refusal) => return Allowed::Refused(vec![refusal]),
         };
         let now = match self.current_tree(&place) {
@@ -36,6 +39,7 @@ impl World {
         Allowed::Diff(AllowedDiff {
             entries,
             stats: LineBounds::of(differences.values()),
+            spared: self.canonical(dir).is_some_and(|project| self.is_spared(&project, index)),
             may_refuse: crowded.then_some(TOO_MANY_FILES).into_iter().collect(),
         })
     }

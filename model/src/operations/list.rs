@@ -23,6 +23,10 @@ impl World {
             }
         };
         let inside = self.canonical(dir).is_some();
+        self.list_of(project, inside, standing == Standing::Nothing)
+    }
+
+    fn list_of(&self, project: ByteString, inside: bool, deleted: bool) -> AllowedList {
         let listed = if inside { self.listed(&project) } else { &[] };
         let mut entries = Vec::with_capacity(listed.len());
         for (index, checkpoint) in listed.iter().enumerate().rev() {
@@ -39,10 +43,12 @@ impl World {
         let all = self.histories().flat_map(|(_, all)| all.iter().map(|one| &one.id));
         AllowedList {
             limited: inside && self.history(&project).len() > listed.len(),
+            spared: self.is_spared(&project, 0),
             entries,
             foreign: all.filter(|id| !own.contains(*id)).cloned().collect(),
             handed_out: own,
-            deleted: standing == Standing::Nothing,
+            deleted,
+            project,
         }
     }
 }
@@ -60,8 +66,16 @@ fn stats(before: Option<&Checkpoint>, checkpoint: &Checkpoint) -> AllowedStats {
 }
 
 /// Compares a list with the one that is right.
+///
+/// Implements [`rules::RESTORE_KEEPS_HISTORY`].
 pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks: &mut Checks) {
     let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
+    let settled = world.is_open(&due.project).then(|| {
+        let mut world = world.clone();
+        world.settle(&due.project, &ids);
+        world.list_of(due.project.clone(), true, due.deleted)
+    });
+    let due = settled.as_ref().unwrap_or(due);
     let expected: Vec<&String> = due.entries.iter().map(|one| &one.id).collect();
     let wrong = |symptom: &str| {
         Mismatch::new(symptom, format!("ids, newest first: {expected:?}"), format!("{ids:?}"))
@@ -83,7 +97,15 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
             Ordering::Greater => "too many",
         })
     };
-    checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete, amount);
+    let pushed_out = due.spared
+        && found.len() < expected.len()
+        && found.len() >= world.settings.max_snapshots
+        && ids.iter().all(|id| expected.contains(id));
+    if due.spared {
+        let rule = &rules::RESTORE_KEEPS_HISTORY;
+        checks.check(Judge::Answer, rule, !pushed_out, || wrong("pushed out by a restore"));
+    }
+    checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete || pushed_out, amount);
     if due.deleted && !due.entries.is_empty() {
         let rule = &rules::RESTORE_DELETED_PROJECT;
         checks.check(Judge::Answer, rule, !found.is_empty(), amount);

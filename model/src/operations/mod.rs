@@ -202,6 +202,9 @@ fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
     };
     let about_target = code.is_some_and(refusal::is_about_target);
     let mut broken: Vec<RuleRef> = vec![match allowed {
+        Allowed::Diff(diff) if diff.spared && (about_target || code == Some(UNKNOWN)) => {
+            &rules::RESTORE_KEEPS_HISTORY
+        }
         Allowed::Diff(_) if about_target => &rules::RESTORE_TARGET,
         Allowed::Restore(restore) => not_restored(restore, code),
         Allowed::List(list) if list.deleted => &rules::RESTORE_DELETED_PROJECT,
@@ -237,9 +240,14 @@ fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
 
 /// The rule that is broken where nothing was restored, with this code where that was refused.
 ///
-/// Implements [`rules::RESTORE_HAPPENS`].
+/// Implements [`rules::RESTORE_HAPPENS`] and [`rules::RESTORE_KEEPS_HISTORY`].
 fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
+        Some(code)
+            if restore.spared && (refusal::is_about_target(code) || code == UNKNOWN) =>
+        {
+            &rules::RESTORE_KEEPS_HISTORY
+        }
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
         Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,
         // Of a failure that there is no word for, a target that is gone need not be the cause.
@@ -252,6 +260,8 @@ fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
         _ => &rules::RESTORE_HAPPENS,
     }
 }
+
+const UNKNOWN: Code = Code::UnknownCheckpoint;
 
 fn kind(allowed: &Allowed) -> String {
     let text = match allowed {

@@ -41,6 +41,9 @@ impl World {
         (exact, force): (bool, bool),
     ) -> Result<Allowed, Vec<Refusal>> {
         let place = self.locate(dir);
+        if self.is_doubtful(&place, text) {
+            return Ok(Allowed::Unknown);
+        }
         let found = self.find(&place, text);
         let project = self.canonical(dir).unwrap_or_default();
         let path = typed.map(|typed| self.literal_path(&project, typed)).transpose();
@@ -83,6 +86,7 @@ impl World {
         };
         let may_skip_safety = history.last().is_some_and(|newest| may_stand(&newest.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
+            spared: self.is_spared(&project, index),
             project,
             only: path,
             exact,

@@ -12,6 +12,26 @@ pub(super) const NOT_A_DIRECTORY: Refusal =
     Refusal { codes: &[Code::NotADirectory], rule: &rules::SCOPE_NO_DIRECTORY };
 
 impl World {
+    /// Whether it is not known what `text` names, since some pre-rollback checkpoint made room and
+    /// which one was for the implementation to choose.
+    pub(super) fn is_doubtful(&self, place: &Place, text: &[u8]) -> bool {
+        let Place::Inside(project, _) = place else { return false };
+        let ids: Vec<&str> = self.listed(project).iter().map(|one| one.id.as_str()).collect();
+        self.is_open(project)
+            && match target::parse(text, &ids) {
+                Target::Malformed => false,
+                Target::Number(_) => true,
+                Target::Id(_) => self.find(place, text).map_or(true, |(_, found)| found.safety),
+            }
+    }
+
+    /// Whether a checkpoint of that index in the list is only there since a restore pushes nothing
+    /// out, and was before it.
+    pub(super) fn is_spared(&self, project: &[u8], index: usize) -> bool {
+        let listed = self.listed(project).len();
+        self.was_whole(project) && index < listed.saturating_sub(self.settings.max_snapshots)
+    }
+
     /// The checkpoint that `text` names among those listed for the project, with its index.
     ///
     /// Implements [`rules::RESTORE_TARGET`], [`rules::RESTORE_OWN_CHECKPOINT`] and

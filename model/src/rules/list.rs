@@ -27,7 +27,8 @@ super::rules! {
     }
     LIST_AT_MOST {
         id: "list/at-most",
-        statement: "At most `max_snapshots` checkpoints are listed, and these are the newest.",
+        statement: "At most `max_snapshots` checkpoints are listed, and these are the newest; \
+            beside them those that restores took since the last other one.",
         tier: Documented,
         level: Must,
         since: "0.1",

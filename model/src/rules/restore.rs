@@ -131,6 +131,20 @@ super::rules! {
         hint: "Taking the pre-rollback checkpoint drops the oldest, which was the target: find the \
             target first, and drop after the restore.",
     }
+    RESTORE_KEEPS_HISTORY {
+        id: "restore/keeps-history",
+        statement: "A restore pushes out no checkpoint but older ones that were taken before a \
+            restore, and none of these that it restores: however often somebody rolls back, what \
+            was taken of their work is still listed, under the same ids.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore",
+        needs: ["restore.safety", "settings.max_snapshots"],
+        hint: "The limit is kept after the pre-rollback checkpoint as after any other: let only \
+            those make room for each other, and keep the rest until something else is taken.",
+    }
     RESTORE_SAFETY_REQUIRED {
         id: "restore/safety-required",
         statement: "If the pre-rollback checkpoint cannot be taken, the restore is refused unless \

@@ -129,7 +129,9 @@ fn no_commit(checkpoint: &Checkpoint) -> Mismatch {
 /// [`rules::ISOLATION_NO_SIGNING`].
 pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Checks) {
     for (project, _) in world.histories() {
-        let mut before: Option<&String> = None;
+        // What a restore took may stand beside the history: what comes after it goes on from it, or
+        // from what was there before.
+        let mut before: Vec<&Checkpoint> = Vec::new();
         // What limits dropped need not be there any more.
         for checkpoint in world.listed(project) {
             let Some(commit) = stored.commits.get(&checkpoint.id) else {
@@ -142,8 +144,14 @@ pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Ch
                 checks.check(Judge::Git, rule, false, || no_commit(checkpoint));
                 break;
             };
-            if let Some(before) = before {
-                checks.same(Judge::Git, &rules::LIST_STABLE, "parent", before, &commit.parent);
+            // Where they begin with such a one, what came before is out of sight; and what one of
+            // them followed may have made room.
+            if !checkpoint.safety && before.first().is_some_and(|first| !first.safety) {
+                let goes_on = before.iter().any(|one| one.id == commit.parent);
+                checks.check(Judge::Git, &rules::LIST_STABLE, goes_on, || {
+                    let due: Vec<&String> = before.iter().map(|one| &one.id).collect();
+                    Mismatch::new("parent", format!("one of {due:?}"), commit.parent.clone())
+                });
             }
             if world.has("test.clock") {
                 let (due, what) = (checkpoint.time.to_string(), "commit time");
@@ -159,7 +167,10 @@ pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Ch
             for (rule, times) in checkpoint.captured.iter().flat_map(|one| one.tested.values()) {
                 checks.held(rule, *times as u64);
             }
-            before = Some(&checkpoint.id);
+            if !checkpoint.safety {
+                before.clear();
+            }
+            before.push(checkpoint);
         }
     }
 }

@@ -82,10 +82,12 @@ fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut 
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;
-    for (hash, ids) in &stored.visible {
-        checks.check(Judge::Git, rule, ids.len() <= limit, || {
-            let found = format!("{} in the history of {hash}", ids.len());
-            Mismatch::new("dropped and still there", format!("at most {limit}"), found)
+    for (project, _) in world.histories() {
+        let most = limit.max(world.listed(project).len());
+        let ids = stored.visible.get(&world.hash(project)).map_or(0, Vec::len);
+        checks.check(Judge::Git, rule, ids <= most, || {
+            let found = format!("{ids} in the history of {project}");
+            Mismatch::new("dropped and still there", format!("at most {most}"), found)
         });
     }
     let seen: BTreeSet<&String> = stored.visible.values().flatten().collect();

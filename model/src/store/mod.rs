@@ -21,6 +21,9 @@ use crate::world::World;
 /// Where the refs of all projects are.
 pub const HISTORIES: &str = "refs/hermes/";
 
+/// Where the refs are of checkpoints that stand beside the history of their project.
+pub const ROLLBACKS: &str = "refs/rollbacks/";
+
 /// Compares what was seen of the store around a request with what must hold of it.
 pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     if let Some(base) = &seen.base {
@@ -32,6 +35,10 @@ pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     // What is stored is held against what is known once the answer is.
     let mut known = world.clone();
     known.learn_answer(seen);
+    let visible = seen.readable_histories().map(|stored| &stored.visible);
+    if let Some(visible) = visible.or(seen.contents.as_ref().map(|contents| &contents.visible)) {
+        known.settle_all(visible);
+    }
     if let Some(contents) = &seen.contents {
         size::compare(&known, seen, contents, checks);
     }
@@ -67,6 +74,14 @@ impl World {
     ///
     /// Implements [`rules::ISOLATION_USER_CONFIG`] and [`rules::ISOLATION_NO_SIGNING`].
     pub fn compare_end(&self, end: &End) -> Checks {
+        let mut settled = self.clone();
+        if let Some(histories) = &end.histories {
+            settled.settle_all(&histories.visible);
+        }
+        settled.compare_settled(end)
+    }
+
+    fn compare_settled(&self, end: &End) -> Checks {
         let mut checks = Checks::default();
         checks.held(&rules::ISOLATION_USER_CONFIG, u64::from(end.hostile));
         checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &end.ran);

@@ -1,7 +1,7 @@
 //! By what the store knows a project: what is kept under another name than its own is missed
 //! everywhere else.
 
-use super::HISTORIES;
+use super::{HISTORIES, ROLLBACKS};
 use crate::observation::Histories;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
@@ -79,7 +79,12 @@ pub(super) fn compare_refs(world: &World, stored: &Histories, checks: &mut Check
         }
         expected.insert(name);
     }
-    let phantom = stored.refs.keys().find(|name| !expected.contains(*name));
+    // What stands beside a history is one of the same project.
+    let history = |name: &str| {
+        let beside = name.strip_prefix(ROLLBACKS).and_then(|rest| rest.split('/').next());
+        beside.map_or_else(|| name.to_owned(), |hash| format!("{HISTORIES}{hash}"))
+    };
+    let phantom = stored.refs.keys().find(|name| !expected.contains(&history(name)));
     checks.check(Judge::Git, &rules::SCOPE_NO_DIRECTORY, phantom.is_none(), || {
         let expected = "no history but those of checkpointed projects";
         Mismatch::new("a history of nothing", expected, format!("{phantom:?}"))

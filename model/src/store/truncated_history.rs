@@ -2,14 +2,15 @@
 
 use crate::bytes::ByteString;
 use crate::observation::Histories;
-use crate::rules;
+use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 
 /// Looks for histories that are too short, or written anew where they were truncated. Where a
 /// history ends without saying what came before, nobody truncated it.
 ///
-/// Implements [`rules::LIST_STABLE`] and [`rules::LIMIT_NEWEST_REMAIN`].
+/// Implements [`rules::LIST_STABLE`], [`rules::LIMIT_NEWEST_REMAIN`] and
+/// [`rules::RESTORE_KEEPS_HISTORY`].
 pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
     for (project, _) in world.histories() {
         let due: Vec<&String> = world.listed(project).iter().rev().map(|one| &one.id).collect();
@@ -20,7 +21,12 @@ pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
             Mismatch::new("renamed", format!("{due:?} of {project}"), format!("{found:?}"))
         });
         let truncated = is_truncated(world, project, stored);
-        checks.check(Judge::Git, &rules::LIMIT_NEWEST_REMAIN, !truncated, || {
+        let limit = world.settings.max_snapshots;
+        let spared =
+            world.was_whole(project) && due.len() > limit && found.len() >= limit;
+        let rule: RuleRef =
+            if spared { &rules::RESTORE_KEEPS_HISTORY } else { &rules::LIMIT_NEWEST_REMAIN };
+        checks.check(Judge::Git, rule, !truncated, || {
             let (due, found) = (due.len(), found.len());
             let due = format!("the newest {due} checkpoints of {project}");
             Mismatch::new("dropped too early", due, format!("the newest {found}"))

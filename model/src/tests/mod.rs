@@ -10,6 +10,7 @@ mod listing;
 mod restore;
 mod restored;
 mod restored_files;
+mod rolled_back;
 mod scope;
 mod size;
 mod store;

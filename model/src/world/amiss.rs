@@ -4,6 +4,7 @@
 //! each of them holds; else what was taken or restored by that operation is unknown, and nothing is
 //! judged by it until somebody sees it.
 
+use super::history::History;
 use super::{Checkpoint, World};
 use crate::bytes::ByteString;
 use crate::capture::Captured;
@@ -21,7 +22,7 @@ impl World {
             Some(stored) => self.learn_stored(stored),
             None => {
                 let all = project.and_then(|project| self.histories.get_mut(&project));
-                for checkpoint in all.into_iter().flatten() {
+                for checkpoint in all.into_iter().flat_map(|history| &mut history.all) {
                     if touched.contains(&checkpoint.id) {
                         checkpoint.captured = None;
                     }
@@ -46,17 +47,18 @@ impl World {
         for project in projects {
             let ids = stored.visible.get(&self.hash(&project)).map_or(&[][..], Vec::as_slice);
             let known = self.histories.remove(&project).unwrap_or_default();
-            let dropped = known.len().saturating_sub(self.settings.max_snapshots);
+            let (dropped, known) =
+                (known.out_of_sight(self.settings.max_snapshots), known.all);
             let is_dropped = |one: &&Checkpoint| !ids.contains(&one.id);
             let as_stored = |id: &String| {
                 let believed = known.iter().find(|one| one.id == *id);
                 stored.commits.get(id).map(|commit| checkpoint_of(id, commit, believed))
             };
-            let visible = ids.iter().rev().filter_map(as_stored);
-            let all: Vec<Checkpoint> =
-                known[..dropped].iter().filter(is_dropped).cloned().chain(visible).collect();
-            if !all.is_empty() {
-                self.histories.insert(project, all);
+            let visible: Vec<Checkpoint> = ids.iter().rev().filter_map(as_stored).collect();
+            let gone: Vec<Checkpoint> =
+                known[..dropped].iter().filter(is_dropped).cloned().collect();
+            if !gone.is_empty() || !visible.is_empty() {
+                self.histories.insert(project, History::of(gone, visible));
             }
         }
     }

@@ -4,6 +4,7 @@
 //! held against what is there. What nobody saw stays unknown.
 
 use super::maintenance::Marker;
+use super::history::History;
 use super::{Checkpoint, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, SweepOutcome};
 use crate::bytes::ByteString;
@@ -15,6 +16,9 @@ impl World {
     /// Takes in what was seen around one request.
     pub fn learn(&mut self, seen: &Observation) {
         self.learn_answer(seen);
+        if let Some(stored) = seen.readable_histories() {
+            self.settle_all(&stored.visible);
+        }
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         if let (Answer::Listed(listed), Some(project)) = (&seen.answer, project) {
             self.learn_list(&project, listed);
@@ -60,7 +64,7 @@ impl World {
                 self.learn_taken(&project, &seen.answer, reason);
             }
             (Request::Restore { .. } | Request::RestoreFile { .. }, Some(project)) => {
-                self.learn_safety(&project, &seen.answer);
+                self.learn_safety(&project, seen);
             }
             (Request::Prune { .. }, _) => self.maintenance.pruned = Some(self.seconds),
             (Request::Sweep, _) => {
@@ -90,7 +94,9 @@ impl World {
         let Answer::Taken { outcome, .. } = answer else { return };
         match outcome {
             CheckpointOutcome::Created { id } => {
-                self.add(project, id, Some(reason.to_owned()), false);
+                let checkpoint = self.taken(project, id, Some(reason.to_owned()));
+                let limit = self.settings.max_snapshots;
+                self.histories.entry(project.clone()).or_default().take(checkpoint, limit);
             }
             CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
                 self.maintenance.touch(project, self.seconds);
@@ -100,10 +106,16 @@ impl World {
     }
 
     /// The pre-rollback checkpoint holds what was there before the restore.
-    fn learn_safety(&mut self, project: &ByteString, answer: &Answer) {
-        let Answer::Restored(restored) = answer else { return };
+    fn learn_safety(&mut self, project: &ByteString, seen: &Observation) {
+        let Answer::Restored(restored) = &seen.answer else { return };
         if let Some(id) = &restored.safety {
-            self.add(project, id, None, true);
+            let found = seen.request.dir().zip(seen.request.target());
+            let found = found.and_then(|(dir, text)| self.find(&self.locate(dir), text).ok());
+            let target = found.map_or_else(String::new, |(_, one)| one.id.clone());
+            let checkpoint = Checkpoint { safety: true, ..self.taken(project, id, None) };
+            let limit = self.settings.max_snapshots;
+            let history = self.histories.entry(project.clone()).or_default();
+            history.take_safety(checkpoint, &target, limit);
             self.rolled_back.insert(project.clone());
             return;
         }
@@ -114,17 +126,17 @@ impl World {
         }
     }
 
-    fn add(&mut self, project: &ByteString, id: &str, reason: Option<String>, safety: bool) {
-        let captured = Some(Arc::new(self.capture(project)));
-        let checkpoint =
-            Checkpoint { id: id.to_owned(), captured, reason, time: self.seconds, safety };
-        self.histories.entry(project.clone()).or_default().push(checkpoint);
+    /// A checkpoint of what is there now.
+    fn taken(&mut self, project: &ByteString, id: &str, reason: Option<String>) -> Checkpoint {
         self.maintenance.touch(project, self.seconds);
+        let captured = Some(Arc::new(self.capture(project)));
+        Checkpoint { id: id.to_owned(), captured, reason, time: self.seconds, safety: false }
     }
 
     /// The checkpoints of a project are those that are listed. Of one that nobody saw taken only
     /// that it is there is known.
     fn learn_list(&mut self, project: &ByteString, listed: &[Listed]) {
+        self.settle(project, &listed.iter().map(|one| &one.id).collect::<Vec<_>>());
         let known = self.listed(project);
         if known.iter().rev().map(|one| &one.id).eq(listed.iter().map(|one| &one.id)) {
             return;
@@ -143,20 +155,20 @@ impl World {
         let visible: Vec<Checkpoint> = listed.iter().rev().map(as_listed).collect();
         let dropped = all[..all.len() - known.len()].iter();
         let gone = |one: &&Checkpoint| !visible.iter().any(|other| other.id == one.id);
-        let all = dropped.filter(gone).cloned().chain(visible.iter().cloned()).collect();
-        self.histories.insert(project.clone(), all);
-        self.histories.retain(|_, all| !all.is_empty());
+        let history = History::of(dropped.filter(gone).cloned().collect(), visible);
+        self.histories.insert(project.clone(), history);
+        self.histories.retain(|_, history| !history.all.is_empty());
     }
 
     /// What the store holds of each project is what is left of it.
     fn learn_contents(&mut self, contents: &Contents) {
+        self.settle_all(&contents.visible);
         for project in self.histories.keys().cloned().collect::<Vec<_>>() {
             match contents.visible.get(&self.hash(&project)).map(Vec::len) {
                 None | Some(0) => self.forget(&project),
                 Some(left) if left < self.listed(&project).len() => {
-                    if let Some(all) = self.histories.get_mut(&project) {
-                        all.drain(..all.len() - left);
-                    }
+                    let left = self.listed(&project)[self.listed(&project).len() - left..].to_vec();
+                    self.histories.insert(project, History::of(Vec::new(), left));
                 }
                 Some(_) => {}
             }

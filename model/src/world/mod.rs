@@ -4,6 +4,7 @@
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
 mod amiss;
+mod history;
 mod learn;
 mod maintenance;
 mod scope;
@@ -28,6 +29,7 @@ use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
 use crate::edit::{Change, Edit};
 use crate::files::Files;
+use history::History;
 use maintenance::Maintenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,7 +134,7 @@ pub struct World {
     slots: BTreeMap<ByteString, Slot>,
     /// Projects that had a pre-rollback checkpoint since the turn began.
     rolled_back: BTreeSet<ByteString>,
-    histories: BTreeMap<ByteString, Vec<Checkpoint>>,
+    histories: BTreeMap<ByteString, History>,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
     pub(crate) maintenance: Maintenance,
@@ -180,20 +182,55 @@ impl World {
 
     /// All checkpoints ever taken of `project`, oldest first.
     pub fn history(&self, project: &[u8]) -> &[Checkpoint] {
-        self.histories.get(&ByteString::from(project)).map_or(&[], Vec::as_slice)
+        self.histories.get(&ByteString::from(project)).map_or(&[], |one| &one.all)
     }
 
     /// Every project that has checkpoints, with all of them, oldest first.
     pub fn histories(&self) -> impl Iterator<Item = (&ByteString, &[Checkpoint])> {
-        self.histories.iter().map(|(project, all)| (project, all.as_slice()))
+        self.histories.iter().map(|(project, one)| (project, &one.all[..]))
     }
 
     /// The checkpoints of `project` that can be listed and restored, oldest first.
     ///
     /// Implements [`crate::rules::LIST_AT_MOST`] and [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
-        let all = self.history(project);
-        &all[all.len().saturating_sub(self.settings.max_snapshots)..]
+        let history = self.histories.get(&ByteString::from(project));
+        history.map_or(&[], |one| &one.all[one.out_of_sight(self.settings.max_snapshots)..])
+    }
+
+    /// Whether as many checkpoints of `project` are listed as may be, so that one more pushes out
+    /// the oldest or another one.
+    pub fn is_full(&self, project: &[u8]) -> bool {
+        self.listed(project).len() >= self.settings.max_snapshots
+    }
+
+    /// Whether it is not known which pre-rollback checkpoints of `project` made room for others.
+    pub fn is_open(&self, project: &[u8]) -> bool {
+        self.histories.get(&ByteString::from(project)).is_some_and(History::is_open)
+    }
+
+    /// Takes in which checkpoints of a project are left, newest first: which pre-rollback ones made
+    /// room, where that was to be chosen, and whether all that should be there are.
+    ///
+    /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
+    pub fn settle(&mut self, project: &[u8], ids: &[&String]) {
+        let limit = self.settings.max_snapshots;
+        if let Some(history) = self.histories.get_mut(&ByteString::from(project)) {
+            history.settle(ids, limit);
+        }
+    }
+
+    /// Whether all checkpoints of `project` were there before it was restored.
+    pub(crate) fn was_whole(&self, project: &[u8]) -> bool {
+        self.histories.get(&ByteString::from(project)).is_some_and(|one| one.is_whole)
+    }
+
+    /// The same of every project, by the ids that are stored of each, newest first.
+    pub(crate) fn settle_all(&mut self, visible: &BTreeMap<String, Vec<String>>) {
+        for project in self.histories.keys().cloned().collect::<Vec<_>>() {
+            let ids = visible.get(&self.hash(&project)).map_or(&[][..], Vec::as_slice);
+            self.settle(&project, &ids.iter().collect::<Vec<_>>());
+        }
     }
 
     /// Every directory that a subject may know of: those that were there when something was asked
