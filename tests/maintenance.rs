@@ -8,6 +8,7 @@ mod limits;
 mod migration;
 mod prune;
 mod reclaim;
+mod rollbacks;
 mod sweep;
 mod total;
 pub mod world;

@@ -103,7 +103,8 @@ fn drop_rollbacks(
     for (place, id) in dropped {
         let tree = |id| commit::read(objects, id).map(|one| one.tree);
         if let (Ok(own), Some(Ok(before))) = (tree(*id), place.parent.map(tree)) {
-            is_large |= bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
+            is_large |=
+                bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
         }
         rollbacks::remove(store.disk, &store.path, hash, *place)?;
     }

@@ -14,7 +14,9 @@ use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, history, metadata, ref_recovery, refs, rollbacks, shallow, usage};
+use crate::store::{
+    Store, commit, history, metadata, ref_recovery, refs, rollbacks, shallow, usage,
+};
 use git2::Oid;
 
 /// What a checkpoint is taken for.

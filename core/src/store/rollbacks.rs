@@ -112,7 +112,9 @@ pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
 /// Every folder that holds such refs.
 pub fn folders(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let hashes = folder::text_names(disk, &store.join(FOLDER))?;
-    Ok(std::iter::once(FOLDER.to_owned()).chain(hashes.iter().map(|hash| folder_of(hash))).collect())
+    Ok(std::iter::once(FOLDER.to_owned())
+        .chain(hashes.iter().map(|hash| folder_of(hash)))
+        .collect())
 }
 
 /// Whether that is the path of such a ref in the store.

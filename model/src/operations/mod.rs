@@ -243,9 +243,7 @@ fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
 /// Implements [`rules::RESTORE_HAPPENS`] and [`rules::RESTORE_KEEPS_HISTORY`].
 fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
-        Some(code)
-            if restore.spared && (refusal::is_about_target(code) || code == UNKNOWN) =>
-        {
+        Some(code) if restore.spared && (refusal::is_about_target(code) || code == UNKNOWN) => {
             &rules::RESTORE_KEEPS_HISTORY
         }
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,

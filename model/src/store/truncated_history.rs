@@ -22,8 +22,7 @@ pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
         });
         let truncated = is_truncated(world, project, stored);
         let limit = world.settings.max_snapshots;
-        let spared =
-            world.was_whole(project) && due.len() > limit && found.len() >= limit;
+        let spared = world.was_whole(project) && due.len() > limit && found.len() >= limit;
         let rule: RuleRef =
             if spared { &rules::RESTORE_KEEPS_HISTORY } else { &rules::LIMIT_NEWEST_REMAIN };
         checks.check(Judge::Git, rule, !truncated, || {

@@ -47,8 +47,7 @@ impl World {
         for project in projects {
             let ids = stored.visible.get(&self.hash(&project)).map_or(&[][..], Vec::as_slice);
             let known = self.histories.remove(&project).unwrap_or_default();
-            let (dropped, known) =
-                (known.out_of_sight(self.settings.max_snapshots), known.all);
+            let (dropped, known) = (known.out_of_sight(self.settings.max_snapshots), known.all);
             let is_dropped = |one: &&Checkpoint| !ids.contains(&one.id);
             let as_stored = |id: &String| {
                 let believed = known.iter().find(|one| one.id == *id);

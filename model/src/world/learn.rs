@@ -3,8 +3,8 @@
 //! It is total: whatever was really seen is taken in, allowed or not, so that what comes next is
 //! held against what is there. What nobody saw stays unknown.
 
-use super::maintenance::Marker;
 use super::history::History;
+use super::maintenance::Marker;
 use super::{Checkpoint, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, SweepOutcome};
 use crate::bytes::ByteString;
