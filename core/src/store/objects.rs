@@ -5,7 +5,7 @@
 //! configuration.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
-use crate::disk::folder::text_names;
+use crate::disk::folder::{stat, text_names};
 use crate::disk::{Disk, Kind as FileKind};
 use crate::error::{Context, Error, Result};
 use crate::store::loose::{self, Loose};
@@ -17,6 +17,21 @@ use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// Whether libgit2 can open every index of packs: for ever it waits for a fifo. Without it no pack is
+/// read.
+// rule: maintenance/damage
+fn packs_are_files(disk: &dyn Disk, folder: &Path) -> Result<bool> {
+    let is_index = |name: &String| name.ends_with(".idx") || name == "multi-pack-index";
+    for name in text_names(disk, folder)?.into_iter().filter(is_index) {
+        let path = folder.join(name);
+        if stat(disk, &path)?.is_some_and(|stat| stat.kind != FileKind::File) {
+            log::debug!("no pack is read, since {} is no file", path.display());
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
 
 fn unusable(path: &Path, error: &git2::Error) -> Error {
     Error::unusable(path, error.message())
@@ -40,6 +55,7 @@ pub struct Objects<'a> {
     disk: &'a dyn Disk,
     directory: PathBuf,
     stored: Odb<'static>,
+    reads_packs: bool,
     packs: OnceCell<Vec<Packed>>,
     looked: Cell<bool>,
     added: HashSet<Oid>,
@@ -56,11 +72,15 @@ impl<'a> Objects<'a> {
         let not_text = || Error::unusable(&directory, "its path is not UTF-8");
         let text = directory.to_str().ok_or_else(not_text)?;
         // rule: isolation/self-contained
-        stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
+        let reads_packs = packs_are_files(disk, &directory.join("pack"))?;
+        if reads_packs {
+            stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
+        }
         Ok(Objects {
             disk,
             directory,
             stored,
+            reads_packs,
             packs: OnceCell::new(),
             looked: Cell::new(false),
             added: HashSet::new(),
@@ -207,7 +227,10 @@ impl<'a> Objects<'a> {
             let stat = self.disk.stat(&loose::path_of(&self.directory, id));
             stat.is_ok_and(|stat| stat.kind == FileKind::Directory)
         };
-        if pending.len() >= PACK_OBJECTS_MIN || pending.iter().any(|(id, ..)| is_obstructed(*id)) {
+        let is_packed =
+            pending.len() >= PACK_OBJECTS_MIN || pending.iter().any(|(id, ..)| is_obstructed(*id));
+        // What is not read must not hold anything new.
+        if is_packed && self.reads_packs {
             return self.store_packed(&pending);
         }
         pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))

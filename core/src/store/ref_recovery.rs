@@ -28,7 +28,10 @@ fn stored(
     hash: &str,
 ) -> Result<(Option<Oid>, Option<Oid>)> {
     match refs::read(store.disk, &store.path, &refs::of_project(hash)) {
-        Ok(Some(tip)) if objects.has(tip) => Ok((Some(tip), Some(tip))),
+        Ok(Some(tip)) if objects.has(tip) => {
+            let newer = newer_than_packed(store, objects, hash, tip)?;
+            Ok((Some(tip), newer.or(Some(tip))))
+        }
         Ok(Some(tip)) => Ok((Some(tip), recorded_tip(store, objects, hash).or(Some(tip)))),
         Ok(None) => Ok((None, recorded_tip(store, objects, hash))),
         Err(error) if error.is_damage() => match recorded_tip(store, objects, hash) {
@@ -37,6 +40,25 @@ fn stored(
         },
         Err(error) => Err(error),
     }
+}
+
+/// The newest checkpoint that the metadata names, where it names `tip` as an older one and the ref
+/// was lost: then `tip` is where git packed it once.
+// rule: maintenance/damage
+fn newer_than_packed(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    tip: Oid,
+) -> Result<Option<Oid>> {
+    let file = store.path.join(refs::of_project(hash));
+    if folder::stat(store.disk, &file)?.is_some() {
+        return Ok(None);
+    }
+    let known = metadata::read(store.disk, &store.path, hash);
+    let is_older =
+        known.is_some_and(|known| known.checkpoints.iter().skip(1).any(|one| one.is(tip)));
+    Ok(if is_older { recorded_tip(store, objects, hash) } else { None })
 }
 
 /// The same while the project's lock is held; makes a lost ref again.
