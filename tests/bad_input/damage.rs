@@ -1,7 +1,8 @@
 //! What one damaged file of the store costs: what needs it, and nothing more.
 
 use super::machine::{Machine, code};
-use herma_core::{Listed, RestoreOptions};
+use herma_core::disk::SystemDisk;
+use herma_core::{Config, Listed, RestoreOptions};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -200,4 +201,72 @@ fn a_look_at_everything_names_each_checkpoint_and_path_that_is_lost() {
         (first, all(&["a.txt"])),
     ];
     assert_eq!(lost, due);
+}
+
+/// Those of the damages that leave no file.
+fn no_files() -> impl Iterator<Item = &'static Damage> {
+    DAMAGES.iter().filter(|(what, _)| ["a link", "a fifo", "a folder"].contains(what))
+}
+
+#[test]
+fn what_is_no_file_is_no_list_of_refs_or_boundaries() {
+    for (file, kept) in [("packed-refs", 3), ("shallow", 2)] {
+        for (what, how) in no_files() {
+            let machine = Machine::new();
+            let config = Config { max_snapshots: kept, ..Config::default() };
+            let few = machine.with(SystemDisk, config);
+            let ids = ["1\n", "2\n", "3\n"].map(|content| {
+                machine.write("src/b.txt", content);
+                assert!(few.checkpoint(&machine.project(), content).is_ok());
+                few.list(&machine.project()).unwrap()[0].id.clone()
+            });
+            let path = machine.base().join("store").join(file);
+            let _ = fs::remove_file(&path);
+            how(&path);
+            let list = || few.list(&machine.project()).unwrap();
+            assert_eq!(list().len(), kept, "{what} {file}");
+            machine.restores(&ids[1], "2\n");
+            machine.write("src/b.txt", "4\n");
+            assert!(few.checkpoint(&machine.project(), "4").is_ok(), "{what} {file}");
+            assert_eq!(list().len(), kept, "{what} {file}");
+        }
+    }
+}
+
+#[test]
+fn a_ref_that_is_lost_is_not_where_git_packed_it_once() {
+    let machine = Machine::new();
+    machine.next("1\n");
+    machine.git_says(&["pack-refs", "--all"]);
+    let newest = machine.next("2\n");
+    let refs = fs::read_dir(machine.base().join("store/refs/hermes")).unwrap();
+    refs.for_each(|one| fs::remove_file(one.unwrap().path()).unwrap());
+    assert_eq!(machine.list()[0].id, newest);
+    let third = machine.next("3\n");
+    assert_eq!(machine.list().len(), 3);
+    machine.restores(&newest, "2\n");
+    machine.restores(&third, "3\n");
+    // Another tool that goes on from what is packed is believed.
+    machine.git_says(&["pack-refs", "--all"]);
+    assert_eq!(machine.list()[0].id, machine.git_says(&["rev-list", "-1", "--all"]));
+}
+
+#[test]
+fn no_index_of_a_pack_is_waited_for() {
+    for (what, how) in no_files() {
+        let machine = Machine::new();
+        machine.next("1\n");
+        machine.git_says(&["gc", "--quiet"]);
+        let packs = fs::read_dir(machine.base().join("store/objects/pack")).unwrap();
+        let mut packs = packs.map(|entry| entry.unwrap().path());
+        damage(&packs.find(|path| path.extension().is_some_and(|end| end == "idx")).unwrap(), *how);
+        assert!(machine.list()[0].damage.is_some(), "{what}");
+        // Also what would be stored as a pack of its own.
+        (0..100).for_each(|number| machine.write(&format!("{number}.txt"), &number.to_string()));
+        let id = machine.next("2\n");
+        machine.restores(&id, "2\n");
+        // The next one stands on the newest that is whole, and there is none.
+        let verified = machine.manager().verify(&mut |_, _| ()).unwrap();
+        assert_eq!((verified.checkpoints, verified.damaged.len()), (1, 0), "{what}");
+    }
 }
