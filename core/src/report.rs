@@ -133,6 +133,8 @@ pub struct Restored {
     pub kept: Vec<Remark>,
     /// Paths that could not be restored.
     pub failed: Vec<Remark>,
+    /// Paths that no checkpoint holds, since they could not be captured; they were not touched.
+    pub left_out: Vec<Remark>,
     /// The full id of the pre-rollback checkpoint, if one was taken.
     pub safety: Option<String>,
     /// Why no pre-rollback checkpoint could be taken, where the restore was forced past that.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::maintenance::limits;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
-use crate::report::{Outcome, Restored};
+use crate::report::{Outcome, Remark, Restored};
 use crate::restore::{Restore, TargetIgnores, target};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
@@ -29,6 +29,17 @@ pub struct RestoreOptions {
 enum Extent<'a> {
     All(RestoreOptions),
     One(&'a [u8]),
+}
+
+/// What a restore can be undone with.
+#[derive(Default)]
+struct Safety {
+    /// The checkpoint that was taken before it, if one was.
+    id: Option<String>,
+    /// What was there.
+    current: Snapshot,
+    /// What could not be read.
+    left_out: Vec<Remark>,
 }
 
 impl Manager {
@@ -102,19 +113,23 @@ impl Manager {
         }
         let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
         let safety = if gone {
-            Ok((None, Snapshot::new()))
+            Ok(Safety::default())
         } else {
             // rule: restore/safety-checkpoint
             self.take_safety(&store, &mut objects, &project, &reason)
         };
         let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
-        let (safety, current, forced_past) = match safety {
-            Ok((safety, current)) => (safety, current, None),
-            Err(error) if force => (None, self.current(&store, &project)?, Some(error.to_string())),
+        let (safety, forced_past) = match safety {
+            Ok(safety) => (safety, None),
+            Err(error) if force => {
+                let current = self.current(&store, &project)?;
+                (Safety { current, ..Safety::default() }, Some(error.to_string()))
+            }
             // rule: restore/safety-required
             Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
         };
         // The objects of the pre-rollback checkpoint are not needed to restore another.
+        let Safety { id: safety, current, left_out } = safety;
         let restore = self.restore_into((&project, &current), &objects, target);
         let report = match (extent, &typed) {
             (_, Some(path)) => restore.one(path)?,
@@ -128,7 +143,8 @@ impl Manager {
         let most = self.config.max_snapshots.max(1);
         let due = is_whole
             .then(|| limits::make_room(&store, &objects, &project.hash, most, checkpoint.id));
-        Ok((Restored { id: checkpoint.id.to_string(), safety, forced_past, ..report }, due))
+        let id = checkpoint.id.to_string();
+        Ok((Restored { id, safety, left_out, forced_past, ..report }, due))
     }
 
     fn take_safety(
@@ -137,15 +153,16 @@ impl Manager {
         objects: &mut Objects<'_>,
         project: &Project,
         reason: &str,
-    ) -> Result<(Option<String>, Snapshot)> {
+    ) -> Result<Safety> {
         // rule: restore/safety-outside-turn
         let what = (Purpose::Rollback, reason);
         let (taken, current) = self.checkpoint_locked(store, objects, project, what)?;
-        match taken.outcome {
-            Outcome::Created { id } => Ok((Some(id), current)),
+        let id = match taken.outcome {
+            Outcome::Created { id } => Some(id),
             // rule: restore/safety-skipped
-            _ => Ok((None, current)),
-        }
+            _ => None,
+        };
+        Ok(Safety { id, current, left_out: taken.skipped })
     }
 
     fn restore_into<'a>(

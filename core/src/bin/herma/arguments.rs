@@ -80,7 +80,8 @@ Examples:
 
 A restore first takes a checkpoint of the present state, and prints how to undo the restore.
 
-Exit codes: 0 done; 2 failed, or some paths could not be restored.";
+Exit codes: 0 done; 2 failed, or some paths could not be restored or stayed, since no checkpoint
+holds what is there.";
 
 const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:

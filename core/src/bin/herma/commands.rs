@@ -7,7 +7,7 @@ use crate::text::{self, Style};
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
-    Clock, Code, Environment, Error, Manager, Restored, SystemClock, project_directory,
+    Clock, Code, Environment, Error, Manager, Remark, Restored, SystemClock, project_directory,
     project_of_file,
 };
 use serde::Serialize;
@@ -202,14 +202,9 @@ impl Session {
             let undo = self.undo(project, was_there, restored);
             pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
         })?;
-        if restored.failed.is_empty() {
+        let Some(message) = incomplete(restored) else {
             return Ok(answer);
-        }
-        let paths = text::count(restored.failed.len(), "path", "paths");
-        let message = format!(
-            "{paths} could not be brought back; the others are as listed: fix the cause and \
-             roll back to the same id again"
-        );
+        };
         Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
     }
 
@@ -246,4 +241,26 @@ impl Session {
         let bytes = if self.json { programs::json(data)? } else { page() };
         Ok(Answer { bytes, ending: Ending::Done })
     }
+}
+
+/// What is not as recorded after a restore, and what to do about it; none where everything is. What
+/// no checkpoint could hold was not touched, so that leaving it out is only said.
+fn incomplete(restored: &Restored) -> Option<String> {
+    let again = "roll back to the same id again";
+    let count = |remarks: &[Remark]| {
+        Some(text::count(remarks.len(), "path", "paths")).filter(|_| !remarks.is_empty())
+    };
+    let failed = count(&restored.failed).map(|paths| {
+        format!(
+            "{paths} could not be brought back; the others are as listed: fix the cause and {again}"
+        )
+    });
+    let kept = || {
+        let paths = count(&restored.kept)?;
+        Some(format!(
+            "not restored, since no checkpoint holds what stands there: {paths}; the others are as \
+             listed: move that away and {again}"
+        ))
+    };
+    failed.or_else(kept)
 }

@@ -212,6 +212,7 @@ fn rows(restored: &Restored) -> Vec<(&'static str, Tone, String)> {
         plain("left", Tone::Place, &restored.left),
         explained("kept", Tone::Notable, &restored.kept),
         explained("failed", Tone::Bad, &restored.failed),
+        explained("unsaved", Tone::Notable, &restored.left_out),
     ]
     .concat()
 }
