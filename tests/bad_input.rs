@@ -7,4 +7,5 @@ mod failing;
 mod io_errors;
 mod machine;
 mod project;
+mod saves;
 mod store;

@@ -173,7 +173,7 @@ fn a_link_that_cannot_be_removed_is_not_written_through() {
     fs::write(outside.join("b.txt"), "not ours\n").unwrap();
     fs::remove_dir_all(&link).unwrap();
     symlink(&outside, &link).unwrap();
-    let disk = failing(Call::RemoveFile, io::ErrorKind::PermissionDenied, move |path| path == link);
+    let disk = failing(Call::Rename, io::ErrorKind::PermissionDenied, move |path| path == link);
     let restored = machine.restore_on(disk);
     assert_eq!(fs::read_to_string(outside.join("b.txt")).unwrap(), "not ours\n");
     assert!(restored.restored.is_empty());

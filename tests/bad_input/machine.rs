@@ -93,6 +93,11 @@ impl Step {
         })
     }
 
+    /// Whether that call was made.
+    pub fn came(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) > self.number
+    }
+
     /// A disk on which that call fails so.
     pub fn failing(&self, kind: io::ErrorKind) -> HookedDisk {
         self.disk(move || Err(kind.into()))
@@ -106,7 +111,7 @@ pub fn at_each_call(mut round: impl FnMut(&Step)) -> usize {
     loop {
         let step = Step { number, calls: Arc::default() };
         round(&step);
-        if step.calls.load(Ordering::Relaxed) <= number {
+        if !step.came() {
             return number;
         }
         number += 1;

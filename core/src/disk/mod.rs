@@ -7,6 +7,8 @@
 pub(crate) mod atomic_write;
 pub(crate) mod folder;
 
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -155,6 +157,13 @@ pub trait Disk: Send + Sync {
     /// Moves a file or link onto `to` in one step, replacing what is there, or a directory to where
     /// nothing is.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Renames where nothing is at `to`; fails as *already existing* where something is, and as
+    /// *unsupported* where the file system cannot tell.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Lets two names change places in one step; *unsupported* where the file system cannot.
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
     /// Sets the permission bits of a file.
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;
     /// Removes a file or link.
@@ -174,6 +183,16 @@ const STRICT: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 /// The file system of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemDisk;
+
+fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, flags) {
+        // A file system that does not know the flag says that it is invalid.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        renamed => Ok(renamed?),
+    }
+}
 
 impl Disk for SystemDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -230,6 +249,14 @@ impl Disk for SystemDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        rename_with(from, to, RenameFlags::NOREPLACE)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        rename_with(one, other, RenameFlags::EXCHANGE)
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {

@@ -223,11 +223,19 @@ impl Restore<'_> {
                 return Ok(false);
             }
         }
-        let Some(stat) = self.stat(path)? else { return Ok(false) };
+        self.holds(&full, item)
+    }
+
+    /// Whether a checkpoint would record what is at `full`, if anything is, as that item.
+    fn holds(&self, full: &Path, item: &Item) -> io::Result<bool> {
+        let stat = match self.disk.stat(full) {
+            Err(error) if is_absence(&error) => return Ok(false),
+            stat => stat?,
+        };
         let (mode, content) = match stat.kind {
             FileKind::File if !self.may_hold(&stat, item) => return Ok(false),
-            FileKind::File => (Mode::of_file(&stat), self.disk.read(&full, stat.size + 1)?.0),
-            FileKind::Link => (Mode::Link, self.disk.read_link(&full)?),
+            FileKind::File => (Mode::of_file(&stat), self.disk.read(full, stat.size + 1)?.0),
+            FileKind::Link => (Mode::Link, self.disk.read_link(full)?),
             FileKind::Directory | FileKind::Special => return Ok(false),
         };
         Ok(id_of(Kind::Blob, &content).is_ok_and(|blob| Item { mode, blob } == *item))
@@ -255,12 +263,25 @@ impl Restore<'_> {
                 return report.failed.push(Remark::new(path, why));
             }
         }
-        let placement =
-            Placement { disk: self.disk, root: self.root, permissions: self.permissions };
+        let placement = self.placement();
         // rule: restore/bytes
-        match placement.put(path, item.mode, &content) {
-            Ok(()) => report.restored.push(path.to_vec()),
+        match placement.put(path, item.mode, &content, &|place| self.is_captured(path, place)) {
+            Ok(true) => report.restored.push(path.to_vec()),
+            Ok(false) => report.kept.push(Remark::new(path, CHANGED_SINCE.into())),
             Err(error) => report.failed.push(Remark::new(path, error.cause())),
+        }
+    }
+
+    fn placement(&self) -> Placement<'_> {
+        Placement { disk: self.disk, root: self.root, permissions: self.permissions }
+    }
+
+    /// Whether what stands at `place` is what was captured of `path`.
+    fn is_captured(&self, path: &[u8], place: &Path) -> io::Result<bool> {
+        let captured = self.current.get(path);
+        match captured.map_or(Ok(false), |captured| self.holds(place, captured)) {
+            Err(error) if is_unreadable(&error) => Ok(false),
+            holds => holds,
         }
     }
 
@@ -286,10 +307,16 @@ impl Restore<'_> {
         if !self.is_as_captured(path, report) {
             return false;
         }
-        let full = on_disk(self.root, path);
-        if let Err(error) = self.disk.remove_file(&full) {
-            report.failed.push(Remark::new(path, error.to_string()));
-            return false;
+        match self.placement().take_away(path, &|place| self.is_captured(path, place)) {
+            Ok(true) => {}
+            Ok(false) => {
+                report.kept.push(Remark::new(path, CHANGED_SINCE.into()));
+                return false;
+            }
+            Err(error) => {
+                report.failed.push(Remark::new(path, error.cause()));
+                return false;
+            }
         }
         report.removed.push(path.to_vec());
         let mut directory = parent(path);

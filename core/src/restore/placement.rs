@@ -12,6 +12,9 @@ use crate::store::snapshot::Mode;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+/// How the name of a file begins on its way into or out of the project.
+const TEMPORARY: &str = ".herma-restore";
+
 /// A project to write into.
 pub struct Placement<'a> {
     /// The disk the project is on.
@@ -22,23 +25,101 @@ pub struct Placement<'a> {
     pub permissions: &'a Permissions,
 }
 
+/// Whether what is at a path may go, since a checkpoint holds it.
+pub type MayGo<'a> = &'a dyn Fn(&Path) -> io::Result<bool>;
+
 impl Placement<'_> {
-    /// Puts a file or link at `path`, whose place is free or holds what may be replaced.
-    pub fn put(&self, path: &[u8], mode: Mode, content: &[u8]) -> Result<()> {
+    /// Puts a file or link at `path`, whose place is free or holds what may be replaced. What was
+    /// replaced is looked at once more where nobody else can reach it: answers false, with the path
+    /// as it was, where that may not go, since it was saved in the meantime.
+    // rule: restore/protects
+    pub fn put(&self, path: &[u8], mode: Mode, content: &[u8], may_go: MayGo<'_>) -> Result<bool> {
         let full = on_disk(self.root, path);
         self.make_parents(path)?;
         let before = folder::stat(self.disk, &full)?;
         if before.is_some_and(|stat| stat.kind == Kind::Directory) {
             self.remove_empty_directories(&full)?;
         }
-        let before = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
+        let permitted = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
         let temporary = self.write_beside(&full, mode, content)?;
-        let placed = self.place(&temporary, (path, &full), mode, before);
-        if placed.is_err() {
-            // The path is unchanged; a leftover beside it would only be one more file.
+        let own = self.disk.stat(&temporary).context("looking at", &temporary)?;
+        let placed = self.permit(&temporary, path, mode, permitted).and_then(|()| {
+            let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
+            self.swap_in(&temporary, &full, was_free, may_go).context("replacing", &full)
+        });
+        // The path is unchanged; a leftover beside it would only be one more file. But what is there
+        // may have been saved in the meantime, and is left.
+        let is_own = || self.disk.stat(&temporary).is_ok_and(|stat| stat.inode == own.inode);
+        if !matches!(placed, Ok(true)) && is_own() {
             let _ = self.disk.remove_file(&temporary);
         }
         placed
+    }
+
+    /// Removes the file or link at `path`, as far as it may go; answers whether it did.
+    // rule: restore/protects
+    pub fn take_away(&self, path: &[u8], may_go: MayGo<'_>) -> Result<bool> {
+        let full = on_disk(self.root, path);
+        let folder = full.parent().unwrap_or(self.root);
+        let away = make_new_named(folder, TEMPORARY, |away| self.disk.rename_new(&full, away));
+        let away = match away {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
+                return self.disk.remove_file(&full).context("removing", &full).map(|()| true);
+            }
+            away => away?,
+        };
+        let removed = match may_go(&away) {
+            Ok(true) => self.disk.remove_file(&away).map(|()| true),
+            kept => kept,
+        };
+        if !matches!(removed, Ok(true)) {
+            // Where something was saved in its place since, both are left.
+            let _ = self.disk.rename_new(&away, &full);
+        }
+        removed.context("removing", &full)
+    }
+
+    /// Moves what is at `temporary` to `full`; answers false where something is there that may not
+    /// go, which then is still there.
+    fn swap_in(
+        &self,
+        temporary: &Path,
+        full: &Path,
+        was_free: bool,
+        may_go: MayGo<'_>,
+    ) -> io::Result<bool> {
+        if was_free {
+            return match self.disk.rename_new(temporary, full) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    self.disk.rename(temporary, full).map(|()| true)
+                }
+                moved => moved.map(|()| true),
+            };
+        }
+        // A link at the path is replaced by this, never followed, and so is one name of a file.
+        // rule: restore/hard-links
+        // rule: restore/type
+        match self.disk.exchange(temporary, full) {
+            // What stood there is gone: then its place is free.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return self.swap_in(temporary, full, true, may_go);
+            }
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                return self.disk.rename(temporary, full).map(|()| true);
+            }
+            exchanged => exchanged?,
+        }
+        let goes = may_go(temporary);
+        if !matches!(goes, Ok(true)) {
+            self.disk.exchange(temporary, full)?;
+            return goes;
+        }
+        // The path is as it is to be; what is left beside it a checkpoint holds.
+        if let Err(error) = self.disk.remove_file(temporary) {
+            log::debug!("{} stays: {error}", temporary.display());
+        }
+        Ok(true)
     }
 
     /// Makes the directories on the way. What exists must be a directory: a link would lead the
@@ -78,17 +159,18 @@ impl Placement<'_> {
     fn write_beside(&self, full: &Path, mode: Mode, content: &[u8]) -> Result<PathBuf> {
         let folder = full.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
-        make_new_named(folder, ".herma-restore", |temporary| match mode {
+        make_new_named(folder, TEMPORARY, |temporary| match mode {
             // rule: restore/type
             Mode::Link => self.disk.make_link(content, temporary),
             Mode::Plain | Mode::Executable => self.disk.write_new(temporary, content, 0o600),
         })
     }
 
-    fn place(
+    /// Gives what is to stand at `path` its permissions, `before` those of the file it replaces.
+    fn permit(
         &self,
         temporary: &Path,
-        (path, full): (&[u8], &Path),
+        path: &[u8],
         mode: Mode,
         before: Option<Stat>,
     ) -> Result<()> {
@@ -107,10 +189,7 @@ impl Placement<'_> {
                 .set_mode(temporary, bits & 0o777)
                 .context("setting the mode of", temporary)?;
         }
-        // A link at the path is replaced by this, never followed, and so is one name of a file.
-        // rule: restore/hard-links
-        // rule: restore/type
-        self.disk.rename(temporary, full).context("replacing", full)
+        Ok(())
     }
 }
 
@@ -132,11 +211,11 @@ mod tests {
         let permissions = Permissions::default();
         let placement = Placement { disk: &SystemDisk, root: &root, permissions: &permissions };
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
-            let refused = placement.put(path, Mode::Plain, b"x").unwrap_err();
+            let refused = placement.put(path, Mode::Plain, b"x", &|_| Ok(true)).unwrap_err();
             assert!(refused.to_string().contains("entering"), "{refused}");
         }
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
-        placement.put(b"made/on/the/way", Mode::Plain, b"x").unwrap();
+        assert!(placement.put(b"made/on/the/way", Mode::Plain, b"x", &|_| Ok(true)).unwrap());
         assert_eq!(fs::read(root.join("made/on/the/way")).unwrap(), b"x");
     }
 }

@@ -133,6 +133,14 @@ impl Disk for FaultyDisk {
         self.disk.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename_new(from, to)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.disk.exchange(one, other)
+    }
+
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
         self.disk.set_mode(path, self.mode(path, mode))
     }

@@ -25,7 +25,7 @@ pub enum Call {
     MakeLink,
     /// [`Disk::make_directory`].
     MakeDirectory,
-    /// [`Disk::rename`], with the path it moves from.
+    /// [`Disk::rename`], [`Disk::rename_new`] or [`Disk::exchange`], with the path it moves from.
     Rename,
     /// [`Disk::set_mode`].
     SetMode,
@@ -110,6 +110,16 @@ impl Disk for HookedDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         (self.hook)(Call::Rename, from)?;
         SystemDisk.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        (self.hook)(Call::Rename, from)?;
+        SystemDisk.rename_new(from, to)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        (self.hook)(Call::Rename, one)?;
+        SystemDisk.exchange(one, other)
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
