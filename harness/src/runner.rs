@@ -271,8 +271,8 @@ impl<'a> Runner<'a> {
         Ok(judged)
     }
 
-    /// Puts a request to the subject: allow, observe, compare, learn. Returns whether that could be
-    /// judged.
+    /// Puts a request to the subject, and looks at the list before and after one that may push
+    /// something out. Returns whether it could be judged.
     fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         let project = request.dir().and_then(|dir| self.world.canonical(dir));
         let rolled_back =
@@ -298,6 +298,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// Allow, observe, compare, learn. Returns whether that could be judged.
     fn ask_one(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;

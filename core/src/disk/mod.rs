@@ -157,11 +157,9 @@ pub trait Disk: Send + Sync {
     /// Moves a file or link onto `to` in one step, replacing what is there, or a directory to where
     /// nothing is.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-
     /// Renames where nothing is at `to`; fails as *already existing* where something is, and as
     /// *unsupported* where the file system cannot tell.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
-
     /// Lets two names change places in one step; *unsupported* where the file system cannot.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
     /// Sets the permission bits of a file.

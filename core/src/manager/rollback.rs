@@ -128,8 +128,8 @@ impl Manager {
             // rule: restore/safety-required
             Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
         };
-        // The objects of the pre-rollback checkpoint are not needed to restore another.
         let Safety { id: safety, current, left_out } = safety;
+        // The objects of the pre-rollback checkpoint are not needed to restore another.
         let restore = self.restore_into((&project, &current), &objects, target);
         let report = match (extent, &typed) {
             (_, Some(path)) => restore.one(path)?,

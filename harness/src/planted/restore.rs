@@ -401,8 +401,6 @@ fn take_before(subject: &Intercepted, request: &Request) {
     }
 }
 
-/// Restores, and then changes the project's history and the report; `change` returns `None` only to
-/// give up early.
 /// Drops what comes before that checkpoint.
 fn end_history(subject: &Intercepted, id: &str) -> io::Result<()> {
     let path = subject.sandbox.store().join("shallow");
@@ -410,6 +408,8 @@ fn end_history(subject: &Intercepted, id: &str) -> io::Result<()> {
     fs::write(path, format!("{before}{id}\n"))
 }
 
+/// Restores, and then changes the project's history and the report; `change` returns `None` only to
+/// give up early.
 fn with_history(
     subject: &mut Intercepted,
     request: &Request,
