@@ -263,6 +263,13 @@ pub struct Verified {
     pub unreadable: Vec<Remark>,
 }
 
+impl Verified {
+    /// Whether nothing is damaged.
+    pub fn is_whole(&self) -> bool {
+        self.damaged.is_empty() && self.unreadable.is_empty()
+    }
+}
+
 /// A checkpoint that cannot be restored as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DamagedCheckpoint {

@@ -30,6 +30,21 @@ pub fn read_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<
     }
 }
 
+/// The same where something that is no regular file may be in its place, and counts as nothing.
+// rule: maintenance/damage
+pub fn read_if_file(disk: &dyn Disk, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    if is_file_or_nothing(disk, path)? {
+        return read_file(disk, path, limit);
+    }
+    log::debug!("{} is no file", path.display());
+    Ok(None)
+}
+
+/// Whether nothing but a regular file is at `path`.
+pub fn is_file_or_nothing(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    Ok(stat(disk, path)?.is_none_or(|stat| stat.kind == Kind::File))
+}
+
 /// What is at `path`; none where there is nothing.
 pub fn stat(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>> {
     match disk.stat(path) {

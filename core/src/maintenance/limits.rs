@@ -70,19 +70,21 @@ pub fn make_room(
     target: Oid,
 ) -> bool {
     let make_room = || {
-        let boundaries = shallow::read(store.disk, &store.path)?;
         let history = history::newest_first(store, objects, hash, most)?;
         let excess = history.len().saturating_sub(most);
         let oldest_first = history.iter().rev().filter(|one| one.id != target);
         let may_go = oldest_first.filter_map(|one| Some((one.beside?, one.id)));
         let dropped: Vec<(Place, Oid)> = may_go.take(excess).collect();
+        if dropped.is_empty() {
+            return Ok(false);
+        }
+        let boundaries = shallow::read(store.disk, &store.path)?;
         let waiting = drop_rollbacks(store, objects, hash, &dropped)?;
         let is_dropped = |one: &Checkpoint| dropped.iter().any(|(_, id)| *id == one.id);
         let left: Vec<Checkpoint> = history.into_iter().filter(|one| !is_dropped(one)).collect();
         let ends = ends(&left);
         shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
         let oldest = left.iter().rfind(|one| one.rollback.is_none());
-        let oldest = oldest.filter(|_| !dropped.is_empty());
         oldest.map_or(Ok(false), |oldest| is_due(objects, &boundaries, oldest, most, waiting))
     };
     make_room().unwrap_or_else(|error: Error| {
@@ -108,12 +110,12 @@ fn drop_rollbacks(
         }
         rollbacks::remove(store.disk, &store.path, hash, *place)?;
     }
-    let waiting = metadata::read(store.disk, &store.path, hash).map_or(0, |known| known.waiting);
-    if !dropped.is_empty() {
-        let waiting = waiting + dropped.len();
-        metadata::change(store.disk, &store.path, hash, |known| known.waiting = waiting)?;
-    }
-    Ok(if is_large { usize::MAX } else { waiting + dropped.len() })
+    let mut waiting = dropped.len();
+    metadata::change(store.disk, &store.path, hash, |known| {
+        known.waiting += dropped.len();
+        waiting = known.waiting;
+    })?;
+    Ok(if is_large { usize::MAX } else { waiting })
 }
 
 // rule: limit/newest-remain

@@ -56,10 +56,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
 /// Notes of every project that the space of all that it dropped is freed.
 fn nothing_waits(store: &Store<'_>) -> Result<()> {
     for hash in ref_recovery::any_trace(store)? {
-        let known = metadata::read(store.disk, &store.path, &hash);
-        if known.is_some_and(|known| known.waiting > 0) {
-            metadata::change(store.disk, &store.path, &hash, |known| known.waiting = 0)?;
-        }
+        metadata::change(store.disk, &store.path, &hash, |known| known.waiting = 0)?;
     }
     Ok(())
 }

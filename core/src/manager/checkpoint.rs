@@ -117,7 +117,7 @@ impl Manager {
         if purpose == Purpose::Work {
             return Ok((Some(newest.id), None));
         }
-        let most = self.config.max_snapshots.max(1);
+        let most = self.most();
         let all = history::newest_first(store, objects, hash, most)?;
         let number = all.iter().filter_map(|one| one.rollback).max().unwrap_or(0).saturating_add(1);
         if all.len() < most || newest.rollback.is_none() {
@@ -140,7 +140,7 @@ impl Manager {
         objects: &Objects<'_>,
         project: &Project,
     ) -> bool {
-        limits::keep_newest(store, objects, &project.hash, self.config.max_snapshots.max(1))
+        limits::keep_newest(store, objects, &project.hash, self.most())
     }
 
     /// Keeps the limits after a checkpoint was added. No lock is held.

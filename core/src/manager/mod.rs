@@ -168,7 +168,7 @@ impl Manager {
     /// # Errors
     /// A damaged or busy store.
     pub fn status(&self) -> Result<Status> {
-        status::of(self.disk.as_ref(), &self.base(), self.config.max_snapshots.max(1))
+        status::of(self.disk.as_ref(), &self.base(), self.most())
     }
 
     /// Reads all that is stored, and says what is damaged and which checkpoints that costs.
@@ -226,6 +226,11 @@ impl Manager {
 
 /// What the public operations share.
 impl Manager {
+    /// How many checkpoints of a project may stay.
+    fn most(&self) -> usize {
+        self.config.max_snapshots.max(1)
+    }
+
     fn base(&self) -> PathBuf {
         canonical(self.disk.as_ref(), &self.environment.base)
     }
@@ -252,7 +257,7 @@ impl Manager {
     ) -> Result<Vec<Checkpoint>> {
         // rule: list/own-project
         // rule: list/at-most
-        history::newest_first(store, objects, &project.hash, self.config.max_snapshots.max(1))
+        history::newest_first(store, objects, &project.hash, self.most())
     }
 }
 

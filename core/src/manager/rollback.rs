@@ -140,7 +140,7 @@ impl Manager {
         // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
-        let most = self.config.max_snapshots.max(1);
+        let most = self.most();
         let due = is_whole
             .then(|| limits::make_room(&store, &objects, &project.hash, most, checkpoint.id));
         let id = checkpoint.id.to_string();

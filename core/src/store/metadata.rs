@@ -141,16 +141,18 @@ pub fn touch(
     write(disk, store, &project.hash, &metadata)
 }
 
-/// Changes what is stored of a project; nothing where that is missing or unreadable.
+/// Changes what is stored of a project; nothing where that is missing or unreadable. Where `work`
+/// changes nothing, nothing is written.
 pub fn change(
     disk: &dyn Disk,
     store: &Path,
     hash: &str,
     work: impl FnOnce(&mut Metadata),
 ) -> Result<()> {
-    let Some(mut metadata) = read(disk, store, hash) else { return Ok(()) };
+    let Some(before) = read(disk, store, hash) else { return Ok(()) };
+    let mut metadata = before.clone();
     work(&mut metadata);
-    write(disk, store, hash, &metadata)
+    if metadata == before { Ok(()) } else { write(disk, store, hash, &metadata) }
 }
 
 fn write(disk: &dyn Disk, store: &Path, hash: &str, metadata: &Metadata) -> Result<()> {

@@ -5,7 +5,7 @@
 //! configuration.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
-use crate::disk::folder::{stat, text_names};
+use crate::disk::folder::{is_file_or_nothing, text_names};
 use crate::disk::{Disk, Kind as FileKind};
 use crate::error::{Context, Error, Result};
 use crate::store::loose::{self, Loose};
@@ -25,7 +25,7 @@ fn packs_are_files(disk: &dyn Disk, folder: &Path) -> Result<bool> {
     let is_index = |name: &String| name.ends_with(".idx") || name == "multi-pack-index";
     for name in text_names(disk, folder)?.into_iter().filter(is_index) {
         let path = folder.join(name);
-        if stat(disk, &path)?.is_some_and(|stat| stat.kind != FileKind::File) {
+        if !is_file_or_nothing(disk, &path)? {
             log::debug!("no pack is read, since {} is no file", path.display());
             return Ok(false);
         }

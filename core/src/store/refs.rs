@@ -219,12 +219,7 @@ pub fn packed_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<S
 /// All that git keeps of refs in one file; what is no file holds none.
 // rule: maintenance/damage
 fn packed_refs(disk: &dyn Disk, store: &Path) -> Result<String> {
-    let path = store.join("packed-refs");
-    if folder::stat(disk, &path)?.is_some_and(|stat| stat.kind != Kind::File) {
-        log::debug!("{} is no file", path.display());
-        return Ok(String::new());
-    }
-    let content = folder::read_file(disk, &store.join("packed-refs"), REFS_BYTES_MAX)?;
+    let content = folder::read_if_file(disk, &store.join("packed-refs"), REFS_BYTES_MAX)?;
     Ok(String::from_utf8_lossy(&content.unwrap_or_default()).into_owned())
 }
 

@@ -5,7 +5,7 @@
 
 use crate::disk::atomic_write::replace_file;
 use crate::disk::folder::{self, remove_file};
-use crate::disk::{Disk, Kind, Sharing};
+use crate::disk::{Disk, Sharing};
 use crate::error::{Context, Result};
 use crate::store::lock;
 use crate::store::refs::take_git_lock;
@@ -23,12 +23,8 @@ pub type Boundaries = BTreeSet<Oid>;
 /// The boundaries of the store. Lines that are not an id are ignored; what is no file holds none.
 // rule: maintenance/damage
 pub fn read(disk: &dyn Disk, store: &Path) -> Result<Boundaries> {
-    let path = store.join("shallow");
-    if !is_file_or_nothing(disk, &path)? {
-        log::debug!("{} is no file", path.display());
-        return Ok(Boundaries::new());
-    }
-    let content = folder::read_file(disk, &path, SHALLOW_BYTES_MAX)?.unwrap_or_default();
+    let content = folder::read_if_file(disk, &store.join("shallow"), SHALLOW_BYTES_MAX)?;
+    let content = content.unwrap_or_default();
     let text = String::from_utf8_lossy(&content);
     Ok(text.lines().filter(|line| line.len() == 40).flat_map(Oid::from_str).collect())
 }
@@ -48,7 +44,7 @@ pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries))
     let (path, lock) = (store.join("shallow"), store.join("shallow.lock"));
     let content: String = boundaries.iter().map(|id| format!("{id}\n")).collect();
     take_git_lock(disk, &lock, content.as_bytes())?;
-    if !is_file_or_nothing(disk, &path)? {
+    if !folder::is_file_or_nothing(disk, &path)? {
         // A file cannot take the place of a folder; one that is not empty stays.
         let _ = disk.remove_directory(&path);
     }
@@ -60,10 +56,6 @@ pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries))
     let _ = disk.remove_file(&lock);
     removed?;
     disk.sync_directory(store).context("removing a file in", store)
-}
-
-fn is_file_or_nothing(disk: &dyn Disk, path: &Path) -> Result<bool> {
-    Ok(folder::stat(disk, path)?.is_none_or(|stat| stat.kind == Kind::File))
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ use herma_model::{Answer, ByteString, Entry, Files, Node, Request, Settings, Tre
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
@@ -290,27 +289,21 @@ pub fn wrecked(tree: &Tree) -> Tree {
 /// Copies a folder with permissions and times, links as links: an index is newer or older than what
 /// it is about.
 fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy_whole(&source, &target)?;
-        } else if kind.is_symlink() {
-            symlink(fs::read_link(&source)?, &target)?;
-        } else {
-            fs::copy(&source, &target)?;
-            File::open(&target)?.set_modified(entry.metadata()?.modified()?)?;
+    edits::copy_with(from, to, &|source, target| {
+        let metadata = fs::symlink_metadata(source)?;
+        if metadata.is_dir() {
+            return fs::set_permissions(target, metadata.permissions());
         }
-    }
-    fs::set_permissions(to, fs::metadata(from)?.permissions())
+        fs::copy(source, target)?;
+        File::open(target)?.set_modified(metadata.modified()?)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn nothing_of_a_wreck_is_as_it_was() {

@@ -1,6 +1,6 @@
 //! The outcome of a restore, for a bug to change: the files before and after, and the report.
 
-use super::intercepted::{Intercepted, restores};
+use super::intercepted::Intercepted;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
 use herma_model::{Answer, ByteString, Files, Node, Request, bytes};
@@ -30,7 +30,7 @@ pub fn afterwards(
     request: &Request,
     change: impl FnOnce(&mut Outcome<'_>) -> io::Result<()>,
 ) -> Answer {
-    if !restores(request) {
+    if !request.restores() {
         return subject.ask(request);
     }
     let before = subject.files();

@@ -245,11 +245,6 @@ pub fn takes(request: &Request) -> bool {
     request.kind().answered == Answered::Taken
 }
 
-/// Whether a request is for a restore, full or not.
-pub fn restores(request: &Request) -> bool {
-    request.restores()
-}
-
 /// The same request with the checkpoint named otherwise.
 pub fn with_target(request: &Request, named: impl Into<ByteString>) -> Request {
     let mut request = request.clone();

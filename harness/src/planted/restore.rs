@@ -4,7 +4,7 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::after_restore::{afterwards, saying};
-use super::intercepted::{Intercepted, none_taken, refused, restores, with_target};
+use super::intercepted::{Intercepted, none_taken, refused, with_target};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
 use herma_model::answer::{Change, CheckpointOutcome, Restored};
@@ -22,7 +22,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if restores(request) && matches!(answer, Answer::Refused { .. }) {
+            if request.restores() && matches!(answer, Answer::Refused { .. }) {
                 take_before(subject, request);
             }
             answer
@@ -118,7 +118,7 @@ pub static BUGS: &[PlantedBug] = &[
             let oldest = listed.last().map(|one| one.id.clone());
             let is_full = listed.len() >= subject.settings.max_snapshots;
             match subject.named(request) {
-                Some(id) if restores(request) && is_full && oldest.as_ref() == Some(&id) => {
+                Some(id) if request.restores() && is_full && oldest.as_ref() == Some(&id) => {
                     take_before(subject, request);
                     subject.ask(&with_target(request, &id[..]))
                 }
@@ -292,7 +292,7 @@ pub static BUGS: &[PlantedBug] = &[
         about: "What no checkpoint holds is overwritten: a file over the cap, a directory of ignored files.",
         operations_min: 5,
         flaw: Intercept(|subject, request| {
-            let named = subject.named(request).filter(|_| restores(request));
+            let named = subject.named(request).filter(|_| request.restores());
             afterwards(subject, request, |outcome| {
                 let tree = named.map(|id| outcome.subject.tree(&id)).unwrap_or_default();
                 for remark in std::mem::take(&mut outcome.said.kept) {
@@ -415,7 +415,7 @@ fn with_history(
     request: &Request,
     change: impl FnOnce(&Intercepted, &str, &mut Restored) -> Option<String>,
 ) -> Answer {
-    let history = subject.history(request).filter(|_| restores(request));
+    let history = subject.history(request).filter(|_| request.restores());
     let mut answer = subject.ask(request);
     if let (Answer::Restored(said), Some(history)) = (&mut answer, history) {
         let _ = change(subject, &history, said);

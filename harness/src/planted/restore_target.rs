@@ -2,7 +2,7 @@
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::{Intercepted, refused, restores, with_target};
+use super::intercepted::{Intercepted, refused, with_target};
 use super::stored::EMPTY_TREE;
 use crate::sandbox::manifest::on_disk;
 use herma_model::answer::Restored;
@@ -35,7 +35,7 @@ pub static BUGS: &[PlantedBug] = &[
             let listed = subject.listed(request).len();
             let text = request.target().map(|text| String::from_utf8_lossy(text).into_owned());
             let number = text.and_then(|text| text.parse().ok());
-            match number.filter(|number| restores(request) && (1..=listed).contains(number)) {
+            match number.filter(|number| request.restores() && (1..=listed).contains(number)) {
                 Some(number) => {
                     let other_end = (listed + 1 - number).to_string();
                     subject.ask(&with_target(request, &other_end[..]))

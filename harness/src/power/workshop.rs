@@ -5,12 +5,11 @@
 
 use super::PowerError;
 use crate::bundled::{Bundled, PACKAGES};
-use crate::sandbox::Scratch;
+use crate::sandbox::{Scratch, edits};
 use crate::subject::AdapterCommand;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -79,26 +78,17 @@ pub fn confined(scratch: &Scratch, program: &Path) -> io::Result<(TempDir, Vec<O
 
 /// Makes a copy of a folder whose files are links to the same bytes.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (path, copy) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            link(&path, &copy)?;
-        } else if kind.is_symlink() {
-            symlink(fs::read_link(&path)?, &copy)?;
-        } else {
-            fs::hard_link(&path, &copy)?;
-        }
-    }
-    Ok(())
+    edits::copy_with(from, to, &|source, target| match source.is_dir() {
+        true => Ok(()),
+        false => fs::hard_link(source, target),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::protocol::process::Limits;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_change_is_seen_in_the_copy_alone_and_undone() {

@@ -81,20 +81,35 @@ fn make_special(path: &Path) -> io::Result<()> {
 
 /// Copies a directory, links as links, without files that cannot be read.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    copy_with(from, to, &|source, target| {
+        if fs::symlink_metadata(source)?.is_file() && fs::copy(source, target).is_ok() {
+            // A history may edit files that are read-only in the original.
+            let mode = fs::symlink_metadata(target)?.mode() & 0o7777;
+            fs::set_permissions(target, Permissions::from_mode(mode | 0o600))?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes a copy of a directory, links as links. `finish` is given each other path with that of its
+/// copy, which it makes; that of a directory is there by then, with all that is in it.
+pub fn copy_with(
+    from: &Path,
+    to: &Path,
+    finish: &dyn Fn(&Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            copy(&source, &target)?;
+            copy_with(&source, &target, finish)?;
         } else if kind.is_symlink() {
             symlink(fs::read_link(&source)?, &target)?;
-        } else if kind.is_file() && fs::copy(&source, &target).is_ok() {
-            // A history may edit files that are read-only in the original.
-            let mode = fs::symlink_metadata(&target)?.mode() & 0o7777;
-            fs::set_permissions(&target, Permissions::from_mode(mode | 0o600))?;
+        } else {
+            finish(&source, &target)?;
         }
     }
-    Ok(())
+    finish(from, to)
 }

@@ -202,7 +202,7 @@ fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
     };
     let about_target = code.is_some_and(refusal::is_about_target);
     let mut broken: Vec<RuleRef> = vec![match allowed {
-        Allowed::Diff(diff) if diff.spared && (about_target || code == Some(UNKNOWN)) => {
+        Allowed::Diff(diff) if diff.spared && code.is_some_and(refusal::denies_target) => {
             &rules::RESTORE_KEEPS_HISTORY
         }
         Allowed::Diff(_) if about_target => &rules::RESTORE_TARGET,
@@ -243,7 +243,7 @@ fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
 /// Implements [`rules::RESTORE_HAPPENS`] and [`rules::RESTORE_KEEPS_HISTORY`].
 fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
-        Some(code) if restore.spared && (refusal::is_about_target(code) || code == UNKNOWN) => {
+        Some(code) if restore.spared && refusal::denies_target(code) => {
             &rules::RESTORE_KEEPS_HISTORY
         }
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
@@ -258,8 +258,6 @@ fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
         _ => &rules::RESTORE_HAPPENS,
     }
 }
-
-const UNKNOWN: Code = Code::UnknownCheckpoint;
 
 fn kind(allowed: &Allowed) -> String {
     let text = match allowed {

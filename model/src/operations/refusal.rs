@@ -40,6 +40,11 @@ pub(super) fn compare(world: &World, due: &[Refusal], answer: &Answer, checks: &
     });
 }
 
+/// Whether a code says that there is no such checkpoint, or none of such a name.
+pub(super) fn denies_target(code: Code) -> bool {
+    is_about_target(code) || code == Code::UnknownCheckpoint
+}
+
 /// Whether a code speaks of how the checkpoint was named.
 pub(super) fn is_about_target(code: Code) -> bool {
     matches!(code, Code::BadTarget | Code::AmbiguousCheckpoint)

@@ -58,7 +58,7 @@ impl Session {
         progress.wipe();
         let verified = verified?;
         let answer = self.done(&verified, || pages::verified(&verified))?;
-        if verified.damaged.is_empty() && verified.unreadable.is_empty() {
+        if verified.is_whole() {
             return Ok(answer);
         }
         let message = "something stored is damaged; nothing was changed: take a checkpoint of the \

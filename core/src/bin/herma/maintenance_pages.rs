@@ -46,7 +46,7 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
             page.line(format_args!("    {path}: {}", line(lost.why.as_bytes())));
         }
     }
-    if verified.damaged.is_empty() && verified.unreadable.is_empty() {
+    if verified.is_whole() {
         page.line("Everything is whole");
     }
     page.0.into_bytes()
