@@ -9,3 +9,4 @@ mod machine;
 mod project;
 mod saves;
 mod store;
+mod swaps;

@@ -87,10 +87,17 @@ impl Step {
         &self,
         happening: impl Fn() -> io::Result<()> + Send + Sync + 'static,
     ) -> HookedDisk {
-        let (number, calls) = (self.number, Arc::clone(&self.calls));
-        HookedDisk::new(move |_, _| {
-            if calls.fetch_add(1, Ordering::Relaxed) == number { happening() } else { Ok(()) }
-        })
+        let number = self.number;
+        self.counting_disk(move |call| if call == number { happening() } else { Ok(()) })
+    }
+
+    /// A disk that gives `happening` the number of each call before it, and fails it by failing.
+    pub fn counting_disk(
+        &self,
+        happening: impl Fn(usize) -> io::Result<()> + Send + Sync + 'static,
+    ) -> HookedDisk {
+        let calls = Arc::clone(&self.calls);
+        HookedDisk::new(move |_, _| happening(calls.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// Whether that call was made.

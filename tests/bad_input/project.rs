@@ -87,12 +87,15 @@ fn what_replaces_a_secret_is_never_open_to_others() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let project = machine.project();
     let is_ours = move |path: &Path| path.starts_with(&project);
-    let disk = before(Call::SetMode, is_ours, |path| {
-        assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, 0o600);
+    let bits =
+        |path: &Path| fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o777);
+    let disk = before(Call::Rename, is_ours, move |path| {
+        assert_eq!(bits(path)?, 0o600);
         Ok(())
     });
     machine.restore_on(disk);
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+    assert_eq!(bits(&path).unwrap(), 0o600);
 }
 
 #[test]

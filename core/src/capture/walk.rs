@@ -3,7 +3,7 @@
 //! The walk reads directories, stat data and ignore files; reading the files themselves is up to
 //! [`crate::capture`].
 
-use crate::disk::{Disk, Kind, Stat, is_unreadable};
+use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
 use crate::error::{Context, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
 use crate::path::{join, on_disk};
@@ -82,12 +82,12 @@ pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked>
         walked: Walked::default(),
         pending: Vec::new(),
     };
-    let names = disk.list(root).context("reading the directory", root)?;
-    walk.enter(Vec::new(), None, names)?;
+    let entries = disk.entries(root).context("reading the directory", root)?;
+    walk.enter(Vec::new(), None, entries)?;
     while let Some((directory, above)) = walk.pending.pop() {
         let full = on_disk(root, &directory);
-        match disk.list(&full) {
-            Ok(names) => walk.enter(directory, above, names)?,
+        match disk.entries(&full) {
+            Ok(entries) => walk.enter(directory, above, entries)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // rule: capture/unreadable
             Err(error) if is_unreadable(&error) => {
@@ -105,19 +105,19 @@ impl Walk<'_> {
         &mut self,
         directory: Vec<u8>,
         above: Option<Rc<Chain>>,
-        names: Vec<std::ffi::OsString>,
+        entries: Vec<Entry>,
     ) -> Result<()> {
-        let has_ignore_file = names.iter().any(|name| name == ".gitignore");
+        let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
         let ignores = if has_ignore_file { self.descend(&directory, above)? } else { above };
         let levels = levels(&ignores);
-        for name in names {
+        for (name, stat) in entries {
             let path = join(&directory, name.as_bytes());
             let full: PathBuf = on_disk(self.root, &path);
             // rule: scope/base-not-captured
             if full == self.bounds.base {
                 continue;
             }
-            let stat = match self.disk.stat(&full) {
+            let stat = match stat {
                 Ok(stat) => stat,
                 // Removed since the directory was read.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,

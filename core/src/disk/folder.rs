@@ -97,7 +97,7 @@ pub fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
     }
     if stat.mode & 0o700 != 0o700 {
         // Nothing can be removed from a folder without these permissions.
-        disk.set_mode(path, 0o700).context("setting the mode of", path)?;
+        disk.permit_directory(path, 0o700).context("setting the mode of", path)?;
     }
     for name in disk.list(path).context("reading the directory", path)? {
         remove(disk, &path.join(name))?;

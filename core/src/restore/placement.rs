@@ -41,12 +41,11 @@ impl Placement<'_> {
             self.remove_empty_directories(&full)?;
         }
         let permitted = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
-        let temporary = self.write_beside(&full, mode, content)?;
+        let bits = self.bits(path, mode, permitted);
+        let temporary = self.write_beside(&full, mode, bits, content)?;
         let own = self.disk.stat(&temporary).context("looking at", &temporary)?;
-        let placed = self.permit(&temporary, path, mode, permitted).and_then(|()| {
-            let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
-            self.swap_in(&temporary, &full, was_free, may_go).context("replacing", &full)
-        });
+        let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
+        let placed = self.swap_in(&temporary, &full, was_free, may_go).context("replacing", &full);
         // The path is unchanged; a leftover beside it would only be one more file. But what is there
         // may have been saved in the meantime, and is left.
         let is_own = || self.disk.stat(&temporary).is_ok_and(|stat| stat.inode == own.inode);
@@ -155,41 +154,28 @@ impl Placement<'_> {
         self.disk.remove_directory(full).context("removing the directory", full)
     }
 
-    /// A file is private to its owner until it has its own permissions.
-    fn write_beside(&self, full: &Path, mode: Mode, content: &[u8]) -> Result<PathBuf> {
+    fn write_beside(&self, full: &Path, mode: Mode, bits: u32, content: &[u8]) -> Result<PathBuf> {
         let folder = full.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
         make_new_named(folder, TEMPORARY, |temporary| match mode {
             // rule: restore/type
             Mode::Link => self.disk.make_link(content, temporary),
-            Mode::Plain | Mode::Executable => self.disk.write_new(temporary, content, 0o600),
+            Mode::Plain | Mode::Executable => self.disk.write_new(temporary, content, bits),
         })
     }
 
-    /// Gives what is to stand at `path` its permissions, `before` those of the file it replaces.
-    fn permit(
-        &self,
-        temporary: &Path,
-        path: &[u8],
-        mode: Mode,
-        before: Option<Stat>,
-    ) -> Result<()> {
-        if mode != Mode::Link {
-            // A file that only its owner may read stays that way.
-            // rule: restore/permissions
-            let bits = match before {
-                None => self.permissions.of_file(path, mode),
-                // rule: restore/executable
-                Some(stat) if mode == Mode::Executable => {
-                    stat.mode | (stat.mode & 0o444) >> 2 | 0o100
-                }
-                Some(stat) => stat.mode & !0o111,
-            };
-            self.disk
-                .set_mode(temporary, bits & 0o777)
-                .context("setting the mode of", temporary)?;
-        }
-        Ok(())
+    /// The permission bits of the file that is to stand at `path`; `before` is the file that it
+    /// replaces.
+    // rule: restore/permissions
+    fn bits(&self, path: &[u8], mode: Mode, before: Option<Stat>) -> u32 {
+        // A file that only its owner may read stays that way.
+        let bits = match before {
+            None => self.permissions.of_file(path, mode),
+            // rule: restore/executable
+            Some(stat) if mode == Mode::Executable => stat.mode | (stat.mode & 0o444) >> 2 | 0o100,
+            Some(stat) => stat.mode & !0o111,
+        };
+        bits & 0o777
     }
 }
 

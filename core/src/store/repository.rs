@@ -198,7 +198,7 @@ pub fn make_private(disk: &dyn Disk, path: &Path) -> Result<()> {
 fn close_store(disk: &dyn Disk, store: &Path) -> Result<()> {
     let stat = disk.stat(store).context("looking at", store)?;
     if stat.mode & 0o077 != 0 {
-        disk.set_mode(store, 0o700).context("setting the mode of", store)?;
+        disk.permit_directory(store, 0o700).context("setting the mode of", store)?;
     }
     Ok(())
 }

@@ -141,8 +141,8 @@ impl Disk for FaultyDisk {
         self.disk.exchange(one, other)
     }
 
-    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
-        self.disk.set_mode(path, self.mode(path, mode))
+    fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.disk.permit_directory(path, self.mode(path, mode))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -27,8 +27,8 @@ pub enum Call {
     MakeDirectory,
     /// [`Disk::rename`], [`Disk::rename_new`] or [`Disk::exchange`], with the path it moves from.
     Rename,
-    /// [`Disk::set_mode`].
-    SetMode,
+    /// [`Disk::permit_directory`].
+    PermitDirectory,
     /// [`Disk::remove_file`].
     RemoveFile,
     /// [`Disk::remove_directory`].
@@ -122,9 +122,9 @@ impl Disk for HookedDisk {
         SystemDisk.exchange(one, other)
     }
 
-    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
-        (self.hook)(Call::SetMode, path)?;
-        SystemDisk.set_mode(path, mode)
+    fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        (self.hook)(Call::PermitDirectory, path)?;
+        SystemDisk.permit_directory(path, mode)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -1,0 +1,185 @@
+//! The file system of this machine. Each call goes through handles of directories, so that no link
+//! is followed, whatever somebody puts on the way meanwhile.
+
+use super::place::Place;
+use super::{Disk, Entry, Kind, LockGuard, Sharing, Stat};
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// The file system of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemDisk;
+
+/// Does not wait for the writer of a fifo: a file may have become one since its stat.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+const READ_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+    let (from, to) = (Place::of(from)?, Place::of(to)?);
+    match fs::renameat_with(&from.folder, from.name, &to.folder, to.name, flags) {
+        // A file system that does not know the flag says that it is invalid.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+/// The names in a directory, sorted.
+fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name.to_vec()));
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+impl Disk for SystemDisk {
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        let place = Place::of(path)?;
+        Ok(Stat::from(&fs::statat(&place.folder, place.name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        names(&Place::of(path)?.open(READ_FOLDER, Mode::empty())?)
+    }
+
+    fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let folder = Place::of(path)?.open(READ_FOLDER, Mode::empty())?;
+        let with_stat = |name: OsString| {
+            let stat = fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW);
+            (name, stat.map(|stat| Stat::from(&stat)).map_err(io::Error::from))
+        };
+        Ok(names(&folder)?.into_iter().map(with_stat).collect())
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
+        let file = Place::of(path)?.open(READ, Mode::empty())?;
+        let stat = Stat::from(&fs::fstat(&file)?);
+        if stat.kind != Kind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let mut content = Vec::with_capacity(stat.size.min(limit) as usize);
+        File::from(file).take(limit).read_to_end(&mut content)?;
+        Ok((content, stat))
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let place = Place::of(path)?;
+        Ok(fs::readlinkat(&place.folder, place.name, Vec::new())?.into_bytes())
+    }
+
+    fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let mut file = File::from(place.open(flags, PRIVATE)?);
+        let written = file.write_all(content).and_then(|()| {
+            fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+            file.sync_all()
+        });
+        if written.is_err() {
+            // Half a file is useless, and that it stays would be no further harm.
+            let _ = fs::unlinkat(&place.folder, place.name, AtFlags::empty());
+        }
+        written
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
+        File::from(Place::of(path)?.open(flags, PRIVATE)?).write_all(content)
+    }
+
+    fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
+        let place = Place::of(path)?;
+        Ok(fs::symlinkat(OsStr::from_bytes(target), &place.folder, place.name)?)
+    }
+
+    fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let place = Place::of(path)?;
+        Ok(fs::mkdirat(&place.folder, place.name, Mode::from_raw_mode(mode))?)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from, to) = (Place::of(from)?, Place::of(to)?);
+        Ok(fs::renameat(&from.folder, from.name, &to.folder, to.name)?)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        rename_with(from, to, RenameFlags::NOREPLACE)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        rename_with(one, other, RenameFlags::EXCHANGE)
+    }
+
+    fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let place = Place::of(path)?;
+        // A directory that cannot be read cannot be opened, and is changed by its name.
+        if self.stat(path)?.kind != Kind::Directory {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(fs::chmodat(&place.folder, place.name, Mode::from_raw_mode(mode), AtFlags::empty())?)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let place = Place::of(path)?;
+        Ok(fs::unlinkat(&place.folder, place.name, AtFlags::empty())?)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        let place = Place::of(path)?;
+        Ok(fs::unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        Ok(fs::fsync(Place::of(path)?.open(READ_FOLDER, Mode::empty())?)?)
+    }
+
+    fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
+        let file = File::from(Place::of(path)?.open(OFlags::RDWR | OFlags::CREATE, PRIVATE)?);
+        let taken = match sharing {
+            Sharing::Shared => file.try_lock_shared(),
+            Sharing::Exclusive => file.try_lock(),
+        };
+        match taken {
+            Ok(()) => Ok(Some(Box::new(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::is_unreadable;
+    use std::fs;
+
+    #[test]
+    fn nothing_is_read_or_appended_through_a_link_or_a_fifo() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, fifo] = ["file", "link", "fifo"].map(|name| folder.path().join(name));
+        fs::write(&file, "one").unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for path in [&link, &fifo] {
+            let read = SystemDisk.read(path, 10).unwrap_err();
+            assert!(is_unreadable(&read), "{path:?}: {read}");
+            SystemDisk.append(path, b"two").unwrap_err();
+        }
+        SystemDisk.append(&file, b"two").unwrap();
+        assert_eq!(SystemDisk.read(&file, 4).unwrap().0, b"onet");
+    }
+}
