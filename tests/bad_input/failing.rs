@@ -156,6 +156,45 @@ fn a_restore_that_fails_half_way_leaves_its_target_to_be_tried_again() {
 }
 
 #[test]
+fn no_file_takes_its_place_before_it_is_durable() {
+    for files in [2, 40] {
+        let machine = Machine::new();
+        (0..files).for_each(|number| machine.write(&format!("{number}.txt"), "one\n"));
+        machine.take();
+        (0..files).for_each(|number| machine.write(&format!("{number}.txt"), "two\n"));
+        let disk = failing(Call::SyncFile, io::ErrorKind::StorageFull, |_| true);
+        let restored = machine.restore_on(disk);
+        assert_eq!((restored.restored.len(), restored.failed.len()), (0, files), "{restored:?}");
+        for entry in fs::read_dir(machine.project()).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(!name.starts_with(".herma"), "{name} stays");
+        }
+        assert_eq!(fs::read_to_string(machine.project().join("1.txt")).unwrap(), "two\n");
+    }
+}
+
+#[test]
+fn what_does_not_fit_beside_what_waits_for_its_place_is_tried_again_after_it() {
+    let machine = Machine::new();
+    machine.write("c.txt", "one\n");
+    machine.take();
+    for name in ["a.txt", "c.txt"] {
+        machine.write(name, "two\n");
+    }
+    let project = machine.project();
+    let disk = HookedDisk::new(move |call, path| {
+        let waiting = fs::read_dir(&project)?.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name().into_string().unwrap();
+            name.starts_with(".herma")
+        });
+        let is_full = call == Call::WriteNew && path.starts_with(&project) && waiting.count() > 0;
+        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    });
+    let restored = machine.restore_on(disk);
+    assert_eq!(restored.restored, [b"a.txt", b"c.txt"]);
+}
+
+#[test]
 fn a_lock_that_cannot_be_written_is_not_waited_for() {
     let machine = Machine::new();
     let disk = failing(Call::WriteNew, io::ErrorKind::StorageFull, move |path| {

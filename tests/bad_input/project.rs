@@ -220,7 +220,7 @@ fn what_somebody_changes_after_it_came_back_is_not_called_restored() {
     let project = machine.project();
     let inside = project.join("src");
     let disk = before(
-        Call::WriteNew,
+        Call::Rename,
         move |path| path.starts_with(&inside),
         move |_| fs::write(project.join("a.txt"), "theirs\n"),
     );

@@ -158,6 +158,12 @@ pub trait Disk: Send + Sync {
     /// owner may read it before. Fails where something is already, which it leaves alone, and leaves
     /// nothing of its own where it fails.
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
+    /// The same without waiting until it is durable.
+    fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
+    /// Waits until what a file holds is durable.
+    fn sync_file(&self, path: &Path) -> io::Result<()>;
+    /// Waits until all is durable on the file system that this file is on.
+    fn sync_file_system(&self, path: &Path) -> io::Result<()>;
     /// Adds to the end of a file, an existing or new empty one, in one step and without waiting
     /// until that is durable.
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()>;

@@ -32,6 +32,21 @@ fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
     }
 }
 
+fn write(path: &Path, content: &[u8], mode: u32, durable: bool) -> io::Result<()> {
+    let place = Place::of(path)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let mut file = File::from(place.open(flags, PRIVATE)?);
+    let written = file.write_all(content).and_then(|()| {
+        fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+        if durable { file.sync_all() } else { Ok(()) }
+    });
+    if written.is_err() {
+        // Half a file is useless, and that it stays would be no further harm.
+        let _ = fs::unlinkat(&place.folder, place.name, AtFlags::empty());
+    }
+    written
+}
+
 /// The names in a directory, sorted.
 fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
@@ -82,18 +97,26 @@ impl Disk for SystemDisk {
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        let place = Place::of(path)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let mut file = File::from(place.open(flags, PRIVATE)?);
-        let written = file.write_all(content).and_then(|()| {
-            fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-            file.sync_all()
-        });
-        if written.is_err() {
-            // Half a file is useless, and that it stays would be no further harm.
-            let _ = fs::unlinkat(&place.folder, place.name, AtFlags::empty());
-        }
-        written
+        write(path, content, mode, true)
+    }
+
+    fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        write(path, content, mode, false)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        Ok(fs::fsync(Place::of(path)?.open(READ, Mode::empty())?)?)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn sync_file_system(&self, path: &Path) -> io::Result<()> {
+        Ok(fs::syncfs(Place::of(path)?.open(READ, Mode::empty())?)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn sync_file_system(&self, _: &Path) -> io::Result<()> {
+        fs::sync();
+        Ok(())
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {

@@ -5,6 +5,7 @@
 //! to restore and ends with the report; taking the pre-rollback checkpoint and the locks are up to
 //! the caller.
 
+mod batch;
 mod ignores;
 mod placement;
 pub mod target;
@@ -15,7 +16,8 @@ use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
-use crate::restore::placement::Placement;
+use crate::restore::batch::Batch;
+use crate::restore::placement::{Draft, Placement};
 use crate::store::object::{Kind, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
@@ -54,18 +56,25 @@ impl Restore<'_> {
     /// report.
     pub fn all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
+        let mut batch = Batch::default();
         for (path, item) in self.target {
             // rule: restore/untouched
             if self.current.get(path) == Some(item) {
                 continue;
             }
             match self.in_the_way(path) {
-                Ok(Some(obstacles)) => self.replace(path, item, obstacles, &mut report),
+                Ok(Some(obstacles)) => {
+                    self.draft(path, item, obstacles, &mut batch, &mut report);
+                    if batch.is_full() {
+                        self.settle(std::mem::take(&mut batch), &mut report);
+                    }
+                }
                 Ok(None) if self.is_in_place(path, item) => {}
                 Ok(None) => report.kept.push(Remark::new(path, KEPT.into())),
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }
+        self.settle(batch, &mut report);
         for path in self.current.keys() {
             if self.target.contains_key(path) || report.removed.contains(path) {
                 continue;
@@ -99,7 +108,9 @@ impl Restore<'_> {
         let item = self.check_one(path)?;
         let mut report = Restored::default();
         if self.current.get(path) != Some(&item) {
-            self.replace(path, &item, Vec::new(), &mut report);
+            let mut batch = Batch::default();
+            self.draft(path, &item, Vec::new(), &mut batch, &mut report);
+            self.settle(batch, &mut report);
             self.verify(&mut report);
         }
         Ok(report)
@@ -112,21 +123,15 @@ impl Restore<'_> {
     // rule: restore/file-only
     // rule: restore/protects
     pub fn check_one(&self, path: &[u8]) -> Result<Item> {
-        for ancestor in ancestors(path) {
-            let kind = self.kind(ancestor).context("looking at", &on_disk(self.root, ancestor))?;
-            match kind {
-                None => break,
-                Some(FileKind::Directory) => {}
-                Some(FileKind::Link) => {
-                    // rule: restore/bad-path
-                    let why = "leads through a symbolic link";
-                    return Err(Error::BadPath { path: shown(path), why });
-                }
-                Some(_) => {
-                    let what = "a file that stands where its directory was";
-                    return Err(Error::WouldOverwrite { path: shown(path), what });
-                }
+        let above = self.not_a_directory_above(path);
+        if let Some(above) = above.context("looking above", &on_disk(self.root, path))? {
+            if matches!(self.kind(above), Ok(Some(FileKind::Link))) {
+                // rule: restore/bad-path
+                let why = "leads through a symbolic link";
+                return Err(Error::BadPath { path: shown(path), why });
             }
+            let what = "a file that stands where its directory was";
+            return Err(Error::WouldOverwrite { path: shown(path), what });
         }
         let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
         let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
@@ -174,23 +179,29 @@ impl Restore<'_> {
 
     // rule: restore/protects
     fn obstacles(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
-        for ancestor in ancestors(path) {
-            match self.kind(ancestor)? {
-                None => return Ok(Some(Vec::new())),
-                Some(FileKind::Directory) => {}
-                Some(_) => {
-                    return Ok(self.expendable(ancestor).then(|| vec![ancestor.to_vec()]));
-                }
-            }
-        }
         Ok(match self.kind(path)? {
-            None => Some(Vec::new()),
+            None => match self.not_a_directory_above(path)? {
+                None => Some(Vec::new()),
+                Some(above) => self.expendable(above).then(|| vec![above.to_vec()]),
+            },
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;
                 content.iter().all(|path| self.expendable(path)).then_some(content)
             }
             Some(_) => self.current.contains_key(path).then(Vec::new),
         })
+    }
+
+    /// What stands where `path` needs a directory.
+    fn not_a_directory_above<'b>(&self, path: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
+        for ancestor in ancestors(path) {
+            match self.kind(ancestor)? {
+                None => break,
+                Some(FileKind::Directory) => {}
+                Some(_) => return Ok(Some(ancestor)),
+            }
+        }
+        Ok(None)
     }
 
     /// Everything below `path` but directories.
@@ -217,13 +228,7 @@ impl Restore<'_> {
 
     /// Whether a checkpoint would record `path` as that item; not where only a link leads there.
     fn stands(&self, path: &[u8], item: &Item) -> io::Result<bool> {
-        let full = on_disk(self.root, path);
-        for ancestor in ancestors(path) {
-            if self.kind(ancestor)? != Some(FileKind::Directory) {
-                return Ok(false);
-            }
-        }
-        self.holds(&full, item)
+        self.holds(&on_disk(self.root, path), item)
     }
 
     /// Whether a checkpoint would record what is at `full`, if anything is, as that item.
@@ -248,7 +253,15 @@ impl Restore<'_> {
         stat.size <= READ_BYTES || recorded() == Some(stat.size)
     }
 
-    fn replace(&self, path: &[u8], item: &Item, obstacles: Vec<Vec<u8>>, report: &mut Restored) {
+    /// Writes a path beside its place, which is made free of what is in the way.
+    fn draft(
+        &self,
+        path: &[u8],
+        item: &Item,
+        obstacles: Vec<Vec<u8>>,
+        batch: &mut Batch,
+        report: &mut Restored,
+    ) {
         // The content is read first, so that nothing is removed in vain.
         let content = match self.objects.read(Kind::Blob, item.blob) {
             Ok(content) => content,
@@ -263,12 +276,36 @@ impl Restore<'_> {
                 return report.failed.push(Remark::new(path, why));
             }
         }
-        let placement = self.placement();
         // rule: restore/bytes
-        match placement.put(path, item.mode, &content, &|place| self.is_captured(path, place)) {
-            Ok(true) => report.restored.push(path.to_vec()),
-            Ok(false) => report.kept.push(Remark::new(path, CHANGED_SINCE.into())),
+        let write = |number| self.placement().draft(path, item.mode, &content, number);
+        let mut written = write(batch.drafts.len());
+        if written.is_err() && !batch.drafts.is_empty() {
+            // What the others take the place of takes space, too.
+            self.settle(std::mem::take(batch), report);
+            written = write(0);
+        }
+        match written {
+            Ok(draft) => batch.add(path, draft, content.len()),
             Err(error) => report.failed.push(Remark::new(path, error.cause())),
+        }
+    }
+
+    /// Puts what was written in its place, once all of it is durable.
+    fn settle(&self, batch: Batch, report: &mut Restored) {
+        let placement = self.placement();
+        let drafts: Vec<&Draft> = batch.drafts.iter().map(|(_, draft)| draft).collect();
+        let failure = placement.sync(&drafts).err().map(|error| error.cause());
+        for (path, draft) in batch.drafts {
+            if let Some(why) = &failure {
+                placement.discard(&draft);
+                report.failed.push(Remark::new(&path, why.clone()));
+                continue;
+            }
+            match placement.settle(&draft, &|place| self.is_captured(&path, place)) {
+                Ok(true) => report.restored.push(path),
+                Ok(false) => report.kept.push(Remark::new(&path, CHANGED_SINCE.into())),
+                Err(error) => report.failed.push(Remark::new(&path, error.cause())),
+            }
         }
     }
 
@@ -344,10 +381,7 @@ impl Restore<'_> {
         });
         report.removed.retain(|path| {
             // There may rightly be a directory where a removed file was, or a link above it.
-            let is_directory =
-                |path: &[u8]| matches!(self.kind(path), Ok(Some(FileKind::Directory)));
-            let gone = !ancestors(path).all(is_directory)
-                || matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
+            let gone = matches!(self.kind(path), Ok(None | Some(FileKind::Directory)));
             if !gone {
                 wrong.push(Remark::new(path, "it is still there".into()));
             }

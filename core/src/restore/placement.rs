@@ -1,19 +1,24 @@
-//! Writes one path of a checkpoint: beside its place and then moved onto it, so that the path is
-//! whole at every moment and other hard links to the file keep their bytes.
+//! Writes paths of a checkpoint: beside their places, made durable, and then moved onto them, so that
+//! each path is whole at every moment and other hard links to a file keep their bytes.
 //!
 //! No path is written through a symbolic link: every directory on the way is checked first.
 
 use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Kind, Stat, folder};
 use crate::error::{Context, Error, Result};
-use crate::path::{ancestors, on_disk};
+use crate::path::{ancestors, on_disk, parent};
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::Mode;
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// How the name of a file begins on its way into or out of the project.
 const TEMPORARY: &str = ".herma-restore";
+
+/// So many files are made durable one by one; more of them with all else on their file system, which
+/// takes as long as a few.
+const ONE_BY_ONE_MAX: usize = 16;
 
 /// A project to write into.
 pub struct Placement<'a> {
@@ -25,34 +30,80 @@ pub struct Placement<'a> {
     pub permissions: &'a Permissions,
 }
 
+/// A file or link beside the place that it is to take.
+pub struct Draft {
+    place: PathBuf,
+    temporary: PathBuf,
+    own: Stat,
+    was_free: bool,
+}
+
 /// Whether what is at a path may go, since a checkpoint holds it.
 pub type MayGo<'a> = &'a dyn Fn(&Path) -> io::Result<bool>;
 
 impl Placement<'_> {
-    /// Puts a file or link at `path`, whose place is free or holds what may be replaced. What was
-    /// replaced is looked at once more where nobody else can reach it: answers false, with the path
-    /// as it was, where that may not go, since it was saved in the meantime.
-    // rule: restore/protects
-    pub fn put(&self, path: &[u8], mode: Mode, content: &[u8], may_go: MayGo<'_>) -> Result<bool> {
-        let full = on_disk(self.root, path);
+    /// Writes a file or link beside `path`, whose place is free or holds what may be replaced. No
+    /// other draft of this restore has the same `number`.
+    pub fn draft(&self, path: &[u8], mode: Mode, content: &[u8], number: usize) -> Result<Draft> {
+        let place = on_disk(self.root, path);
         self.make_parents(path)?;
-        let before = folder::stat(self.disk, &full)?;
+        let before = folder::stat(self.disk, &place)?;
         if before.is_some_and(|stat| stat.kind == Kind::Directory) {
-            self.remove_empty_directories(&full)?;
+            self.remove_empty_directories(&place)?;
         }
-        let permitted = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
-        let bits = self.bits(path, mode, permitted);
-        let temporary = self.write_beside(&full, mode, bits, content)?;
+        let replaced = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
+        let bits = self.bits(path, mode, replaced);
+        let folder = place.parent().unwrap_or(self.root);
+        // A short name, since that of the file may be as long as names can be.
+        let name = format!("{TEMPORARY}-{number}");
+        let temporary = make_new_named(folder, &name, |temporary| match mode {
+            // rule: restore/type
+            Mode::Link => self.disk.make_link(content, temporary),
+            Mode::Plain | Mode::Executable => self.disk.write_soon(temporary, content, bits),
+        })?;
         let own = self.disk.stat(&temporary).context("looking at", &temporary)?;
         let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
-        let placed = self.swap_in(&temporary, &full, was_free, may_go).context("replacing", &full);
-        // The path is unchanged; a leftover beside it would only be one more file. But what is there
-        // may have been saved in the meantime, and is left.
-        let is_own = || self.disk.stat(&temporary).is_ok_and(|stat| stat.inode == own.inode);
-        if !matches!(placed, Ok(true)) && is_own() {
-            let _ = self.disk.remove_file(&temporary);
+        Ok(Draft { place, temporary, own, was_free })
+    }
+
+    /// Waits until drafts are durable, so that no power loss leaves half a file in a place.
+    pub fn sync(&self, drafts: &[&Draft]) -> Result<()> {
+        let files: Vec<&&Draft> = drafts.iter().filter(|one| one.own.kind == Kind::File).collect();
+        if files.len() <= ONE_BY_ONE_MAX {
+            return files.iter().try_for_each(|one| {
+                self.disk.sync_file(&one.temporary).context("waiting for", &one.temporary)
+            });
+        }
+        let mut done = BTreeSet::new();
+        for file in files {
+            if done.insert(file.own.device) {
+                let synced = self.disk.sync_file_system(&file.temporary);
+                synced.context("waiting for", &file.temporary)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a draft in its place. What was replaced is looked at once more where nobody else can
+    /// reach it: answers false, with the path as it was, where that may not go, since it was saved
+    /// in the meantime.
+    // rule: restore/protects
+    pub fn settle(&self, draft: &Draft, may_go: MayGo<'_>) -> Result<bool> {
+        let Draft { place, temporary, was_free, .. } = draft;
+        let placed = self.swap_in(temporary, place, *was_free, may_go).context("replacing", place);
+        if !matches!(placed, Ok(true)) {
+            self.discard(draft);
         }
         placed
+    }
+
+    /// Removes a draft that did not come to its place. A leftover would only be one more file; but
+    /// what is there may have been saved in the meantime, and is left.
+    pub fn discard(&self, draft: &Draft) {
+        let is_own = |stat: Stat| (stat.device, stat.inode) == (draft.own.device, draft.own.inode);
+        if self.disk.stat(&draft.temporary).is_ok_and(is_own) {
+            let _ = self.disk.remove_file(&draft.temporary);
+        }
     }
 
     /// Removes the file or link at `path`, as far as it may go; answers whether it did.
@@ -125,6 +176,10 @@ impl Placement<'_> {
     /// path somewhere else.
     // rule: restore/contained
     fn make_parents(&self, path: &[u8]) -> Result<()> {
+        let nearest = on_disk(self.root, parent(path));
+        if self.disk.stat(&nearest).is_ok_and(|stat| stat.kind == Kind::Directory) {
+            return Ok(());
+        }
         // What stood above the project is not known, and is made as anybody makes a directory.
         let above = self.root.ancestors().skip(1).map(|above| (above.to_owned(), 0o777));
         let on_the_way = above.collect::<Vec<_>>().into_iter().rev();
@@ -152,16 +207,6 @@ impl Placement<'_> {
             self.remove_empty_directories(&full.join(name))?;
         }
         self.disk.remove_directory(full).context("removing the directory", full)
-    }
-
-    fn write_beside(&self, full: &Path, mode: Mode, bits: u32, content: &[u8]) -> Result<PathBuf> {
-        let folder = full.parent().unwrap_or(self.root);
-        // A short name, since that of the file may be as long as names can be.
-        make_new_named(folder, TEMPORARY, |temporary| match mode {
-            // rule: restore/type
-            Mode::Link => self.disk.make_link(content, temporary),
-            Mode::Plain | Mode::Executable => self.disk.write_new(temporary, content, bits),
-        })
     }
 
     /// The permission bits of the file that is to stand at `path`; `before` is the file that it
@@ -197,11 +242,12 @@ mod tests {
         let permissions = Permissions::default();
         let placement = Placement { disk: &SystemDisk, root: &root, permissions: &permissions };
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
-            let refused = placement.put(path, Mode::Plain, b"x", &|_| Ok(true)).unwrap_err();
-            assert!(refused.to_string().contains("entering"), "{refused}");
+            let refused = placement.draft(path, Mode::Plain, b"x", 0).err().unwrap().to_string();
+            assert!(refused.contains("entering"), "{refused}");
         }
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
-        assert!(placement.put(b"made/on/the/way", Mode::Plain, b"x", &|_| Ok(true)).unwrap());
+        let draft = placement.draft(b"made/on/the/way", Mode::Plain, b"x", 0).unwrap();
+        assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
         assert_eq!(fs::read(root.join("made/on/the/way")).unwrap(), b"x");
     }
 }

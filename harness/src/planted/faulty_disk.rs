@@ -117,6 +117,18 @@ impl Disk for FaultyDisk {
         self.disk.write_new(path, content, self.mode(path, mode))
     }
 
+    fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        self.disk.write_soon(path, content, self.mode(path, mode))
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_file(path)
+    }
+
+    fn sync_file_system(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_file_system(path)
+    }
+
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         self.disk.append(path, content)
     }

@@ -17,7 +17,7 @@ pub enum Call {
     Read,
     /// [`Disk::read_link`].
     ReadLink,
-    /// [`Disk::write_new`].
+    /// [`Disk::write_new`] or [`Disk::write_soon`].
     WriteNew,
     /// [`Disk::append`].
     Append,
@@ -33,6 +33,8 @@ pub enum Call {
     RemoveFile,
     /// [`Disk::remove_directory`].
     RemoveDirectory,
+    /// [`Disk::sync_file`] or [`Disk::sync_file_system`].
+    SyncFile,
     /// [`Disk::sync_directory`].
     SyncDirectory,
     /// [`Disk::try_lock`].
@@ -90,6 +92,21 @@ impl Disk for HookedDisk {
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         (self.hook)(Call::WriteNew, path)?;
         SystemDisk.write_new(path, content, mode)
+    }
+
+    fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        (self.hook)(Call::WriteNew, path)?;
+        SystemDisk.write_soon(path, content, mode)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        (self.hook)(Call::SyncFile, path)?;
+        SystemDisk.sync_file(path)
+    }
+
+    fn sync_file_system(&self, path: &Path) -> io::Result<()> {
+        (self.hook)(Call::SyncFile, path)?;
+        SystemDisk.sync_file_system(path)
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {

@@ -1,0 +1,30 @@
+//! What a restore wrote and did not put in its place yet: many files are made durable at once, since
+//! to wait for each takes most of the time.
+
+use crate::restore::placement::Draft;
+
+/// No more files than this are beside their places at a time.
+const FILES_MAX: usize = 1_000;
+/// No more bytes than this are on the disk twice.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Drafts, each with the path it is of.
+#[derive(Default)]
+pub struct Batch {
+    /// In the order they were written.
+    pub drafts: Vec<(Vec<u8>, Draft)>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Adds a draft of so many bytes.
+    pub fn add(&mut self, path: &[u8], draft: Draft, bytes: usize) {
+        self.drafts.push((path.to_vec(), draft));
+        self.bytes += bytes;
+    }
+
+    /// Whether these are to be put in their places before anything else is written.
+    pub fn is_full(&self) -> bool {
+        self.drafts.len() >= FILES_MAX || self.bytes >= BYTES_MAX
+    }
+}
