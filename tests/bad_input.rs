@@ -5,6 +5,7 @@ mod bystanders;
 mod damage;
 mod failing;
 mod io_errors;
+mod leftovers;
 mod machine;
 mod project;
 mod saves;

@@ -45,6 +45,12 @@ impl Project {
         Project { directory, hash }
     }
 
+    /// How the names begin of what a restore of this project puts beside its places: like no name
+    /// that anybody else gives.
+    pub fn temporary_name(&self) -> String {
+        format!(".herma-restore-{}", self.hash)
+    }
+
     /// Why no checkpoint may be taken of this directory, whatever it holds.
     pub fn check_scope(&self, disk: &dyn Disk, environment: &Environment) -> Result<()> {
         // rule: scope/never-root

@@ -13,11 +13,12 @@ fn an_error_removes_no_file_that_has_the_name_of_a_temporary_one() {
     let machine = Machine::new();
     machine.take();
     machine.write("a.txt", "two\n");
-    let own = machine.project().join(".herma-restore-0-0");
+    let name = format!(".herma-restore-{}-0-0", machine.hash());
+    let own = machine.project().join(&name);
     fs::write(&own, "mine\n").unwrap();
     // The error of a process that has too many files open: then nobody looked at what stands there.
-    let disk = HookedDisk::new(|call, path| {
-        let is_temporary = path.file_name().is_some_and(|name| name == ".herma-restore-0-0");
+    let disk = HookedDisk::new(move |call, path| {
+        let is_temporary = path.file_name().is_some_and(|last| *last == *name);
         let fails = call == Call::WriteNew && is_temporary;
         if fails { Err(io::Error::from_raw_os_error(24)) } else { Ok(()) }
     });

@@ -33,6 +33,13 @@ impl Machine {
         self.world.project("project")
     }
 
+    /// What the store calls its project, the only one.
+    pub fn hash(&self) -> String {
+        let refs: Vec<_> = fs::read_dir(self.base().join("store/refs/hermes")).unwrap().collect();
+        assert_eq!(refs.len(), 1, "{refs:?}");
+        refs[0].as_ref().unwrap().file_name().into_string().unwrap()
+    }
+
     pub fn base(&self) -> PathBuf {
         self.world.base()
     }

@@ -61,13 +61,6 @@ fn swap_back(place: &Path) -> io::Result<()> {
 }
 
 impl Machine {
-    /// The ref of the only project.
-    fn name(&self) -> String {
-        let refs: Vec<_> = fs::read_dir(self.base().join("store/refs/hermes")).unwrap().collect();
-        assert_eq!(refs.len(), 1, "{refs:?}");
-        format!("refs/hermes/{}", refs[0].as_ref().unwrap().file_name().display())
-    }
-
     /// Whether a checkpoint of the project holds the bytes that stand outside: where the project
     /// itself is a link when it is looked for, what is outside is a project of its own.
     fn has_secret(&self, name: &str) -> bool {
@@ -87,7 +80,7 @@ fn swapped_at_each_call(name: &str, change: fn(&Machine), work: fn(&Machine, Hoo
             fs::create_dir_all(machine.project().join("src/deep")).unwrap();
             machine.write("src/deep/c.txt", "three\n");
             machine.take();
-            let of_project = machine.name();
+            let of_project = format!("refs/hermes/{}", machine.hash());
             change(&machine);
             let outside = outside(&machine);
             let place = match name {

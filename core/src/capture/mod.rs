@@ -24,11 +24,20 @@ use std::path::{Path, PathBuf};
 /// A file that changes while it is read is read this often before it is left out.
 const ATTEMPTS_MAX: usize = 3;
 
+/// What is in a project.
+#[derive(Debug, Default)]
+pub struct Current {
+    /// What a checkpoint holds of it.
+    pub snapshot: Snapshot,
+    /// What a restore that died left beside its places: no content of the project, and stored.
+    pub leftovers: Vec<Vec<u8>>,
+}
+
 /// What a capture found.
 #[derive(Debug, Default)]
 pub struct Captured {
     /// What was read.
-    pub snapshot: Snapshot,
+    pub current: Current,
     /// What it permitted.
     pub permissions: Permissions,
     /// What was left out, and why.
@@ -47,6 +56,8 @@ pub struct Capture<'a> {
     pub base: PathBuf,
     /// The bounds of a checkpoint.
     pub config: &'a Config,
+    /// How the names begin of what a restore put beside its places, where one died.
+    pub temporary: Option<String>,
     /// What was known of the files before.
     pub index: &'a Index,
     /// The stat of a file made before anything is read: its time is that of the file system's
@@ -55,13 +66,13 @@ pub struct Capture<'a> {
 }
 
 impl Capture<'_> {
-    /// Reads the project, and stores the blobs in `keep` where that is given.
+    /// Reads the project.
     ///
     /// # Errors
     /// [`Error::TooManyFiles`], [`Error::MissingDirectory`] where the project vanishes meanwhile,
     /// and errors of storing. A file that cannot be read is left out instead.
     // rule: capture/read-only
-    pub fn run(&self, mut keep: Option<&mut Objects<'_>>) -> Result<Captured> {
+    pub fn run(&self, mut blobs: Blobs<'_, '_>) -> Result<Captured> {
         let before = self.root()?;
         let bounds = Bounds { max_file_bytes: self.config.max_file_bytes, base: &self.base };
         let walked = walk(self.disk, self.root, &bounds)?;
@@ -70,19 +81,23 @@ impl Capture<'_> {
         let (mut files, mut folders) = (BTreeMap::new(), walked.folders);
         folders.insert(Vec::new(), before.mode);
         for candidate in walked.candidates {
-            match self.read(&candidate, keep.as_deref_mut())? {
+            if self.is_leftover(&candidate, blobs.stored())? {
+                captured.current.leftovers.push(candidate.path);
+                continue;
+            }
+            match self.read(&candidate, blobs.keep())? {
                 Read::Item(item, known, mode) => {
                     files.insert(candidate.path.clone(), mode);
                     if let Some(known) = known {
                         captured.index.insert(candidate.path.clone(), known);
                     }
-                    captured.snapshot.insert(candidate.path, item);
+                    captured.current.snapshot.insert(candidate.path, item);
                 }
                 Read::Gone => {}
                 Read::Skip(why) => captured.skipped.push(Remark::new(&candidate.path, why)),
             }
         }
-        captured.permissions = Permissions::of(&captured.snapshot, &files, &folders);
+        captured.permissions = Permissions::of(&captured.current.snapshot, &files, &folders);
         captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // An empty project and one that is gone must not be confused.
         // rule: capture/honest
@@ -120,6 +135,26 @@ impl Capture<'_> {
             return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
         }
         Ok(())
+    }
+
+    /// Whether this is a file that a restore put beside a place and did not come to remove. What is
+    /// stored nowhere is somebody's, whatever its name.
+    fn is_leftover(&self, candidate: &Candidate, objects: &Objects<'_>) -> Result<bool> {
+        let name = candidate.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if !self.temporary.as_ref().is_some_and(|own| name.starts_with(own.as_bytes())) {
+            return Ok(false);
+        }
+        let path = on_disk(self.root, &candidate.path);
+        let content = match candidate.stat.kind {
+            FileKind::Link => self.disk.read_link(&path),
+            _ => self.disk.read(&path, candidate.stat.size + 1).map(|(content, _)| content),
+        };
+        match content {
+            Ok(content) => {
+                Ok(content.is_empty() || objects.is_whole(id_of(Kind::Blob, &content)?)?)
+            }
+            Err(_) => Ok(false),
+        }
     }
 
     fn read(&self, candidate: &Candidate, keep: Option<&mut Objects<'_>>) -> Result<Read> {
@@ -184,6 +219,30 @@ impl Capture<'_> {
             }
         }
         Err(io::Error::new(ErrorKind::ResourceBusy, "it keeps changing while it is read"))
+    }
+}
+
+/// What becomes of the blobs that are read.
+pub enum Blobs<'a, 'o> {
+    /// They are stored.
+    Keep(&'a mut Objects<'o>),
+    /// They are only named.
+    Name(&'a Objects<'o>),
+}
+
+impl<'o> Blobs<'_, 'o> {
+    fn keep(&mut self) -> Option<&mut Objects<'o>> {
+        match self {
+            Blobs::Keep(objects) => Some(objects),
+            Blobs::Name(_) => None,
+        }
+    }
+
+    fn stored(&self) -> &Objects<'o> {
+        match self {
+            Blobs::Keep(objects) => objects,
+            Blobs::Name(objects) => objects,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry};
 use crate::store::migration::archived_at;
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, metadata, ref_recovery, refs, rollbacks};
+use crate::store::{Store, commit, metadata, ref_recovery, refs, restoring, rollbacks};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -183,6 +183,7 @@ impl Prune<'_> {
             rollbacks::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
+            restoring::end(store, hash)?;
             folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
         }
         Ok(verdict)

@@ -1,8 +1,8 @@
 //! Taking a checkpoint: scope, lock, capture, commit, and what follows for the store.
 
 use super::Manager;
-use crate::capture::Capture;
 use crate::capture::index::{self, Index};
+use crate::capture::{Blobs, Capture, Current};
 use crate::disk::Stat;
 use crate::disk::atomic_write::write_fresh;
 use crate::environment::Config;
@@ -13,9 +13,9 @@ use crate::report::{Outcome, Taken};
 use crate::store::commit::Checkpoint;
 use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
-use crate::store::snapshot::{self, Snapshot};
+use crate::store::snapshot;
 use crate::store::{
-    Store, commit, history, metadata, ref_recovery, refs, rollbacks, shallow, usage,
+    Store, commit, history, metadata, ref_recovery, refs, restoring, rollbacks, shallow, usage,
 };
 use git2::Oid;
 
@@ -45,24 +45,25 @@ impl Manager {
         Ok(taken)
     }
 
-    /// Takes a checkpoint while the project's lock is held, and returns what it read as well.
+    /// Takes a checkpoint while the project's lock is held, and returns what was there as well.
     pub(super) fn checkpoint_locked(
         &self,
         store: &Store<'_>,
         objects: &mut Objects<'_>,
         project: &Project,
         (purpose, reason): (Purpose, &str),
-    ) -> Result<(Taken, Snapshot)> {
+    ) -> Result<(Taken, Current)> {
         let known = index::load(store, &project.hash);
         let started = self.file_system_time(store, project)?;
-        let captured = self.capture(project, &known, Some(started)).run(Some(objects))?;
+        let captured =
+            self.capture(store, project, &known, Some(started)).run(Blobs::Keep(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = newest_whole(store, objects, &project.hash, tip)?;
         let (outcome, newest) = match newest {
             // rule: capture/empty-first
-            None if captured.snapshot.is_empty() => (Outcome::Unchanged, None),
+            None if captured.current.snapshot.is_empty() => (Outcome::Unchanged, None),
             _ => {
-                let tree = snapshot::write(objects, &captured.snapshot)?;
+                let tree = snapshot::write(objects, &captured.current.snapshot)?;
                 // rule: capture/unchanged
                 if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == tree) {
                     objects.flush()?;
@@ -98,7 +99,7 @@ impl Manager {
                 let _ = index::save(store, &project.hash, &captured.index);
             }
         }
-        Ok((Taken { outcome, skipped: captured.skipped }, captured.snapshot))
+        Ok((Taken { outcome, skipped: captured.skipped }, captured.current))
     }
 
     /// The parent of the checkpoint that comes after `newest`, and its number if it is taken before
@@ -152,6 +153,7 @@ impl Manager {
 
     fn capture<'a>(
         &'a self,
+        store: &Store<'_>,
         project: &'a Project,
         index: &'a Index,
         started: Option<Stat>,
@@ -161,6 +163,7 @@ impl Manager {
             root: &project.directory,
             base: self.base(),
             config: &self.config,
+            temporary: restoring::died(store, &project.hash).then(|| project.temporary_name()),
             index,
             started,
         }
@@ -169,16 +172,22 @@ impl Manager {
     /// What is in the project now, however many files, without storing anything; empty where it is
     /// gone.
     // rule: diff/leaves-store
-    pub(super) fn current(&self, store: &Store<'_>, project: &Project) -> Result<Snapshot> {
+    pub(super) fn current(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+    ) -> Result<Current> {
         match project.check_directory(self.disk.as_ref()) {
             // rule: restore/deleted-project
-            Err(Error::MissingDirectory(_)) => Ok(Snapshot::new()),
+            Err(Error::MissingDirectory(_)) => Ok(Current::default()),
             Err(error) => Err(error),
             Ok(()) => {
                 let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
                 let known = index::load(store, &project.hash);
-                let capture = self.capture(project, &known, None);
-                Capture { config: &boundless, ..capture }.run(None).map(|found| found.snapshot)
+                let capture = self.capture(store, project, &known, None);
+                let capture = Capture { config: &boundless, ..capture };
+                capture.run(Blobs::Name(objects)).map(|captured| captured.current)
             }
         }
     }

@@ -146,7 +146,7 @@ impl Manager {
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
-        let new = self.current(&store, &project)?;
+        let new = self.current(&store, &objects, &project)?.snapshot;
         let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();

@@ -3,6 +3,7 @@
 
 use super::checkpoint::Purpose;
 use super::{Manager, no_checkpoint};
+use crate::capture::Current;
 use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};
 use crate::maintenance::limits;
@@ -13,7 +14,7 @@ use crate::restore::{Restore, TargetIgnores, target};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit};
+use crate::store::{Store, commit, restoring};
 use std::path::Path;
 
 /// Options of a full restore.
@@ -37,7 +38,7 @@ struct Safety {
     /// The checkpoint that was taken before it, if one was.
     id: Option<String>,
     /// What was there.
-    current: Snapshot,
+    current: Current,
     /// What could not be read.
     left_out: Vec<Remark>,
 }
@@ -107,7 +108,7 @@ impl Manager {
         if let Some(path) = &typed {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
-            let current = self.current(&store, &project)?;
+            let current = self.current(&store, &objects, &project)?;
             let into = (&project, &current);
             self.restore_into(into, &objects, target).check_one(path)?;
         }
@@ -122,7 +123,7 @@ impl Manager {
         let (safety, forced_past) = match safety {
             Ok(safety) => (safety, None),
             Err(error) if force => {
-                let current = self.current(&store, &project)?;
+                let current = self.current(&store, &objects, &project)?;
                 (Safety { current, ..Safety::default() }, Some(error.to_string()))
             }
             // rule: restore/safety-required
@@ -131,12 +132,20 @@ impl Manager {
         let Safety { id: safety, current, left_out } = safety;
         // The objects of the pre-rollback checkpoint are not needed to restore another.
         let restore = self.restore_into((&project, &current), &objects, target);
+        if let Err(error) = restoring::begin(&store, &project.hash) {
+            log::debug!(
+                "what this restore would leave if it died is not known to the next: {error}"
+            );
+        }
         let report = match (extent, &typed) {
             (_, Some(path)) => restore.one(path)?,
             // Without a pre-rollback checkpoint nothing may be removed.
             (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
             (Extent::One(_), None) => Restored::default(),
         };
+        if restore.tidy() {
+            let _ = restoring::end(&store, &project.hash);
+        }
         // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
@@ -167,13 +176,26 @@ impl Manager {
 
     fn restore_into<'a>(
         &'a self,
-        (project, current): (&'a Project, &'a Snapshot),
+        (project, current): (&'a Project, &'a Current),
         objects: &'a Objects<'a>,
         (target, permissions, ignores): (&'a Snapshot, &'a Permissions, &'a TargetIgnores),
     ) -> Restore<'a> {
         let disk = self.disk.as_ref();
         let (root, base) = (&project.directory, self.base());
-        Restore { disk, root, base, objects, current, target, permissions, ignores }
+        let (temporary, Current { snapshot: current, leftovers }) =
+            (project.temporary_name(), current);
+        Restore {
+            disk,
+            root,
+            base,
+            objects,
+            current,
+            leftovers,
+            temporary,
+            target,
+            permissions,
+            ignores,
+        }
     }
 }
 

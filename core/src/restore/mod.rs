@@ -12,7 +12,7 @@ pub mod target;
 
 pub use ignores::TargetIgnores;
 
-use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable};
+use crate::disk::{Disk, Kind as FileKind, Stat, folder, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
@@ -43,6 +43,10 @@ pub struct Restore<'a> {
     pub objects: &'a Objects<'a>,
     /// What is in the project now, as far as a checkpoint holds it.
     pub current: &'a Snapshot,
+    /// What restores that died left in the project; checkpoints hold all of it.
+    pub leftovers: &'a [Vec<u8>],
+    /// How the names of such files begin.
+    pub temporary: String,
     /// What is to be brought back.
     pub target: &'a Snapshot,
     /// What that permitted.
@@ -114,6 +118,12 @@ impl Restore<'_> {
             self.verify(&mut report);
         }
         Ok(report)
+    }
+
+    /// Removes what restores that died left in the project; returns whether nothing of it stays.
+    pub fn tidy(&self) -> bool {
+        let remove = |path: &Vec<u8>| folder::remove_file(self.disk, &on_disk(self.root, path));
+        self.leftovers.iter().map(remove).filter(Result::is_err).count() == 0
     }
 
     /// Whether one path can be restored without touching any other, and what it is to be.
@@ -310,7 +320,8 @@ impl Restore<'_> {
     }
 
     fn placement(&self) -> Placement<'_> {
-        Placement { disk: self.disk, root: self.root, permissions: self.permissions }
+        let Restore { disk, root, permissions, temporary, target, .. } = self;
+        Placement { disk: *disk, root, permissions, temporary, target }
     }
 
     /// Whether what stands at `place` is what was captured of `path`.

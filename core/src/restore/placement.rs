@@ -8,13 +8,11 @@ use crate::disk::{Disk, Kind, Stat, folder};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk, parent};
 use crate::store::permissions::Permissions;
-use crate::store::snapshot::Mode;
+use crate::store::snapshot::{Mode, Snapshot};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// How the name of a file begins on its way into or out of the project.
-const TEMPORARY: &str = ".herma-restore";
 
 /// So many files are made durable one by one; more of them with all else on their file system, which
 /// takes as long as a few.
@@ -28,6 +26,10 @@ pub struct Placement<'a> {
     pub root: &'a Path,
     /// What comes back where nothing stands.
     pub permissions: &'a Permissions,
+    /// How the name of a file begins on its way into or out of the project.
+    pub temporary: &'a str,
+    /// What is to stand in the project in the end, so that no other file has such a name meanwhile.
+    pub target: &'a Snapshot,
 }
 
 /// A file or link beside the place that it is to take.
@@ -55,8 +57,9 @@ impl Placement<'_> {
         let bits = self.bits(path, mode, replaced);
         let folder = place.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
-        let name = format!("{TEMPORARY}-{number}");
+        let name = format!("{}-{number}", self.temporary);
         let temporary = make_new_named(folder, &name, |temporary| match mode {
+            _ if self.is_of_target(temporary) => Err(ErrorKind::AlreadyExists.into()),
             // rule: restore/type
             Mode::Link => self.disk.make_link(content, temporary),
             Mode::Plain | Mode::Executable => self.disk.write_soon(temporary, content, bits),
@@ -111,7 +114,14 @@ impl Placement<'_> {
     pub fn take_away(&self, path: &[u8], may_go: MayGo<'_>) -> Result<bool> {
         let full = on_disk(self.root, path);
         let folder = full.parent().unwrap_or(self.root);
-        let away = make_new_named(folder, TEMPORARY, |away| self.disk.rename_new(&full, away));
+        let away = make_new_named(folder, self.temporary, |away| {
+            let is_taken = self.is_of_target(away);
+            if is_taken {
+                Err(ErrorKind::AlreadyExists.into())
+            } else {
+                self.disk.rename_new(&full, away)
+            }
+        });
         let away = match away {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
                 return self.disk.remove_file(&full).context("removing", &full).map(|()| true);
@@ -127,6 +137,11 @@ impl Placement<'_> {
             let _ = self.disk.rename_new(&away, &full);
         }
         removed.context("removing", &full)
+    }
+
+    fn is_of_target(&self, full: &Path) -> bool {
+        let path = full.strip_prefix(self.root).unwrap_or(full);
+        self.target.contains_key(path.as_os_str().as_bytes())
     }
 
     /// Moves what is at `temporary` to `full`; answers false where something is there that may not
@@ -240,7 +255,9 @@ mod tests {
         symlink(&outside, root.join("link")).unwrap();
         fs::write(root.join("file"), "").unwrap();
         let permissions = Permissions::default();
-        let placement = Placement { disk: &SystemDisk, root: &root, permissions: &permissions };
+        let (disk, root, permissions) = (&SystemDisk, &root, &permissions);
+        let (temporary, target) = (".own", &Snapshot::new());
+        let placement = Placement { disk, root, permissions, temporary, target };
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
             let refused = placement.draft(path, Mode::Plain, b"x", 0).err().unwrap().to_string();
             assert!(refused.contains("entering"), "{refused}");

@@ -20,6 +20,7 @@ pub mod permissions;
 pub mod ref_recovery;
 pub mod refs;
 mod repository;
+pub mod restoring;
 pub mod rollbacks;
 pub mod shallow;
 pub mod snapshot;

@@ -1,0 +1,67 @@
+//! What a restore that died left beside its places: no checkpoint holds it as the user's, no diff
+//! shows it, and the next restore removes it. What only looks like it stays.
+
+use super::machine::{Machine, at_each_call};
+use herma_core::RestoreOptions;
+use pretty_assertions::assert_eq;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+const EXACTLY: RestoreOptions = RestoreOptions { exact: true, force: false };
+
+impl Machine {
+    /// What in the project has the name of a temporary file.
+    fn left(&self) -> Vec<PathBuf> {
+        let folders = [self.project(), self.project().join("src")];
+        let entries = folders.into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(".herma"))
+            .collect()
+    }
+}
+
+#[test]
+fn a_restore_that_died_at_any_call_leaves_nothing_for_good() {
+    let mut seen = 0;
+    at_each_call(|step| {
+        let machine = Machine::new();
+        let first = machine.take();
+        machine.write("a.txt", "changed\n");
+        machine.write("src/new.txt", "new\n");
+        fs::remove_file(machine.project().join("src/b.txt")).unwrap();
+        let number = step.number;
+        let dies = step.counting_disk(move |call| match call < number {
+            true => Ok(()),
+            false => Err(io::ErrorKind::StorageFull.into()),
+        });
+        let _ = machine.on(dies).restore(&machine.project(), first.as_bytes(), EXACTLY);
+        let left = machine.left();
+        seen += left.len();
+        machine.manager().checkpoint(&machine.project(), "again").unwrap();
+        let held =
+            machine.git().args(["log", "--all", "--name-only", "--format="]).output().unwrap();
+        let held = String::from_utf8(held.stdout).unwrap();
+        assert!(!held.contains(".herma"), "call {number}: {held}");
+        let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
+        assert_eq!(diff.entries.len(), 0, "call {number}: {diff:?}");
+        machine.manager().restore(&machine.project(), first.as_bytes(), EXACTLY).unwrap();
+        assert_eq!(machine.left(), Vec::<PathBuf>::new(), "call {number}");
+    });
+    assert!(seen > 5, "only {seen} stayed");
+}
+
+#[test]
+fn what_only_has_the_name_of_a_leftover_is_the_users() {
+    let machine = Machine::new();
+    let first = machine.take();
+    let name = format!(".herma-restore-{}-0-0", machine.hash());
+    machine.write(&name, "the only copy\n");
+    let id = machine.take();
+    let diff = machine.manager().diff(&machine.project(), first.as_bytes()).unwrap();
+    assert_eq!(diff.entries.len(), 1, "{diff:?}");
+    fs::remove_file(machine.project().join(&name)).unwrap();
+    machine.manager().restore(&machine.project(), id.as_bytes(), EXACTLY).unwrap();
+    assert_eq!(fs::read_to_string(machine.project().join(&name)).unwrap(), "the only copy\n");
+}
