@@ -9,6 +9,7 @@ mod cases;
 mod command;
 mod damage;
 mod docs;
+mod faults;
 mod gate;
 mod going_on;
 mod histories;

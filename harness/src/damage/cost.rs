@@ -40,6 +40,8 @@ pub struct Cost {
     pub mistaken: Option<usize>,
     /// Whether what a checkpoint takes may be something else from now on.
     pub captures_otherwise: bool,
+    /// Whether it was no damage that came, but a fault.
+    faulted: bool,
     /// Whether something stands in the way of a file that holds no object.
     blocked: bool,
     /// Projects that hold what is lost still, while something stands in the way of storing it again.
@@ -47,6 +49,11 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// What a fault at one call may cost: nothing.
+    pub fn of_a_fault() -> Cost {
+        Cost { faulted: true, ..Cost::default() }
+    }
+
     /// What that damage to the store, which is whole yet, may cost.
     pub fn of(damage: &Damage, past: &Past, stock: &Stock, store: &Path) -> Cost {
         let (place, harm) = (&damage.place, damage.harm);
@@ -80,6 +87,7 @@ impl Cost {
             excused: excused(damage, past, store),
             mistaken: place.project.filter(|_| place.kind == Kind::Metadata && harm.may_mislead()),
             captures_otherwise: place.kind == Kind::Info && harm.may_mislead(),
+            faulted: false,
             blocked: !holds_objects && harm.blocks(),
             blocked_takes,
         }
@@ -92,6 +100,7 @@ impl Cost {
         }
         Some(match self.behind.contains(&which) {
             true => Rule::BehindACommit,
+            false if self.faulted => Rule::NotAsBefore,
             false if self.blocked => Rule::InTheWay,
             false => Rule::CostsMore,
         })
@@ -104,6 +113,7 @@ impl Cost {
         }
         Some(match self.headless.contains(&project) {
             true => Rule::BehindACommit,
+            false if self.faulted => Rule::NotAsBefore,
             false if self.blocked || self.blocked_takes.contains(&project) => Rule::InTheWay,
             false => Rule::CostsMore,
         })

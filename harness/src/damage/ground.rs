@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::FIRST_SECOND;
 use crate::sandbox::{Sandbox, Scratch, edits, git_alone, manifest};
-use crate::subject::Subject;
+use crate::subject::{NewSubject, Subject};
 use herma_model::answer::CheckpointOutcome;
 use herma_model::bytes::{ancestors, below};
 use herma_model::edit::Change;
@@ -125,12 +125,15 @@ impl<'a> Ground<'a> {
                 return Err(fault(subject, "all that was taken should be listed", &answer));
             }
             for (checkpoint, id) in project.checkpoints.iter_mut().zip(ids) {
+                checkpoint.id = id;
+            }
+            let is_git = self.opened.capabilities.has("layout");
+            for Checkpoint { id, tree: due } in project.checkpoints.iter().filter(|_| is_git) {
                 let tree = self.git(&["rev-parse", "--verify", &format!("{id}^{{tree}}")])?;
-                if tree.trim() != tree_id(&checkpoint.tree).to_string() {
+                if tree.trim() != tree_id(due).to_string() {
                     let why = format!("checkpoint {id} does not hold what was taken");
                     return Err(DamageError::NoPast(why));
                 }
-                checkpoint.id = id;
             }
         }
         Ok(())
@@ -149,6 +152,26 @@ impl<'a> Ground<'a> {
     /// Opens the subject on what is there.
     pub fn open(&self) -> Box<dyn Subject> {
         (self.opened.open)(&self.sandbox, &self.settings, self.seconds)
+    }
+
+    /// The same in another way.
+    pub fn open_by(&self, open: &NewSubject<'_>) -> Box<dyn Subject> {
+        open(&self.sandbox, &self.settings, self.seconds)
+    }
+
+    /// What everything lies in.
+    pub fn sandbox(&self) -> &Path {
+        self.sandbox.root()
+    }
+
+    /// Takes the store as it is now for what it was before.
+    ///
+    /// # Errors
+    /// It cannot be copied.
+    pub fn keep(&self) -> io::Result<()> {
+        let aside = self.aside.path().join("base");
+        fs::remove_dir_all(&aside)?;
+        copy_whole(&self.sandbox.base(), &aside)
     }
 
     /// A new turn, some time later.

@@ -22,6 +22,8 @@ pub enum Rule {
     BehindACommit,
     /// The same where a fifo or a folder stands in the way of a file.
     InTheWay,
+    /// What a fault at one call of an operation leaves is as before.
+    NotAsBefore,
     /// A restore that is said to be complete is so.
     FalseSuccess,
     /// What a take reports is stored.
@@ -51,6 +53,10 @@ impl Rule {
             Rule::InTheWay => {
                 "a fifo or a folder in the place of a file costs no more than its loss"
             }
+            Rule::NotAsBefore => {
+                "a fault costs nothing that was reported: all of it is listed, compared and restored, \
+                 and the next operation works"
+            }
             Rule::FalseSuccess => {
                 "after a restore every recorded path is as recorded, or named as not restored"
             }
@@ -72,6 +78,7 @@ impl fmt::Display for Rule {
             Rule::CostsMore => "costs-more",
             Rule::BehindACommit => "behind-a-commit",
             Rule::InTheWay => "in-the-way",
+            Rule::NotAsBefore => "not-as-before",
             Rule::FalseSuccess => "false-success",
             Rule::NotStoredAgain => "not-stored-again",
             Rule::RefusalChanges => "refusal-changes",

@@ -8,14 +8,14 @@
 
 pub mod cost;
 mod dice;
-mod ground;
+pub(crate) mod ground;
 pub mod harm;
-mod inquiry;
+pub(crate) mod inquiry;
 pub mod judge;
-mod naive;
+pub(crate) mod naive;
 pub mod past;
 pub mod places;
-mod plan;
+pub(crate) mod plan;
 pub mod report;
 
 use crate::protocol::capabilities::Capabilities;

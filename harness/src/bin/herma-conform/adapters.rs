@@ -7,7 +7,7 @@ use herma_harness::bundled;
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
 use herma_harness::subject::NewSubject;
-use herma_harness::{null, planted};
+use herma_harness::{faults, null, planted};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,6 +59,9 @@ pub fn serve(name: Option<&str>) -> ExitCode {
 
 /// Opens the planted bug or the null subject of that name.
 fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
+    if name == faults::NAIVE {
+        return Ok(Box::new(faults::opened_naive));
+    }
     if let Some(bug) = planted::find(name) {
         return Ok(Box::new(bug.opener()));
     }

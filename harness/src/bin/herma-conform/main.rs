@@ -10,6 +10,7 @@ mod comparing;
 mod confined;
 mod damage;
 mod ending;
+mod faults;
 mod gate;
 mod hermetic;
 mod power;
@@ -17,6 +18,7 @@ mod progress;
 mod reporting;
 mod running;
 mod subjects;
+mod supervised;
 
 use clap::{Parser, Subcommand};
 use ending::ended;
@@ -118,6 +120,12 @@ enum Command {
     /// Damage one file of a store at a time: it must cost what needs that file, and nothing more
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", damage::EXAMPLES))]
     Damage(damage::DamageArguments),
+    /// Let something happen to a subject's process at one call at a time: nothing reported is lost
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", faults::EXAMPLES))]
+    Faults(faults::FaultsArguments),
+    /// Run a command whose every changing call is noted, and that meets a fault at one of them
+    #[command(hide = true)]
+    Supervised(supervised::SupervisedArguments),
     /// Run a command that can write in one folder only
     #[command(hide = true)]
     Confined {
@@ -359,6 +367,7 @@ fn main() -> ExitCode {
         Command::Adapters(AdaptersCommand::List) => return adapters::list(),
         Command::Adapters(AdaptersCommand::Install { names }) => return adapters::install(names),
         Command::Confined { folder, command } => return confined::run(folder, command),
+        Command::Supervised(arguments) => return supervised::run(arguments),
         Command::Power(arguments) => {
             // The registries are the user's, so this happens in the user's environment.
             if let Err((message, code)) = power::prepare(arguments) {
@@ -383,6 +392,7 @@ fn main() -> ExitCode {
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
         Command::Damage(arguments) => damage::damage(arguments),
+        Command::Faults(arguments) => faults::faults(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(command, scratch.clone())
         }
@@ -392,6 +402,7 @@ fn main() -> ExitCode {
         | Command::Merge { .. }
         | Command::Adapter(_)
         | Command::Confined { .. }
+        | Command::Supervised(_)
         | Command::Adapters(_) => unreachable!("these were answered before"),
     })
 }

@@ -1,0 +1,187 @@
+//! `supervised`: a command of whose every changing call below some folders is noted, and that meets a
+//! fault at one of them. Faults are put before an adapter so.
+//!
+//! It works for any program and all that it starts, as Linux tells of the calls (seccomp).
+
+mod calls;
+mod notify;
+
+use crate::ending::{NO_VERDICT, fail};
+use calls::{Call, changed};
+use herma_harness::faults::fault::Fault;
+use notify::{Answer, Ended, Listener, Waiting};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+use std::ffi::OsString;
+use std::fs::{self, DirEntry, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+/// Programs make the same calls in the same order where they have one thread of each kind.
+const STEADY: [(&str, &str); 4] = [
+    ("UV_THREADPOOL_SIZE", "1"),
+    ("UV_USE_IO_URING", "0"),
+    ("GOMAXPROCS", "1"),
+    ("PYTHONHASHSEED", "0"),
+];
+/// How long to wait for a call before looking whether the command ended.
+const LOOK_MILLISECONDS: i32 = 5;
+/// How long what was killed may take to end before it is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// The arguments of `supervised`.
+#[derive(clap::Args)]
+pub struct SupervisedArguments {
+    /// Only calls below these folders count
+    #[arg(long, required = true)]
+    below: Vec<PathBuf>,
+    /// Where every call that counts is noted
+    #[arg(long)]
+    points: PathBuf,
+    /// At which of them the fault comes, from 1
+    #[arg(long, requires = "fault")]
+    at: Option<u64>,
+    /// What comes there
+    #[arg(long)]
+    fault: Option<Fault>,
+    /// The command
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs the command, and ends as it does.
+pub fn run(arguments: &SupervisedArguments) -> ExitCode {
+    match supervise(arguments) {
+        Ok(status) => {
+            let signal = status.signal().map(|signal| 128 + signal);
+            let code = status.code().or(signal).and_then(|code| u8::try_from(code).ok());
+            ExitCode::from(code.unwrap_or(NO_VERDICT))
+        }
+        Err(error) => {
+            fail(&format!("the command cannot be supervised: {error}; nothing was run"), NO_VERDICT)
+        }
+    }
+}
+
+fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
+    let points = OpenOptions::new().append(true).create(true).open(&arguments.points)?;
+    notify::outlive_a_request_to_end();
+    // So that it can wait for what a process leaves behind that is killed.
+    set_child_subreaper(Some(getpid()))?;
+    let mut supervision = Supervision { arguments, points, seen: 0 };
+    let (sender, receiver) = channel();
+    let command = arguments.command.clone();
+    // Whoever installs the filter is told of, too: this thread must not be.
+    let starting = thread::spawn(move || -> io::Result<Child> {
+        let listener = Listener::install()?;
+        let _ = sender.send(listener);
+        Command::new(&command[0]).args(&command[1..]).envs(STEADY).spawn()
+    });
+    let Ok(listener) = receiver.recv() else {
+        return started(starting).map(|_| ExitStatus::default());
+    };
+    while !starting.is_finished() {
+        supervision.next(&listener)?;
+    }
+    let mut child = started(starting)?;
+    let mut status = None;
+    // A process that nobody waited for can still be heard of.
+    while !supervision.next(&listener)? {
+        match status {
+            None => status = child.try_wait()?,
+            Some(_) => while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {},
+        }
+    }
+    status.map_or_else(|| child.wait(), Ok)
+}
+
+/// Kills all that was started, waits for it, and ends as if killed, too.
+fn end_all() -> ! {
+    loop {
+        let started = started_by(getpid());
+        for pid in &started {
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        // What those started is ours by now; nobody else waits for it.
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        if started.is_empty() {
+            std::process::exit(128 + Signal::KILL.as_raw());
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// The processes that one started, and those that they started.
+fn started_by(first: Pid) -> Vec<Pid> {
+    let number = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let all: Vec<i32> = fs::read_dir("/proc").into_iter().flatten().filter_map(number).collect();
+    // After the name, which may hold anything, come the state and the parent.
+    let parent = |pid: &i32| -> Option<i32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let parents: Vec<(i32, i32)> =
+        all.iter().filter_map(|pid| Some((*pid, parent(pid)?))).collect();
+    let mut found = vec![first.as_raw_pid()];
+    let mut at = 0;
+    while let Some(pid) = found.get(at).copied() {
+        found.extend(parents.iter().filter(|(_, parent)| *parent == pid).map(|(child, _)| *child));
+        at += 1;
+    }
+    found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
+}
+
+fn started(starting: thread::JoinHandle<io::Result<Child>>) -> io::Result<Child> {
+    starting.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts it died")))
+}
+
+struct Supervision<'a> {
+    arguments: &'a SupervisedArguments,
+    points: File,
+    seen: u64,
+}
+
+impl Supervision<'_> {
+    /// Answers the next call, if one comes soon; returns whether none can come any more.
+    fn next(&mut self, listener: &Listener) -> io::Result<bool> {
+        match listener.receive(LOOK_MILLISECONDS) {
+            Ok(Some(waiting)) => {
+                let answer = self.decide(&waiting)?;
+                listener.answer(&waiting, &answer);
+                Ok(false)
+            }
+            Ok(None) => Ok(false),
+            Err(Ended) => Ok(true),
+        }
+    }
+
+    fn decide(&mut self, waiting: &Waiting) -> io::Result<Answer> {
+        let below = |path: &PathBuf| self.arguments.below.iter().any(|one| path.starts_with(one));
+        let Some((call, path)) = changed(waiting).filter(|(_, path)| below(path)) else {
+            return Ok(Answer::GoOn);
+        };
+        self.seen += 1;
+        let line = [call.name.as_bytes(), b"\t", path.as_os_str().as_bytes(), b"\n"].concat();
+        self.points.write_all(&line)?;
+        Ok(self.fault(call))
+    }
+
+    fn fault(&self, call: &Call) -> Answer {
+        let (Some(at), Some(fault)) = (self.arguments.at, self.arguments.fault) else {
+            return Answer::GoOn;
+        };
+        let is_at = self.seen == at;
+        match fault {
+            Fault::Kill if is_at => end_all(),
+            Fault::Io if is_at => Answer::Fail(libc::EIO),
+            Fault::NoSpace if is_at && call.takes_space => Answer::Fail(libc::ENOSPC),
+            Fault::Full if self.seen >= at && call.takes_space => Answer::Fail(libc::ENOSPC),
+            _ => Answer::GoOn,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Being told of the calls of another process before they happen: a filter of Linux (seccomp) with a
+//! listener. Here and nowhere else memory is touched that Rust does not know.
+
+use super::calls::{CALLS, Call};
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+/// Only opens that may change something are told of: they have one of these flags.
+const CHANGING: u32 = (libc::O_CREAT | libc::O_TRUNC) as u32;
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const IS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const HAS: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+/// The system waits for an answer although a signal came.
+const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
+/// `_IOWR('!', 0, struct seccomp_notif)` and `_IOWR('!', 1, struct seccomp_notif_resp)`.
+const RECEIVE: libc::c_ulong = 0xc050_2100;
+const SEND: libc::c_ulong = 0xc018_2101;
+const BYTES_OF_A_PATH_MAX: usize = 4096;
+
+/// Told of calls.
+pub struct Listener(OwnedFd);
+
+/// A call that waits for an answer.
+pub struct Waiting {
+    id: u64,
+    /// The thread that makes it.
+    pub thread: u32,
+    /// Its number.
+    pub number: i64,
+    /// Its arguments.
+    pub arguments: [u64; 6],
+}
+
+/// What happens to a call.
+pub enum Answer {
+    /// It is made.
+    GoOn,
+    /// It fails with this error, and is not made.
+    Fail(i32),
+}
+
+impl Listener {
+    /// Has this thread, and all that it starts, tell of its calls.
+    pub fn install() -> io::Result<Self> {
+        let mut filter = filter();
+        let program =
+            libc::sock_fprog { len: filter.len() as libc::c_ushort, filter: filter.as_mut_ptr() };
+        let install = |flags: libc::c_ulong| {
+            // SAFETY: the kernel reads the program while the call runs, and `filter` outlives it.
+            unsafe {
+                let mode = libc::SECCOMP_SET_MODE_FILTER;
+                libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program)
+            }
+        };
+        // SAFETY: this takes numbers only.
+        if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as libc::c_ulong;
+        let mut listener = install(listen | WAIT_KILLABLE);
+        if listener < 0 {
+            listener = install(listen);
+        }
+        if listener < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel just gave us this descriptor, and nobody else has it.
+        Ok(Listener(unsafe { OwnedFd::from_raw_fd(listener as i32) }))
+    }
+
+    /// Waits some milliseconds for a call. None where none came, `Err` where none can come any more.
+    pub fn receive(&self, milliseconds: i32) -> Result<Option<Waiting>, Ended> {
+        let mut ready = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: it is one structure, which outlives the call.
+        let count = unsafe { libc::poll(&raw mut ready, 1, milliseconds) };
+        if count <= 0 {
+            return Ok(None);
+        }
+        if ready.revents & libc::POLLIN == 0 {
+            return Err(Ended);
+        }
+        // SAFETY: a structure of numbers, for which zeros are a value; the kernel demands them.
+        let mut told: libc::seccomp_notif = unsafe { mem::zeroed() };
+        // SAFETY: the kernel fills the structure, which outlives the call.
+        if unsafe { libc::ioctl(self.0.as_raw_fd(), RECEIVE, &raw mut told) } != 0 {
+            // The thread was killed in the meantime.
+            return Ok(None);
+        }
+        let libc::seccomp_notif { id, pid: thread, data, .. } = told;
+        let number = i64::from(data.nr);
+        Ok(Some(Waiting { id, thread, number, arguments: data.args }))
+    }
+
+    /// Answers a call; one whose thread is gone needs none.
+    pub fn answer(&self, waiting: &Waiting, answer: &Answer) {
+        let (flags, error) = match answer {
+            Answer::GoOn => (libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32, 0),
+            Answer::Fail(error) => (0, -error),
+        };
+        let mut said = libc::seccomp_notif_resp { id: waiting.id, val: 0, error, flags };
+        // SAFETY: the kernel reads the structure, which outlives the call.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw mut said) };
+    }
+}
+
+/// Goes on where the whole group is asked to end: what was started does, and is waited for. It does
+/// not inherit this.
+pub fn outlive_a_request_to_end() {
+    extern "C" fn go_on(_: libc::c_int) {}
+    let go_on: extern "C" fn(libc::c_int) = go_on;
+    // SAFETY: the handler does nothing, which is safe at any moment.
+    unsafe { libc::signal(libc::SIGTERM, go_on as libc::sighandler_t) };
+}
+
+/// Nobody is left who could make a call.
+pub struct Ended;
+
+impl Waiting {
+    /// Text in the memory of the process, up to its NUL; none where there is none to be read.
+    pub fn text(&self, address: u64) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; BYTES_OF_A_PATH_MAX];
+        // It may end where a page does.
+        let read = File::open(format!("/proc/{}/mem", self.thread)).ok()?;
+        let length = read.read_at(&mut bytes, address).ok()?;
+        let end = bytes[..length].iter().position(|byte| *byte == 0)?;
+        bytes.truncate(end);
+        Some(bytes)
+    }
+
+    /// A number in the memory of the process.
+    pub fn number_at(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        File::open(format!("/proc/{}/mem", self.thread))
+            .ok()?
+            .read_exact_at(&mut bytes, address)
+            .ok()?;
+        Some(u64::from_ne_bytes(bytes))
+    }
+}
+
+/// Tells of the calls of the table, has no ring of io_uring, and lets everything else be.
+fn filter() -> Vec<libc::sock_filter> {
+    let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+    let jump = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    let number_at = mem::offset_of!(libc::seccomp_data, nr) as u32;
+    let argument_at = |at: usize| (mem::offset_of!(libc::seccomp_data, args) + 8 * at) as u32;
+    let no_call = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    let mut filter = vec![
+        step(LOAD, number_at),
+        jump(IS, libc::SYS_io_uring_setup as u32, 0, 1),
+        step(RETURN, no_call),
+    ];
+    for Call { number, flags, .. } in CALLS {
+        match flags {
+            Some(at) => filter.extend([
+                jump(IS, *number as u32, 0, 4),
+                step(LOAD, argument_at(*at)),
+                jump(HAS, CHANGING, 0, 1),
+                step(RETURN, libc::SECCOMP_RET_USER_NOTIF),
+                step(RETURN, libc::SECCOMP_RET_ALLOW),
+            ]),
+            None => filter.extend([
+                jump(IS, *number as u32, 0, 1),
+                step(RETURN, libc::SECCOMP_RET_USER_NOTIF),
+            ]),
+        }
+    }
+    filter.push(step(RETURN, libc::SECCOMP_RET_ALLOW));
+    filter
+}

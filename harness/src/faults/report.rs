@@ -1,0 +1,140 @@
+//! What the lane found, as a person and as a program read it.
+
+use super::{Chosen, Failure, Operation, Outcome};
+use crate::damage::judge::Rule;
+use crate::faults::fault::Fault;
+use crate::subject::Identity;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// All that was found in one subject.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Who was asked.
+    pub subject: Identity,
+    /// The seed.
+    pub seed: u64,
+    /// What was run of each operation.
+    pub operations: BTreeMap<Operation, Extent>,
+    /// The faults of which something can be said.
+    pub faults: Vec<Outcome>,
+    /// Why nothing can be said of the others.
+    pub not_judged: Vec<(Chosen, String)>,
+    /// The command that repeats this, but for the subject.
+    pub replay: String,
+    /// How the subject is spelled at the end of that command.
+    pub spelled: String,
+}
+
+/// How much of an operation was run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Extent {
+    /// How many of its calls change something.
+    pub points: usize,
+    /// Whether every one of them was run, and two runs made the same calls.
+    pub exhaustive: bool,
+    /// Why it was not run at all, if it was not.
+    pub not_run: Option<String>,
+}
+
+/// By what failures are put together.
+type Sort = (Rule, Operation, Fault);
+
+impl Report {
+    /// Whether anything was wrong.
+    pub fn is_broken(&self) -> bool {
+        self.faults.iter().any(|one| !one.failures.is_empty())
+    }
+
+    /// As JSON, for programs.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report holds only what JSON can say") + "\n"
+    }
+
+    /// For people: one failure of each sort with how often it showed, then the figures. With `all`
+    /// every failure.
+    pub fn text(&self, all: bool) -> String {
+        let mut text = String::new();
+        let mut sorts: BTreeMap<Sort, Vec<(&Outcome, &Failure)>> = BTreeMap::new();
+        for one in &self.faults {
+            for failure in &one.failures {
+                let sort = (failure.rule, one.chosen.operation, one.chosen.fault);
+                sorts.entry(sort).or_default().push((one, failure));
+            }
+        }
+        for found in sorts.values() {
+            let shown = if all { found.len() } else { 1 };
+            for (one, failure) in &found[..shown] {
+                text.push_str(&self.failure(one, failure));
+            }
+            let mut rest: Vec<usize> =
+                found[shown..].iter().map(|(one, _)| one.chosen.at).collect();
+            if !rest.is_empty() {
+                let count = rest.len();
+                rest.dedup();
+                text.push_str(&format!("  and {count} more, at {rest:?}\n"));
+            }
+            text.push('\n');
+        }
+        text + &self.figures()
+    }
+
+    fn failure(&self, one: &Outcome, failure: &Failure) -> String {
+        let Chosen { operation, fault, at } = one.chosen;
+        let points = self.operations.get(&operation).map_or(0, |extent| extent.points);
+        let point = match &one.point {
+            Some(point) => format!("{} of {}, point {at} of {points}", point.call, point.path),
+            None => format!("point {at}, which it did not reach"),
+        };
+        format!(
+            "{}: {}\n  fault:    {}: {point}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
+             replay:   {} --only {operation}:{fault}:{at}{}\n",
+            failure.rule,
+            failure.rule.statement(),
+            operation.words(),
+            fault.words(),
+            failure.asked,
+            failure.due,
+            failure.found,
+            self.replay,
+            self.spelled
+        )
+    }
+
+    fn figures(&self) -> String {
+        let mut table: BTreeMap<(Operation, Fault), [usize; 4]> = BTreeMap::new();
+        for one in &self.faults {
+            let figures = table.entry((one.chosen.operation, one.chosen.fault)).or_default();
+            figures[0] += 1;
+            figures[1] += one.checked;
+            figures[2] += usize::from(!one.failures.is_empty());
+            figures[3] += one.failures.len();
+        }
+        let mut text = format!(
+            "{:<10} {:<10} {:>7} {:>9} {:>7} {:>9}\n",
+            "operation", "fault", "faults", "answers", "failed", "failures"
+        );
+        for ((operation, fault), [faults, checked, failed, failures]) in table {
+            text.push_str(&format!(
+                "{operation:<10} {fault:<10} {faults:>7} {checked:>9} {failed:>7} {failures:>9}\n"
+            ));
+        }
+        for (operation, extent) in &self.operations {
+            text.push_str(&match &extent.not_run {
+                Some(why) => format!("{operation}: not run: {why}\n"),
+                None if extent.exhaustive => {
+                    format!("{operation}: each of its {} changing calls\n", extent.points)
+                }
+                None => format!("{operation}: a sample of some {} changing calls\n", extent.points),
+            });
+        }
+        if let Some((chosen, why)) = self.not_judged.first() {
+            let Chosen { operation, fault, at } = chosen;
+            let count = self.not_judged.len();
+            text.push_str(&format!(
+                "not judged: {count} faults; {operation}:{fault}:{at}: {why}\n"
+            ));
+        }
+        text
+    }
+}
