@@ -141,11 +141,6 @@ fn a_directory_of_a_project_that_is_taken() {
 }
 
 #[test]
-fn a_deeper_directory_of_a_project_that_is_taken() {
-    swapped_at_each_call("src/deep", nothing, taken);
-}
-
-#[test]
 fn a_project_that_is_taken() {
     swapped_at_each_call("", nothing, taken);
 }
