@@ -140,8 +140,9 @@ impl Capture<'_> {
     /// Whether this is a file that a restore put beside a place and did not come to remove. What is
     /// stored nowhere is somebody's, whatever its name.
     fn is_leftover(&self, candidate: &Candidate, objects: &Objects<'_>) -> Result<bool> {
+        let Some(own) = &self.temporary else { return Ok(false) };
         let name = candidate.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if !self.temporary.as_ref().is_some_and(|own| name.starts_with(own.as_bytes())) {
+        if !name.starts_with(own.as_bytes()) {
             return Ok(false);
         }
         let path = on_disk(self.root, &candidate.path);

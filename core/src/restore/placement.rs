@@ -1,7 +1,7 @@
 //! Writes paths of a checkpoint: beside their places, made durable, and then moved onto them, so that
 //! each path is whole at every moment and other hard links to a file keep their bytes.
 //!
-//! No path is written through a symbolic link: every directory on the way is checked first.
+//! No path is written through a symbolic link: the disk follows none.
 
 use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Kind, Stat, folder};
@@ -58,8 +58,7 @@ impl Placement<'_> {
         let folder = place.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
         let name = format!("{}-{number}", self.temporary);
-        let temporary = make_new_named(folder, &name, |temporary| match mode {
-            _ if self.is_of_target(temporary) => Err(ErrorKind::AlreadyExists.into()),
+        let temporary = self.make_beside(folder, &name, |temporary| match mode {
             // rule: restore/type
             Mode::Link => self.disk.make_link(content, temporary),
             Mode::Plain | Mode::Executable => self.disk.write_soon(temporary, content, bits),
@@ -114,15 +113,8 @@ impl Placement<'_> {
     pub fn take_away(&self, path: &[u8], may_go: MayGo<'_>) -> Result<bool> {
         let full = on_disk(self.root, path);
         let folder = full.parent().unwrap_or(self.root);
-        let away = make_new_named(folder, self.temporary, |away| {
-            let is_taken = self.is_of_target(away);
-            if is_taken {
-                Err(ErrorKind::AlreadyExists.into())
-            } else {
-                self.disk.rename_new(&full, away)
-            }
-        });
-        let away = match away {
+        let rename = |away: &Path| self.disk.rename_new(&full, away);
+        let away = match self.make_beside(folder, self.temporary, rename) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
                 return self.disk.remove_file(&full).context("removing", &full).map(|()| true);
             }
@@ -139,9 +131,20 @@ impl Placement<'_> {
         removed.context("removing", &full)
     }
 
-    fn is_of_target(&self, full: &Path) -> bool {
-        let path = full.strip_prefix(self.root).unwrap_or(full);
-        self.target.contains_key(path.as_os_str().as_bytes())
+    /// Makes something in `folder` under a name that begins so and that nothing of the target has.
+    fn make_beside(
+        &self,
+        folder: &Path,
+        name: &str,
+        make: impl Fn(&Path) -> io::Result<()>,
+    ) -> Result<PathBuf> {
+        make_new_named(folder, name, |full| {
+            let path = full.strip_prefix(self.root).unwrap_or(full);
+            match self.target.contains_key(path.as_os_str().as_bytes()) {
+                true => Err(ErrorKind::AlreadyExists.into()),
+                false => make(full),
+            }
+        })
     }
 
     /// Moves what is at `temporary` to `full`; answers false where something is there that may not

@@ -43,6 +43,18 @@ impl Fault {
     }
 }
 
+/// The one of `all` that is called so.
+pub(super) fn named<T: Copy>(
+    what: &str,
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
+    let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(", ");
+    let found = all.iter().find(|one| name(**one) == text).copied();
+    found.ok_or_else(|| format!("there is no {what} {text:?}; there are {}", names()))
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
@@ -53,8 +65,6 @@ impl FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = || Fault::ALL.map(Fault::name).join(", ");
-        let found = Fault::ALL.into_iter().find(|one| one.name() == text);
-        found.ok_or_else(|| format!("there is no fault {text:?}; there are {}", known()))
+        named("fault", text, &Fault::ALL, Fault::name)
     }
 }

@@ -3,6 +3,7 @@
 use crate::damage::ground::{Ground, wrecked};
 use crate::damage::past::Past;
 use crate::damage::plan::file;
+use crate::faults::fault::named;
 use herma_model::{Request, Tree};
 use serde::Serialize;
 use std::fmt;
@@ -90,8 +91,6 @@ impl FromStr for Operation {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = || Operation::ALL.map(Operation::name).join(", ");
-        let found = Operation::ALL.into_iter().find(|one| one.name() == text);
-        found.ok_or_else(|| format!("there is no operation {text:?}; there are {}", known()))
+        named("operation", text, &Operation::ALL, Operation::name)
     }
 }
