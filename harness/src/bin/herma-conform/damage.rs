@@ -5,13 +5,12 @@ use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
 };
 use crate::progress;
-use crate::subjects::{Chosen, SubjectArguments};
+use crate::subjects::{Chosen, LaneArguments};
 use herma_harness::damage::judge::Rule;
 use herma_harness::damage::report::Report;
 use herma_harness::damage::{DamageError, Opened, Outcome, canary, run};
 use herma_harness::suite::introduce;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -33,20 +32,8 @@ pub struct DamageArguments {
     /// Only the damage of this number, with all that is wrong
     #[arg(long, value_name = "NUMBER")]
     only: Option<u64>,
-    /// How many seconds an answer may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
-    deadline: u64,
-    /// Print what was found as one JSON document
-    #[arg(long)]
-    json: bool,
-    /// How many damages are tried at the same time; one for each core by default
-    #[arg(long)]
-    jobs: Option<usize>,
-    /// Where sandboxes are made; in memory by default
-    #[arg(long)]
-    scratch: Option<PathBuf>,
     #[command(flatten)]
-    subject: SubjectArguments,
+    lane: LaneArguments,
 }
 
 /// `herma-conform damage`.
@@ -54,9 +41,9 @@ pub struct DamageArguments {
 /// # Errors
 /// There is no verdict.
 pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
-    let chosen = Chosen::new(&arguments.subject)?;
+    let chosen = Chosen::new(&arguments.lane.subject)?;
     let (scratch, seed) =
-        (scratch(arguments.scratch.clone()), arguments.seed.unwrap_or_else(fresh_seed));
+        (scratch(arguments.lane.scratch.clone()), arguments.seed.unwrap_or_else(fresh_seed));
     let failed = |error: DamageError| (format!("{error}; no verdict is given"), NO_VERDICT);
     if !canary(&scratch).map_err(failed)?.contains(&Rule::NotStoredAgain) {
         let message =
@@ -64,7 +51,7 @@ pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
         return Err((message.into(), SELF_CHECK));
     }
     // A process of its own, since only that can be ended when it hangs.
-    let start = chosen.in_a_process(Duration::from_secs(arguments.deadline))?;
+    let start = chosen.in_a_process(Duration::from_secs(arguments.lane.deadline))?;
     let open = start.opener();
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let opened = Opened { open: &open, subject, capabilities };
@@ -74,7 +61,7 @@ pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
     }
     let numbers: Vec<u64> =
         arguments.only.map_or_else(|| (0..arguments.damages).collect(), |only| vec![only]);
-    let jobs = arguments.jobs.unwrap_or_else(cores);
+    let jobs = arguments.lane.jobs.unwrap_or_else(cores);
     let outcomes = progress::try_map(&numbers, "damages", jobs, |number| {
         match run(&opened, seed, *number, &scratch) {
             Ok(outcome) => Ok((*number, Ok(outcome))),
@@ -84,7 +71,8 @@ pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
             }
         }
     })?;
-    let replay = format!("herma-conform damage --seed {seed} --deadline {}", arguments.deadline);
+    let replay =
+        format!("herma-conform damage --seed {seed} --deadline {}", arguments.lane.deadline);
     let (damages, not_judged) = parted(outcomes);
     let (subject, spelled) = (opened.subject, chosen.spelled());
     let report = Report { subject, seed, damages, not_judged, replay, spelled };
@@ -104,8 +92,8 @@ fn parted(outcomes: Vec<(u64, Result<Outcome, String>)>) -> (Vec<Outcome>, BTree
 }
 
 fn shown(report: &Report, arguments: &DamageArguments) -> ExitCode {
-    say(&if arguments.json { report.json() } else { report.text(arguments.only.is_some()) });
-    if !arguments.json {
+    say(&if arguments.lane.json { report.json() } else { report.text(arguments.only.is_some()) });
+    if !arguments.lane.json {
         say(&format!("again: {}{}\n", report.replay, report.spelled));
     }
     match report {

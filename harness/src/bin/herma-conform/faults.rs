@@ -5,7 +5,7 @@ use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
 };
 use crate::progress;
-use crate::subjects::{Chosen as ChosenSubject, SubjectArguments};
+use crate::subjects::{Chosen as ChosenSubject, LaneArguments};
 use herma_harness::damage::{DamageError, Opened};
 use herma_harness::faults::fault::Fault;
 use herma_harness::faults::report::{Extent, Report};
@@ -14,7 +14,6 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::suite::introduce;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
@@ -43,20 +42,8 @@ pub struct FaultsArguments {
     /// Only this fault, with all that is wrong
     #[arg(long, value_name = "OPERATION:FAULT:CALL", value_parser = only)]
     only: Option<Chosen>,
-    /// How many seconds an answer may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
-    deadline: u64,
-    /// Print what was found as one JSON document
-    #[arg(long)]
-    json: bool,
-    /// How many faults are tried at the same time; one for each core by default
-    #[arg(long)]
-    jobs: Option<usize>,
-    /// Where sandboxes are made; in memory by default
-    #[arg(long)]
-    scratch: Option<PathBuf>,
     #[command(flatten)]
-    subject: SubjectArguments,
+    lane: LaneArguments,
 }
 
 fn only(text: &str) -> Result<Chosen, String> {
@@ -73,14 +60,14 @@ fn only(text: &str) -> Result<Chosen, String> {
 /// # Errors
 /// There is no verdict.
 pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
-    let chosen = ChosenSubject::new(&arguments.subject)?;
+    let chosen = ChosenSubject::new(&arguments.lane.subject)?;
     let (scratch, seed) =
-        (scratch(arguments.scratch.clone()), arguments.seed.unwrap_or_else(fresh_seed));
+        (scratch(arguments.lane.scratch.clone()), arguments.seed.unwrap_or_else(fresh_seed));
     let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
     let program: OsString = std::env::current_exe().map_err(unknown)?.into();
     let supervised = [program.clone(), "supervised".into()];
     canary(&program, &supervised, &scratch)?;
-    let start = chosen.in_a_process(Duration::from_secs(arguments.deadline))?;
+    let start = chosen.in_a_process(Duration::from_secs(arguments.lane.deadline))?;
     let open = start.opener();
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let opened = Opened { open: &open, subject, capabilities };
@@ -90,7 +77,7 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
     }
     let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed };
     let (operations, anyway, all) = planned(&lane, arguments, &scratch)?;
-    let jobs = arguments.jobs.unwrap_or_else(cores);
+    let jobs = arguments.lane.jobs.unwrap_or_else(cores);
     let outcomes = progress::try_map(&all, "faults", jobs, |one| {
         match lane.run(*one, &anyway[&one.operation], &scratch) {
             Ok(outcome) => Ok((*one, Ok(outcome))),
@@ -99,10 +86,11 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
         }
     })?;
     let (faults, not_judged) = parted(outcomes);
-    let replay = format!("herma-conform faults --seed {seed} --deadline {}", arguments.deadline);
+    let replay =
+        format!("herma-conform faults --seed {seed} --deadline {}", arguments.lane.deadline);
     let (subject, spelled) = (opened.subject.clone(), chosen.spelled());
     let report = Report { subject, seed, operations, faults, not_judged, replay, spelled };
-    say(&if arguments.json { report.json() } else { report.text(arguments.only.is_some()) });
+    say(&if arguments.lane.json { report.json() } else { report.text(arguments.only.is_some()) });
     Ok(match &report {
         report if report.is_broken() => ExitCode::from(BROKEN),
         report if report.faults.is_empty() => ExitCode::from(TOO_LITTLE),

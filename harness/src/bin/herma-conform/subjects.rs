@@ -10,7 +10,7 @@ use herma_harness::shrink;
 use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
 use herma_model::Settings;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The name of the core.
@@ -26,6 +26,25 @@ pub struct SubjectArguments {
     /// The command that starts an adapter
     #[arg(last = true)]
     pub command: Vec<OsString>,
+}
+
+/// What every lane that asks everything again and again is given.
+#[derive(clap::Args)]
+pub struct LaneArguments {
+    /// How many seconds an answer may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub deadline: u64,
+    /// Print what was found as one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// How many are tried at the same time; one for each core by default
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Where sandboxes are made; in memory by default
+    #[arg(long)]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub subject: SubjectArguments,
 }
 
 /// An implementation that can be opened in any sandbox.
