@@ -182,6 +182,8 @@ pub struct Status {
     pub store_bytes: u64,
     /// v1 archives, each with its bytes.
     pub legacy: Vec<(String, u64)>,
+    /// How many entries of the base are not ours; nothing touches them.
+    pub others: usize,
     /// Every project, the one used last first.
     pub projects: Vec<ProjectStatus>,
 }

@@ -224,6 +224,8 @@ pub struct AllowedStatus {
     pub healed: BTreeSet<ByteString>,
     /// v1 archives, by name.
     pub archives: BTreeSet<String>,
+    /// Folders that look like one, of which nothing is held against who says so.
+    pub lookalikes: BTreeSet<String>,
 }
 
 /// What was asked to be removed.

@@ -62,6 +62,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::SWEEP_STALE, None),
     (&rules::MIGRATION_LOSES_NOTHING, None),
     (&rules::MIGRATION_ARCHIVES, None),
+    (&rules::MAINTENANCE_ONLY_OURS, None),
     (&rules::MAINTENANCE_HEALS, None),
     (&rules::SCOPE_IDENTITY, None),
     (&rules::MAINTENANCE_COMMANDS, None),

@@ -78,6 +78,8 @@ pub struct Base {
     pub marker: bool,
     /// What else was put there and still stands.
     pub strays: BTreeSet<String>,
+    /// Folders that only look like something of the store, and still stand as they were.
+    pub lookalikes: BTreeSet<String>,
 }
 
 /// Where a v1 repository stands.

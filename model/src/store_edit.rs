@@ -20,6 +20,18 @@ pub enum Damage {
     Garbled,
 }
 
+/// What a foreign folder in the base looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Likeness {
+    /// A v1 archive by the begin of its name; what follows is no time.
+    Name,
+    /// A v1 archive by its whole name; no v1 repository is in it.
+    Archive,
+    /// A v1 repository, without the file that names its directory.
+    Repository,
+}
+
 /// One change of the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreEdit {
@@ -43,6 +55,15 @@ pub enum StoreEdit {
     Stray {
         /// What it is called.
         name: String,
+    },
+    /// A folder stands there that is nobody's of ours, and only looks like it.
+    Lookalike {
+        /// What it is called.
+        name: String,
+        /// Like what.
+        of: Likeness,
+        /// When it changed last, in seconds since the epoch.
+        changed: i64,
     },
     /// What is noted of a project is damaged.
     Metadata {

@@ -31,9 +31,11 @@ fn lived_in() -> Machine {
     machine.write("a.txt", "two\n");
     let two = Config { max_snapshots: 2, ..Config::default() };
     machine.with(SystemDisk, two).checkpoint(&machine.project(), "taken").unwrap();
-    let archive = machine.base().join("legacy-20260101-000000");
-    fs::create_dir(&archive).unwrap();
-    fs::write(archive.join("HEAD"), "old\n").unwrap();
+    let repository = machine.base().join("legacy-20260101-000000/x");
+    fs::create_dir_all(repository.join("objects")).unwrap();
+    for name in ["HEAD", "HERMES_WORKDIR"] {
+        fs::write(repository.join(name), "old\n").unwrap();
+    }
     machine.write("a.txt", "three\n");
     let permissions = fs::Permissions::from_mode(0o600);
     fs::set_permissions(machine.project().join("a.txt"), permissions).unwrap();

@@ -215,9 +215,7 @@ fn the_store_is_shown_in_the_layout_of_the_documents() {
             fs::write(&metadata, known.to_string()).unwrap();
         }
     }
-    let archive = world.base().join("legacy-20260506-050616");
-    fs::create_dir(&archive).unwrap();
-    fs::write(archive.join("HEAD"), vec![b'x'; 4_301_000]).unwrap();
+    world.archive("legacy-20260506-050616", 4_301_000);
     let said = world.herma(&["checkpoints"]).done();
     for alias in ["status", "list"] {
         assert_eq!(world.herma(&["checkpoints", alias]).done().text(), said.text());

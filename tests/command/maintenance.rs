@@ -27,9 +27,7 @@ fn used() -> World {
     world.herma(&["checkpoint", gone.to_str().unwrap()]).done();
     fs::remove_dir_all(gone).unwrap();
     for archive in ["legacy-20260506-050616", "legacy-20990101-000000"] {
-        let repository = world.base().join(archive).join("0123456789abcdef");
-        fs::create_dir_all(&repository).unwrap();
-        fs::write(repository.join("HEAD"), vec![b'x'; 2048]).unwrap();
+        world.archive(archive, 2048);
     }
     world
 }

@@ -96,6 +96,14 @@ impl World {
         self.root.join("hermes/checkpoints")
     }
 
+    /// A v1 archive with the least that is a repository of v1 in it, of so many bytes.
+    pub fn archive(&self, name: &str, bytes: usize) {
+        let repository = self.base().join(name).join("0123456789abcdef");
+        fs::create_dir_all(repository.join("objects")).unwrap();
+        fs::write(repository.join("HEAD"), vec![b'x'; bytes]).unwrap();
+        fs::write(repository.join("HERMES_WORKDIR"), "").unwrap();
+    }
+
     /// The path of a file of the project, whatever bytes it is named by.
     pub fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
         self.project().join(name.as_ref())

@@ -18,10 +18,8 @@ fn full() -> World {
     world.take("project", "one");
     world.manager().sweep();
     world.v1_repository(V1, NOON);
-    for folder in ["legacy-20260315-000000/x", ".removing-legacy-20260101-000000"] {
-        fs::create_dir_all(world.base().join(folder)).unwrap();
-    }
-    fs::write(world.base().join("legacy-20260315-000000/x/HEAD"), "12345").unwrap();
+    world.archive("legacy-20260315-000000", 5);
+    fs::create_dir_all(world.base().join(".removing-legacy-20260101-000000")).unwrap();
     fs::write(world.base().join(".last_prune-0"), "").unwrap();
     world
 }

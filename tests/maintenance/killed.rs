@@ -20,9 +20,7 @@ fn ready() -> World {
     world.take("live", "two");
     fs::remove_dir_all(world.project("gone")).unwrap();
     world.v1_repository("0123456789abcdef", NOON - 1_000_000);
-    let archive = world.base().join("legacy-20260101-000000/x");
-    fs::create_dir_all(&archive).unwrap();
-    fs::write(archive.join("HEAD"), "").unwrap();
+    world.archive("legacy-20260101-000000", 0);
     world
 }
 

@@ -28,7 +28,7 @@ fn what_is_no_repository_stays_where_it_is() {
     let world = World::new();
     let base = world.base();
     world.v1_repository(ONE, NOON);
-    world.v1_repository("legacy-20260101-000000", NOON);
+    world.archive("legacy-20260101-000000", 0);
     fs::create_dir_all(base.join("notes/objects")).unwrap();
     fs::create_dir_all(base.join("HEAD/objects")).unwrap();
     fs::write(base.join("todo.txt"), "mine").unwrap();

@@ -140,7 +140,7 @@ fn a_failure_stops_nothing_else_and_the_next_prune_does_the_rest() {
 }
 
 #[test]
-fn archives_go_by_the_time_in_their_name_or_else_by_their_own() {
+fn archives_go_by_the_time_in_their_name() {
     let world = World::new();
     world.take("project", "one");
     let base = world.base();
@@ -149,28 +149,45 @@ fn archives_go_by_the_time_in_their_name_or_else_by_their_own() {
         "legacy-20260101-000000-2",
         "legacy-20260315-000000",
         "legacy-20990101-000000",
-        "legacy-mine",
     ] {
-        fs::create_dir_all(base.join(name).join("repository/objects")).unwrap();
-        fs::write(base.join(name).join("repository/HEAD"), "0123456789").unwrap();
+        world.archive(name, 10);
     }
     fs::write(base.join("legacy-20260101-000000.txt"), "a file").unwrap();
     fs::create_dir(world.root.join("elsewhere")).unwrap();
     fs::write(world.root.join("elsewhere/file"), "").unwrap();
     symlink(world.root.join("elsewhere"), base.join("legacy-20250101-000000")).unwrap();
     symlink(world.root.join("elsewhere"), base.join("legacy-20260101-000000/link")).unwrap();
-    let now = fs::metadata(base.join("legacy-mine")).unwrap().modified().unwrap();
-    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
     assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 0, 0, 0, 0]);
     assert_eq!(counts(world.prune()), [1, 0, 0, 2, 0]);
-    assert!(base.join("legacy-mine").is_dir());
-    world.set_clock(now + 8 * DAY);
-    let pruned = world.prune_with(&PruneOptions { retention_seconds: 604_800, ..KEEP_ORPHANS });
-    assert_eq!(counts(pruned), [1, 0, 1, 2, 0]);
     assert!(world.root.join("elsewhere/file").is_file(), "a link was followed");
-    let left = world.in_base();
-    let strays = ["legacy-20250101-000000", "legacy-20260101-000000.txt"];
-    assert_eq!(left, [strays[0], strays[1], "legacy-20990101-000000", "store"]);
+    // A link beside the repositories of an archive stays, and the archive with it.
+    let strays = ["legacy-20250101-000000", "legacy-20260101-000000", "legacy-20260101-000000.txt"];
+    let kept = ["legacy-20260315-000000", "legacy-20990101-000000", "store"];
+    assert_eq!(world.in_base(), [strays, kept].concat());
+    assert_eq!(world.manager().status().unwrap().others, strays.len());
+}
+
+#[test]
+fn what_only_looks_like_ours_stays_and_is_counted() {
+    let world = World::new();
+    let base = world.base();
+    // By the name alone, by the name with another thing in it, and without the mark of v1.
+    let [by_name, dated, bare] = ["legacy-photos", "legacy-20250101-000000", "mirror"];
+    for folder in [by_name, dated] {
+        fs::create_dir_all(base.join(folder).join("2019")).unwrap();
+        fs::write(base.join(folder).join("2019/beach.jpg"), "mine").unwrap();
+    }
+    fs::remove_file(world.v1_repository(bare, NOON - 90 * DAY).join("HERMES_WORKDIR")).unwrap();
+    let ours = world.archive("legacy-20250102-000000", 1);
+    fs::write(ours.parent().unwrap().join("todo.txt"), "mine").unwrap();
+    world.take("project", "one");
+    assert_eq!(counts(world.prune()), [1, 0, 0, 1, 0]);
+    assert!(!ours.exists());
+    assert_eq!(world.manager().clear_legacy().unwrap().archives, 0);
+    assert_eq!(world.manager().status().unwrap().others, 4);
+    world.manager().clear().unwrap();
+    assert_eq!(world.in_base(), [dated, "legacy-20250102-000000", by_name, bare]);
+    assert!(base.join(by_name).join("2019/beach.jpg").is_file());
 }
 
 #[test]
@@ -200,10 +217,10 @@ fn what_a_killed_prune_left_is_removed_and_looks_like_nothing_else() {
 }
 
 #[test]
-fn an_archive_that_nobody_may_read_goes_all_the_same() {
+fn an_archive_of_which_nobody_may_read_a_part_goes_all_the_same() {
     let world = World::new();
     world.take("project", "one");
-    let closed = world.base().join("legacy-20260101-000000/closed");
+    let closed = world.archive("legacy-20260101-000000", 0).join("closed");
     fs::create_dir_all(closed.join("deeper")).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     assert_eq!(counts(world.prune_on(HookedDisk::of_an_ordinary_user())), [1, 0, 0, 1, 0]);

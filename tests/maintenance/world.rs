@@ -169,6 +169,7 @@ impl World {
             git.env("GIT_WORK_TREE", &self.root).args(words);
             succeeds(git);
         }
+        fs::write(path.join("HERMES_WORKDIR"), "").unwrap();
         let mut touch = Command::new("find");
         touch
             .arg(&path)
@@ -177,6 +178,15 @@ impl World {
             .args(["{}", "+"]);
         succeeds(touch);
         path
+    }
+
+    /// A v1 archive with the least that is a repository of v1 in it, of so many bytes.
+    pub fn archive(&self, name: &str, bytes: usize) -> PathBuf {
+        let repository = self.base().join(name).join("x");
+        fs::create_dir_all(repository.join("objects")).unwrap();
+        fs::write(repository.join("HEAD"), vec![b'x'; bytes]).unwrap();
+        fs::write(repository.join("HERMES_WORKDIR"), "").unwrap();
+        repository
     }
 
     /// What plain git says to this about the store.

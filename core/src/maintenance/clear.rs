@@ -77,7 +77,8 @@ fn remove_all<'a>(
     for (name, entry) in names {
         let removed = match entry {
             Entry::Leftover | Entry::Marker => folder::remove(disk, &base.join(name)),
-            Entry::Store | Entry::Archive | Entry::Repository => base::discard(disk, base, name),
+            Entry::Archive => base::discard_archive(disk, base, name),
+            Entry::Store | Entry::Repository => base::discard(disk, base, Path::new(name)),
         };
         if let Err(error) = removed {
             log::debug!("{name:?} was not removed: {error}");

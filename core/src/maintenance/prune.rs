@@ -6,14 +6,13 @@
 
 use crate::disk::{Disk, folder};
 use crate::environment::Config;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::maintenance::evidence;
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::keep_total;
 use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
-use crate::store::base::{self, Entry};
-use crate::store::migration::archived_at;
+use crate::store::base::{self, Entry, archived_at};
 use crate::store::objects::Objects;
 use crate::store::{Store, commit, metadata, ref_recovery, refs, restoring, rollbacks};
 use std::ffi::OsStr;
@@ -250,21 +249,16 @@ impl Prune<'_> {
     }
 
     fn archive(&self, name: &OsStr) -> Result<bool> {
-        let path = self.base.join(name);
-        let made = match archived_at(name) {
-            Some(seconds) => seconds,
-            None => self.disk.stat(&path).context("looking at", &path)?.modified.0,
-        };
-        let stale = self.is_stale(made as f64);
+        let stale = archived_at(name).is_some_and(|made| self.is_stale(made as f64));
         if stale {
-            base::discard(self.disk, self.base, name)?;
+            base::discard_archive(self.disk, self.base, name)?;
         }
         Ok(stale)
     }
 
     fn repository(&self, name: &OsStr) -> Result<Verdict> {
         let path = self.base.join(name);
-        let marker = self.disk.read(&path.join("HERMES_WORKDIR"), WORKDIR_BYTES_MAX);
+        let marker = self.disk.read(&path.join(base::WORKDIR), WORKDIR_BYTES_MAX);
         let state = marker.map_or(ProjectState::Unknown, |(text, _)| {
             let workdir = text.strip_suffix(b"\n").unwrap_or(&text);
             evidence::of(self.disk, Path::new(OsStr::from_bytes(workdir)), None)
@@ -272,7 +266,7 @@ impl Prune<'_> {
         let changed = folder::last_changed(self.disk, &path)?;
         let verdict = self.judge(state, changed.map(|seconds| seconds as f64));
         if verdict != Verdict::Keep {
-            base::discard(self.disk, self.base, name)?;
+            base::discard(self.disk, self.base, Path::new(name))?;
         }
         Ok(verdict)
     }

@@ -17,6 +17,7 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
         total_bytes: folder::bytes(disk, base)?,
         store_bytes: folder::bytes(disk, &base.join("store"))?,
         legacy: Vec::new(),
+        others: base::others(disk, base)?,
         projects: Vec::new(),
     };
     for name in base::named(disk, base, Entry::Archive)? {

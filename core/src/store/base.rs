@@ -3,6 +3,8 @@
 
 use crate::disk::{Disk, Kind, folder, is_unreadable};
 use crate::error::{Context, Result};
+use jiff::civil;
+use jiff::tz::TimeZone;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -12,6 +14,12 @@ use std::path::Path;
 pub const MARKER: &str = ".last_prune";
 /// How the name of a v1 archive begins; the time of the move follows.
 pub const ARCHIVE: &str = "legacy-";
+/// The time that follows, in UTC.
+pub const TIME: &str = "%Y%m%d-%H%M%S";
+/// How many bytes such a time takes.
+const TIME_BYTES: usize = "20260506-050616".len();
+/// The file of a v1 repository that names its directory.
+pub const WORKDIR: &str = "HERMES_WORKDIR";
 /// How the name of an entry begins while it is being removed.
 const REMOVING: &str = ".removing-";
 
@@ -41,18 +49,45 @@ pub fn entries(disk: &dyn Disk, base: &Path) -> Result<Vec<(OsString, Entry)>> {
     Ok(entries)
 }
 
+/// How many entries of the base do not belong to this tool; none is ever touched.
+pub fn others(disk: &dyn Disk, base: &Path) -> Result<usize> {
+    let all = folder::names(disk, base)?.len();
+    Ok(all.saturating_sub(entries(disk, base)?.len()))
+}
+
 /// The names of one kind.
 pub fn named(disk: &dyn Disk, base: &Path, wanted: Entry) -> Result<Vec<OsString>> {
     let entries = entries(disk, base)?.into_iter();
     Ok(entries.filter(|(_, entry)| *entry == wanted).map(|(name, _)| name).collect())
 }
 
-/// Removes the entry `name` of the base. It is renamed first, so that what a killed process leaves
-/// does not look like a store, an archive or a repository.
-pub fn discard(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
+/// Removes the archive `name` of the base: the repositories in it, and the folder if nothing else
+/// is in it.
+pub fn discard_archive(disk: &dyn Disk, base: &Path, name: &OsStr) -> Result<()> {
+    for repository in repositories(disk, &base.join(name))? {
+        discard(disk, base, &Path::new(name).join(repository))?;
+    }
+    let archive = base.join(name);
+    match disk.remove_directory(&archive) {
+        // What else is in it stays; or another process was faster.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) =>
+        {
+            Ok(())
+        }
+        removed => removed.context("removing the directory", &archive),
+    }
+}
+
+/// Removes what stands at a place below the base. It is renamed first, so that what a killed
+/// process leaves does not look like a store or a repository.
+pub fn discard(disk: &dyn Disk, base: &Path, place: &Path) -> Result<()> {
     let mut removing = OsString::from(REMOVING);
-    removing.push(name);
-    let (path, removing) = (base.join(name), base.join(removing));
+    for (index, name) in place.iter().enumerate() {
+        removing.push(if index > 0 { "-" } else { "" });
+        removing.push(name);
+    }
+    let (path, removing) = (base.join(place), base.join(removing));
     // Left by a process that died here.
     folder::remove(disk, &removing)?;
     match disk.rename(&path, &removing) {
@@ -75,17 +110,47 @@ fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>>
         Kind::File if name == MARKER => Some(Entry::Marker),
         Kind::File if begins(MARKER) => Some(Entry::Leftover),
         Kind::Directory if name == "store" => Some(Entry::Store),
-        Kind::Directory if begins(ARCHIVE) => Some(Entry::Archive),
+        Kind::Directory if archived_at(name).is_some() && is_archive(disk, &path)? => {
+            Some(Entry::Archive)
+        }
         Kind::Directory if is_repository(disk, &path)? => Some(Entry::Repository),
         _ => None,
     })
 }
 
+// rule: maintenance/only-ours
+/// An archive holds v1 repositories; an empty one was left by a process that died.
+fn is_archive(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    Ok(names_in(disk, path)?.is_some_and(|names| names.is_empty())
+        || !repositories(disk, path)?.is_empty())
+}
+
+/// The v1 repositories in a folder, by name.
+fn repositories(disk: &dyn Disk, folder: &Path) -> Result<Vec<OsString>> {
+    let mut repositories = Vec::new();
+    for name in names_in(disk, folder)?.unwrap_or_default() {
+        if is_repository(disk, &folder.join(&name))? {
+            repositories.push(name);
+        }
+    }
+    Ok(repositories)
+}
+
 // rule: migration/archives
 // rule: migration/loses-nothing
+// rule: maintenance/only-ours
 fn is_repository(disk: &dyn Disk, path: &Path) -> Result<bool> {
-    Ok(kind(disk, &path.join("HEAD"))? == Some(Kind::File)
-        && kind(disk, &path.join("objects"))? == Some(Kind::Directory))
+    let is = |name, wanted| Ok(kind(disk, &path.join(name))? == Some(wanted));
+    Ok(is("HEAD", Kind::File)? && is("objects", Kind::Directory)? && is(WORKDIR, Kind::File)?)
+}
+
+/// None where there is no permission to look.
+fn names_in(disk: &dyn Disk, folder: &Path) -> Result<Option<Vec<OsString>>> {
+    match disk.list(folder) {
+        Err(error) if is_unreadable(&error) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(Vec::new())),
+        names => names.map(Some).context("reading the directory", folder),
+    }
 }
 
 /// None where nothing is, or where there is no permission to look. A failing disk is an error.
@@ -94,5 +159,40 @@ fn kind(disk: &dyn Disk, path: &Path) -> Result<Option<Kind>> {
         Ok(stat) => Ok(Some(stat.kind)),
         Err(error) if error.kind() == ErrorKind::NotFound || is_unreadable(&error) => Ok(None),
         Err(error) => Err(error).context("looking at", path),
+    }
+}
+
+/// When an archive of that name was made, in seconds since the epoch, if the name says it.
+pub fn archived_at(name: &OsStr) -> Option<i64> {
+    let (digits, number) = name.to_str()?.strip_prefix(ARCHIVE)?.split_at_checked(TIME_BYTES)?;
+    // What follows tells archives of the same second apart.
+    let number = number.strip_prefix('-').unwrap_or(if number.is_empty() { "0" } else { "" });
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let time = civil::DateTime::strptime(TIME, digits).ok()?;
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_archive_says_when_it_was_made() {
+        for (name, seconds) in [
+            ("legacy-20260506-050616", Some(1_778_043_976)),
+            ("legacy-20260506-050616-2", Some(1_778_043_976)),
+            ("legacy-19700101-000000", Some(0)),
+            ("legacy-20261306-050616", None),
+            ("legacy-20260506", None),
+            ("legacy-20260506-050616.old", None),
+            ("legacy-20260506-050616-", None),
+            ("legacy-20260506-050616-old", None),
+            ("legacy-mine", None),
+            ("20260506-050616", None),
+        ] {
+            assert_eq!(archived_at(OsStr::new(name)), seconds, "{name}");
+        }
     }
 }

@@ -6,17 +6,11 @@
 
 use crate::disk::Disk;
 use crate::error::{Context, Error, Result};
-use crate::store::base::{self, ARCHIVE, Entry};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, civil};
-use std::ffi::OsStr;
+use crate::store::base::{self, ARCHIVE, Entry, TIME};
+use jiff::Timestamp;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The time in an archive's name, in UTC.
-const TIME: &str = "%Y%m%d-%H%M%S";
-/// How many bytes such a time takes.
-const TIME_BYTES: usize = "20260506-050616".len();
 /// More archives than anyone makes in one second.
 const ARCHIVES_MAX: usize = 1_000;
 
@@ -64,31 +58,4 @@ fn make_archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<PathBuf> {
         }
     }
     Err(Error::Busy(base.to_owned()))
-}
-
-/// When an archive of that name was made, in seconds since the epoch, if the name says it.
-pub fn archived_at(name: &OsStr) -> Option<i64> {
-    let digits = name.to_str()?.strip_prefix(ARCHIVE)?.get(..TIME_BYTES)?;
-    let time = civil::DateTime::strptime(TIME, digits).ok()?;
-    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_an_archive_says_when_it_was_made() {
-        for (name, seconds) in [
-            ("legacy-20260506-050616", Some(1_778_043_976)),
-            ("legacy-20260506-050616-2", Some(1_778_043_976)),
-            ("legacy-19700101-000000", Some(0)),
-            ("legacy-20261306-050616", None),
-            ("legacy-20260506", None),
-            ("legacy-mine", None),
-            ("20260506-050616", None),
-        ] {
-            assert_eq!(archived_at(OsStr::new(name)), seconds, "{name}");
-        }
-    }
 }

@@ -7,7 +7,7 @@ use super::names;
 use super::operation::Kinds;
 use crate::history::{Event, Operation, StoreEvent};
 use herma_model::content::noise;
-use herma_model::store_edit::Damage;
+use herma_model::store_edit::{Damage, Likeness};
 use herma_model::{ByteString, Edit, Request, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -125,12 +125,14 @@ fn damage() -> BoxedStrategy<Damage> {
 }
 
 fn store_event() -> BoxedStrategy<Operation> {
+    let likeness = select(vec![Likeness::Name, Likeness::Archive, Likeness::Repository]);
     let hours = prop_oneof![1 => Just(None), 3 => (-30..60i32).prop_map(Some)];
     prop_oneof![
         2 => (directory(), 0..12u16)
             .prop_map(|(dir, days)| StoreEvent::Repository { dir, days }),
         1 => (0..12u16).prop_map(|days| StoreEvent::Archive { days }),
         1 => Just(StoreEvent::Stray),
+        1 => (likeness, 0..12u16).prop_map(|(of, days)| StoreEvent::Lookalike { of, days }),
         3 => (directory(), damage())
             .prop_map(|(dir, damage)| StoreEvent::Metadata { dir, damage }),
         1 => (directory(), damage()).prop_map(|(dir, damage)| StoreEvent::Index { dir, damage }),

@@ -3,6 +3,7 @@
 
 use super::{Event, Operation, StoreEvent, Target};
 use crate::git_objects;
+use herma_model::store_edit::Likeness;
 use herma_model::world::Checkpoint;
 use herma_model::{ByteString, Edit, Node, Request, StoreEdit, World};
 use jiff::Timestamp;
@@ -89,12 +90,19 @@ fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
             StoreEdit::Repository { name: world.hash(&project), project, changed: ago(*days) }
         }
         StoreEvent::Archive { days } => {
-            let made = ago(*days);
-            let moment = Timestamp::from_second(made).unwrap_or_default();
-            let name = moment.strftime("legacy-%Y%m%d-%H%M%S").to_string();
-            StoreEdit::Archive { name, made }
+            StoreEdit::Archive { name: archive(ago(*days)), made: ago(*days) }
         }
         StoreEvent::Stray => StoreEdit::Stray { name: "notes.txt".into() },
+        StoreEvent::Lookalike { of, days } => {
+            let changed = ago(*days);
+            let name = match of {
+                Likeness::Name => "legacy-photos".into(),
+                // Another second than that of any archive of a history.
+                Likeness::Archive => archive(changed + 1),
+                Likeness::Repository => "mirror".into(),
+            };
+            StoreEdit::Lookalike { name, of: *of, changed }
+        }
         StoreEvent::Metadata { dir, damage } => {
             StoreEdit::Metadata { project: project(dir), damage: *damage }
         }
@@ -106,6 +114,12 @@ fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
             StoreEdit::Marker { says }
         }
     }
+}
+
+/// The name of an archive that was made at that time.
+fn archive(made: i64) -> String {
+    let moment = Timestamp::from_second(made).unwrap_or_default();
+    moment.strftime("legacy-%Y%m%d-%H%M%S").to_string()
 }
 
 fn restore_each(dir: &ByteString, world: &World) -> Vec<Request> {

@@ -11,7 +11,7 @@ pub(crate) mod plain_names;
 
 pub use operation::{Event, Operation, Target};
 
-use herma_model::store_edit::Damage;
+use herma_model::store_edit::{Damage, Likeness};
 use herma_model::{ByteString, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,13 @@ pub enum StoreEvent {
     },
     /// A foreign file lies there.
     Stray,
+    /// A foreign folder stands there that looks like something of the store.
+    Lookalike {
+        /// Like what.
+        of: Likeness,
+        /// How many days ago it changed last.
+        days: u16,
+    },
     /// The metadata of a project is damaged.
     Metadata {
         /// The project.

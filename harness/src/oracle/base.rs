@@ -78,11 +78,13 @@ pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Resu
     planted.retain(|place, _| {
         place.split_once('/').is_none_or(|(archive, _)| world.archives().contains_key(archive))
     });
+    let whole =
+        |name: &String, path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
+    let whole_at = |name: &String| whole(name, &base.join(name));
     let mut repositories = BTreeMap::new();
     for name in world.repositories().keys() {
-        let whole = |path: &Path| content(path).is_ok_and(|now| planted.get(name) == Some(&now));
         let found = places(sandbox, name)?.into_iter();
-        let found = found.map(|(path, archive)| Place { whole: whole(&path), archive });
+        let found = found.map(|(path, archive)| Place { whole: whole(name, &path), archive });
         repositories.insert(name.clone(), found.collect());
     }
     let spoiled = |archive: &&String| {
@@ -92,13 +94,16 @@ pub fn look(world: &World, planted: &mut Planted, sandbox: &Sandbox) -> io::Resu
     };
     let stands =
         |name: &&String| fs::read(base.join(name)).is_ok_and(|content| !content.is_empty());
+    let archives = archives(sandbox)?.into_iter();
+    let archives = archives.filter(|name| !world.lookalikes().contains(name));
     Ok(Base {
         in_use: sandbox.has_store(),
         store_stands: sandbox.store().exists(),
         repositories,
-        archives: archives(sandbox)?.into_iter().collect(),
+        archives: archives.collect(),
         spoiled_archives: world.archives().keys().filter(spoiled).cloned().collect(),
         marker: base.join(".last_prune").exists(),
+        lookalikes: world.lookalikes().iter().filter(|name| whole_at(name)).cloned().collect(),
         strays: world.strays().iter().filter(stands).cloned().collect(),
     })
 }

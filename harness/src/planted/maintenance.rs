@@ -67,6 +67,23 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "clear-legacy-goes-by-the-name",
+        rule: &rules::MAINTENANCE_ONLY_OURS,
+        about: "Whatever is called as if it were an archive is cleared with the archives.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            let base = subject.sandbox.base();
+            for name in names(&base).unwrap_or_default() {
+                let named = name.as_encoded_bytes().starts_with(b"legacy-");
+                if named && *request == Request::ClearLegacy {
+                    let _ = fs::remove_dir_all(base.join(name));
+                }
+            }
+            answer
+        }),
+    },
+    PlantedBug {
         name: "damaged-metadata-stops-every-checkpoint",
         rule: &rules::MAINTENANCE_HEALS,
         about: "While one project's metadata cannot be read, no checkpoint is taken of any.",

@@ -3,6 +3,7 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::intercepted::{Intercepted, names, takes};
+use crate::sandbox::store_edits::WORKDIR;
 use herma_model::rules;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,9 +35,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
 ];
-
-/// The file in which v1 noted the directory of a repository.
-const WORKDIR: &str = "HERMES_WORKDIR";
 
 fn is_repository(path: &Path) -> bool {
     path.join(WORKDIR).exists()

@@ -3,7 +3,7 @@
 
 use super::Sandbox;
 use super::v1_repository::FirstLayout;
-use herma_model::store_edit::Damage;
+use herma_model::store_edit::{Damage, Likeness};
 use herma_model::{StoreEdit, World};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 
 /// The name of the only repository in a planted archive.
 pub const ARCHIVED: &str = "0123456789abcdef";
+/// The file in which v1 noted the directory of a repository.
+pub const WORKDIR: &str = "HERMES_WORKDIR";
 
 /// Carries out one change of the base; returns whether there was anything to change.
 pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<bool> {
@@ -38,9 +40,23 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
             if path.exists() {
                 return Ok(false);
             }
-            fs::create_dir_all(path.join(ARCHIVED))?;
-            fs::write(path.join(ARCHIVED).join("HEAD"), "ref: refs/heads/main\n")?;
+            looks_like_git(&path.join(ARCHIVED))?;
+            fs::write(path.join(ARCHIVED).join(WORKDIR), "/nowhere\n")?;
             set_times(&path, *made)?;
+        }
+        StoreEdit::Lookalike { name, of, changed } => {
+            let path = base.join(name);
+            if path.exists() {
+                return Ok(false);
+            }
+            match of {
+                Likeness::Repository => looks_like_git(&path)?,
+                Likeness::Name | Likeness::Archive => {
+                    fs::create_dir_all(path.join("2019"))?;
+                    fs::write(path.join("2019/beach.jpg"), "somebody's photo\n")?;
+                }
+            }
+            set_times(&path, *changed)?;
         }
         StoreEdit::Stray { name } => {
             fs::create_dir_all(&base)?;
@@ -67,6 +83,7 @@ pub fn content_of(edit: &StoreEdit) -> Option<String> {
     match edit {
         StoreEdit::Repository { name, .. } => Some(name.clone()),
         StoreEdit::Archive { name, .. } => Some(format!("{name}/{ARCHIVED}")),
+        StoreEdit::Lookalike { name, .. } => Some(name.clone()),
         _ => None,
     }
 }
@@ -88,7 +105,13 @@ fn harm(path: &Path, damage: Damage) -> io::Result<bool> {
 fn make_repository(v1_repository: &FirstLayout, path: &Path, workdir: &Path) -> io::Result<()> {
     super::edits::copy(&v1_repository.repository()?, path)?;
     let line = [workdir.as_os_str().as_bytes(), b"\n"].concat();
-    fs::write(path.join("HERMES_WORKDIR"), line)
+    fs::write(path.join(WORKDIR), line)
+}
+
+/// Makes the least that anyone takes for a repository of git.
+fn looks_like_git(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path.join("objects"))?;
+    fs::write(path.join("HEAD"), "ref: refs/heads/main\n")
 }
 
 /// Sets the time of everything at and below `path`, contents first.

@@ -235,7 +235,10 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
         }
         StoreEvent::Index { dir, .. } => vec![StoreEvent::Index { dir, damage: Damage::Removed }],
         StoreEvent::Marker { .. } => vec![StoreEvent::Marker { hours: None }],
-        StoreEvent::Stray => Vec::new(),
+        StoreEvent::Lookalike { of, days } if days > 0 => {
+            vec![StoreEvent::Lookalike { of, days: 0 }]
+        }
+        StoreEvent::Lookalike { .. } | StoreEvent::Stray => Vec::new(),
     }
 }
 

@@ -37,6 +37,20 @@ super::rules! {
         hint: "One corrupt file ends the loop over all projects, or is never written again: skip \
             it, and replace it with the next checkpoint.",
     }
+    MAINTENANCE_ONLY_OURS {
+        id: "maintenance/only-ours",
+        statement: "Maintenance touches only what is its own: a v1 repository has its \
+            `HERMES_WORKDIR`, an archive the name `legacy-<timestamp>` and such repositories in \
+            it; anything else in the base, whatever it looks like, stays as it is.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Limits and maintenance",
+        needs: ["test.store", "layout"],
+        hint: "A folder is taken for one's own by a part of its name, or by two names in it: \
+            remove or move only what has all marks of it.",
+    }
     MAINTENANCE_DAMAGE {
         id: "maintenance/damage",
         statement: "A damaged or missing object costs what needs it and nothing more: every other \

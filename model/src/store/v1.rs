@@ -9,7 +9,8 @@ use crate::world::World;
 
 /// Compares what stands in the base with what must still stand there.
 ///
-/// Implements [`rules::MIGRATION_ARCHIVES`] and [`rules::MIGRATION_LOSES_NOTHING`].
+/// Implements [`rules::MIGRATION_ARCHIVES`], [`rules::MIGRATION_LOSES_NOTHING`] and
+/// [`rules::MAINTENANCE_ONLY_OURS`].
 pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mut Checks) {
     let sweep = match allowed {
         Allowed::Sweep(sweep) => Some(&**sweep),
@@ -32,6 +33,13 @@ pub(super) fn compare(world: &World, allowed: &Allowed, base: &Base, checks: &mu
         let stands = base.strays.contains(name);
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, stands, || {
             Mismatch::new("a stray file is gone", format!("{name} where it was"), "nothing")
+        });
+    }
+    for name in world.lookalikes() {
+        let stands = base.lookalikes.contains(name);
+        checks.check(Judge::Disk, &rules::MAINTENANCE_ONLY_OURS, stands, || {
+            let due = format!("the folder {name}, which is not the store's, as it was");
+            Mismatch::new("a foreign folder was touched", due, "gone or changed")
         });
     }
 }

@@ -56,11 +56,14 @@ fn archives_and_strays_stay_as_they_were() {
         (&|base| base.spoiled_archives.extend(["legacy-1".to_owned()]), LOST),
         (&|base| base.spoiled_archives.extend(["legacy-9".to_owned()]), ""),
         (&|base| base.strays.clear(), LOST),
+        (&|base| base.lookalikes.clear(), "maintenance/only-ours"),
     ];
     for (at, (spoil, rules)) in spoilt.iter().enumerate() {
         let mut scene = Scene::with("");
         scene.archive("legacy-1");
         scene.world.edit_store(&StoreEdit::Stray { name: "notes".into() }, true);
+        let (name, of) = ("legacy-photos".into(), Likeness::Name);
+        scene.world.edit_store(&StoreEdit::Lookalike { name, of, changed: 0 }, true);
         let mut base = scene.base();
         spoil(&mut base);
         let seen = Observation { base: Some(base), ..scene.right("list alpha") };

@@ -29,7 +29,7 @@ use crate::files::{Files, Node};
 use crate::lines::LineBounds;
 use crate::observation::{Base, Contents, Histories, Observation, Place};
 use crate::request::Request;
-use crate::store_edit::{Damage, StoreEdit};
+use crate::store_edit::{Damage, Likeness, StoreEdit};
 use crate::verdict::Checks;
 use crate::world::{Layout, Settings, World};
 use std::collections::BTreeSet;
@@ -211,6 +211,7 @@ impl Scene {
             spoiled_archives: BTreeSet::new(),
             marker: true,
             strays: self.world.strays().clone(),
+            lookalikes: self.world.lookalikes().clone(),
         }
     }
 

@@ -190,6 +190,7 @@ impl World {
         }
         maintenance.archives.retain(|name, _| base.archives.contains(name));
         maintenance.strays.retain(|name| base.strays.contains(name));
+        maintenance.lookalikes.retain(|name| base.lookalikes.contains(name));
         maintenance.repositories.retain(|name, repository| {
             let places = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
             let place = places.iter().find(|place| place.whole).or(places.first());

@@ -52,6 +52,7 @@ pub(crate) struct Maintenance {
     pub(crate) repositories: BTreeMap<String, Repository>,
     pub(crate) archives: BTreeMap<String, i64>,
     pub(crate) strays: BTreeSet<String>,
+    pub(crate) lookalikes: BTreeSet<String>,
 }
 
 impl Maintenance {
@@ -88,6 +89,9 @@ impl World {
             StoreEdit::Stray { name } => {
                 maintenance.strays.insert(name);
             }
+            StoreEdit::Lookalike { name, .. } => {
+                maintenance.lookalikes.insert(name);
+            }
             StoreEdit::Metadata { project, .. } => {
                 maintenance.healed.remove(&project);
                 maintenance.damaged.insert(project);
@@ -113,6 +117,11 @@ impl World {
     /// What else stands in the base.
     pub fn strays(&self) -> &BTreeSet<String> {
         &self.maintenance.strays
+    }
+
+    /// Folders that only look like something of the store.
+    pub fn lookalikes(&self) -> &BTreeSet<String> {
+        &self.maintenance.lookalikes
     }
 
     /// Projects whose metadata is damaged, and nothing was asked since that heals it.

@@ -302,6 +302,9 @@ pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
     page.line(format_args!("Total size:      {}", size(status.total_bytes)));
     page.line(format_args!("  store/         {}", size(status.store_bytes)));
     page.line(format_args!("  legacy-*       {}", size(legacy)));
+    if status.others > 0 {
+        page.line(format_args!("  not ours       {}", count(status.others, "entry", "entries")));
+    }
     page.line(format_args!("Projects:        {}", status.projects.len()));
     if !status.projects.is_empty() {
         page.blank();

@@ -48,9 +48,9 @@ fn only_a_project_that_is_live_looks_good() {
         let (checkpoints, last_touch) = (None, None);
         let project = ProjectStatus { hash, workdir, checkpoints, last_touch, state };
         let projects = vec![project];
-        let (total_bytes, store_bytes, legacy) = (0, 0, Vec::new());
+        let (total_bytes, store_bytes, legacy, others) = (0, 0, Vec::new(), 0);
         let base = "/".into();
-        let page = Status { base, total_bytes, store_bytes, legacy, projects };
+        let page = Status { base, total_bytes, store_bytes, legacy, others, projects };
         String::from_utf8(status(style, &page, 0)).unwrap()
     };
     assert!(state(ProjectState::Live).contains("\x1b[32mlive\x1b[m"));
