@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The name of a file that is no UTF-8.
 fn not_utf8() -> &'static OsStr {
@@ -176,11 +176,7 @@ fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
 
     world.herma(&["rollback", "1", "--exact"]).done();
     assert!(world.has("deleted.txt"));
-    let mut git = Command::new("git");
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CEILING_DIRECTORIES", world.home());
-    let applied = git.args(["apply".as_ref(), patch.as_os_str()]).current_dir(world.project());
-    let applied = applied.output().unwrap();
-    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    world.git_applies(&patch);
     let without_times = |everything: std::collections::BTreeMap<_, String>| {
         let in_project = |(path, said): (std::path::PathBuf, String)| {
             let (mode, rest) = said.split_once(' ').unwrap();
@@ -190,6 +186,34 @@ fn a_diff_shows_a_summary_and_then_a_patch_that_git_applies() {
         everything.into_iter().filter_map(in_project).collect::<Vec<_>>()
     };
     assert_eq!(without_times(world.everything()), without_times(after));
+}
+
+#[test]
+fn a_diff_of_very_many_lines_replaces_what_differs_and_git_applies_it() {
+    let world = World::new();
+    // A line diff of that takes a minute, since every line is in both files thousands of times.
+    let fill = |start: usize, end: &str| {
+        let middle = (0..400_000).map(|line| format!("{}\n", (line * 7919 + start) % 89));
+        let text = format!("one\ntwo\nthree\nfour\n{}same\n{end}", middle.collect::<String>());
+        world.write("a.txt", text);
+    };
+    fill(0, "no end of line");
+    world.checkpoint("before");
+    fill(1, "no end of line");
+    let said = world.herma(&["rollback", "diff", "1"]).done();
+    let text = said.text();
+    assert!(text.contains("@@ -2,400005 +2,400005 @@\n two\n three\n four\n-0\n"), "{text:.500}");
+    assert!(text.ends_with(" same\n no end of line\n\\ No newline at end of file\n"));
+    let patch = world.root.join("patch");
+    fs::write(&patch, &said.output).unwrap();
+    let after = fs::read(world.path("a.txt")).unwrap();
+    world.herma(&["rollback", "1"]).done();
+    world.git_applies(&patch);
+    assert!(fs::read(world.path("a.txt")).unwrap() == after);
+    // What is not long between its common ends gets a line diff.
+    world.write("a.txt", [&after[..], b"\nnew"].concat());
+    let few = world.herma(&["rollback", "diff", "1"]).done();
+    assert!(few.text().contains("+new") && few.text().len() < 1_000, "{:.2000}", few.text());
 }
 
 #[test]

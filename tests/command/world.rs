@@ -96,6 +96,16 @@ impl World {
         self.root.join("hermes/checkpoints")
     }
 
+    /// Applies a patch to the project with plain git.
+    #[track_caller]
+    pub fn git_applies(&self, patch: &Path) {
+        let mut git = Command::new("git");
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CEILING_DIRECTORIES", self.home());
+        let applied = git.args(["apply".as_ref(), patch.as_os_str()]).current_dir(self.project());
+        let applied = applied.output().unwrap();
+        assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    }
+
     /// A v1 archive with the least that is a repository of v1 in it, of so many bytes.
     pub fn archive(&self, name: &str, bytes: usize) {
         let repository = self.base().join(name).join("0123456789abcdef");

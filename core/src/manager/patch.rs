@@ -88,14 +88,17 @@ impl Part<'_> {
             if self.old.is_some() { old_name } else { b"/dev/null".to_vec() },
             if self.new.is_some() { new_name } else { b"/dev/null".to_vec() },
         );
-        let mut options = DiffOptions::new();
-        let compared = Patch::from_buffers(&old, None, &new, None, Some(&mut options)).ok()?;
         if is_binary(&old) || is_binary(&new) {
             let line = [b"Binary files ", &before[..], b" and ", &after, b" differ\n"].concat();
             patch.extend_from_slice(&line);
             return None;
         }
         patch.extend_from_slice(&[b"--- ", &before[..], b"\n+++ ", &after, b"\n"].concat());
+        if let Some(counts) = replace_middle(&old, &new, patch) {
+            return Some(counts);
+        }
+        let mut options = DiffOptions::new();
+        let compared = Patch::from_buffers(&old, None, &new, None, Some(&mut options)).ok()?;
         for hunk in 0..compared.num_hunks() {
             let Ok((header, lines)) = compared.hunk(hunk) else {
                 continue;
@@ -134,6 +137,48 @@ impl Part<'_> {
             patch.extend_from_slice(line.as_bytes());
         }
     }
+}
+
+/// Between what they begin and end with alike, two files that both have more lines than this count
+/// as replaced: to find what is common there takes time that grows with the product of both.
+const MIDDLE_LINES_MAX: usize = 100_000;
+/// How many lines a hunk shows before and after what changed.
+const CONTEXT_LINES: usize = 3;
+
+/// Appends one hunk that replaces everything between the common begin and end of two long files,
+/// and returns how many lines that adds and removes; none where a line diff is worth its time.
+fn replace_middle(old: &[u8], new: &[u8], patch: &mut Vec<u8>) -> Option<(usize, usize)> {
+    // No line takes less than a byte.
+    if old.len().min(new.len()) <= MIDDLE_LINES_MAX {
+        return None;
+    }
+    let lines = |bytes| <[u8]>::split_inclusive(bytes, |byte| *byte == b'\n').collect::<Vec<_>>();
+    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (lines(old), lines(new));
+    let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let ends = old[head..].iter().rev().zip(new[head..].iter().rev());
+    let tail = ends.take_while(|(old, new)| old == new).count();
+    let (removed, added) = (old.len() - head - tail, new.len() - head - tail);
+    if removed.min(added) <= MIDDLE_LINES_MAX {
+        return None;
+    }
+    let (before, after) = (head.min(CONTEXT_LINES), tail.min(CONTEXT_LINES));
+    let (start, around) = (head - before + 1, before + after);
+    let header = format!("@@ -{start},{} +{start},{} @@\n", removed + around, added + around);
+    patch.extend_from_slice(header.as_bytes());
+    let mut write = |origin: u8, lines: &[&[u8]]| {
+        for line in lines {
+            patch.push(origin);
+            patch.extend_from_slice(line);
+            if !line.ends_with(b"\n") {
+                patch.extend_from_slice(b"\n\\ No newline at end of file\n");
+            }
+        }
+    };
+    write(b' ', &old[head - before..head]);
+    write(b'-', &old[head..head + removed]);
+    write(b'+', &new[head..head + added]);
+    write(b' ', &old[old.len() - tail..old.len() - tail + after]);
+    Some((added, removed))
 }
 
 /// To git a file is binary when a NUL is among its first 8000 bytes.
