@@ -10,7 +10,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The stable code of an error, as the command prints it and a protocol sends it.
 pub type Code = &'static str;
 
-/// Why a request was refused. Unless a message says otherwise, nothing was changed.
+/// Why a request was refused. Where a message says so, nothing was changed; what failed on the disk
+/// may be done in part.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The directory is the file system's root.
@@ -128,7 +129,7 @@ pub enum Error {
     #[error("not everything could be removed ({}); the rest is gone: try again", .0.cause())]
     PartlyCleared(#[source] Box<Error>),
     /// Input or output failed.
-    #[error("{action} {path:?}: {source}; nothing was changed: try again once that is fixed")]
+    #[error("{action} {path:?}: {source}; no checkpoint was lost: try again once that is fixed")]
     Io {
         /// What was being done.
         action: &'static str,
@@ -156,6 +157,11 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// Whether it says that the disk, or what its user may have of it, is full.
+    pub(crate) fn is_full_disk(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if io_code(source) == "no_space")
     }
 
     /// What went wrong, without what it means for the whole request; for a remark on one path.

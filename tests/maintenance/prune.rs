@@ -8,6 +8,7 @@ use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 const V1: &str = "0123456789abcdef";
 
@@ -137,6 +138,36 @@ fn a_failure_stops_nothing_else_and_the_next_prune_does_the_rest() {
     }
     assert_eq!(counts(world.prune_with(&ORPHANS_ONLY)), [1, 1, 0, 0, 0]);
     assert!(world.manager().status().unwrap().projects.is_empty());
+}
+
+#[test]
+fn a_prune_on_a_full_disk_makes_room_for_what_it_must_write_first() {
+    let world = World::new();
+    for name in ["one", "two"] {
+        world.take(name, name);
+    }
+    // To remove one ref of several that are packed, the others are written again.
+    world.git(&["pack-refs", "--all"]);
+    fs::remove_dir_all(world.project("two")).unwrap();
+    let room = AtomicI64::new(0);
+    let disk = HookedDisk::new(move |call, path| {
+        // An empty file takes no room.
+        let is_lock = path.extension().is_some_and(|end| end == "lock");
+        let wanted = match call {
+            _ if is_lock => 0,
+            Call::WriteNew | Call::Append | Call::MakeDirectory => 1,
+            Call::RemoveFile if path.exists() => -1,
+            _ => 0,
+        };
+        let has_room = room.fetch_sub(wanted, Ordering::SeqCst) >= wanted;
+        room.fetch_add(if has_room { 0 } else { wanted }, Ordering::SeqCst);
+        if has_room { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
+    });
+    let pruned = world.on(disk, Config::default()).prune(&ORPHANS_ONLY, &mut |_| {}).unwrap();
+    assert!(pruned.bytes_freed > 0);
+    assert_eq!(counts(pruned), [2, 1, 0, 0, 0]);
+    assert_eq!(world.manager().status().unwrap().projects.len(), 1);
+    world.git(&["fsck", "--full", "--strict"]);
 }
 
 #[test]

@@ -125,6 +125,21 @@ impl Prune<'_> {
         }
     }
 
+    /// Does something, and where the disk is full once more after the indexes were removed: they
+    /// only save time, and what is to be removed is often written in a new file first.
+    fn with_room<T>(&self, work: impl Fn(&Self) -> Result<T>) -> Result<T> {
+        let done = work(self);
+        if !done.as_ref().is_err_and(Error::is_full_disk) {
+            return done;
+        }
+        let indexes = self.base.join("store/indexes");
+        let mut has_room = false;
+        for name in folder::names(self.disk, &indexes)? {
+            has_room |= folder::remove_file(self.disk, &indexes.join(name)).is_ok();
+        }
+        if has_room { work(self) } else { done }
+    }
+
     // rule: sweep/counts
     fn count(&mut self, what: &str, verdict: Result<Verdict>) {
         match verdict {
@@ -163,7 +178,7 @@ impl Prune<'_> {
                 whole = false;
                 continue;
             }
-            let verdict = self.project(store, &objects, hash);
+            let verdict = self.with_room(|prune| prune.project(store, &objects, hash));
             self.count(&what, verdict);
         }
         Ok(whole)
@@ -208,13 +223,14 @@ impl Prune<'_> {
     fn reclaim(&mut self) {
         (self.progress)(PruneStep::Reclaiming);
         // rule: sweep/reclaims
-        if let Err(error) = reclaim(self.disk, self.base) {
+        if let Err(error) = self.with_room(|prune| reclaim(prune.disk, prune.base)) {
             self.failed("reclaiming space", &error);
         }
         if self.options.max_total_bytes == 0 {
             return;
         }
-        match keep_total(self.disk, self.base, self.options.max_total_bytes) {
+        let cap = self.options.max_total_bytes;
+        match self.with_room(|prune| keep_total(prune.disk, prune.base, cap)) {
             Ok(dropped) => self.pruned.dropped += dropped,
             Err(error) => self.failed("keeping the total size", &error),
         }
