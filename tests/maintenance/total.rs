@@ -1,9 +1,12 @@
 //! How the total size is kept: who loses a checkpoint, in which order, and when no more.
 
 use crate::maintenance::world::{NOON, World, noise};
-use herma_core::disk::SystemDisk;
+use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, PruneOptions};
+use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 const KIBIBYTE: usize = 1024;
 
@@ -86,6 +89,63 @@ fn whoever_has_the_oldest_checkpoint_is_the_first_to_lose_one() {
         let boundaries = std::fs::read_to_string(world.store().join("shallow")).unwrap();
         assert_eq!(boundaries.lines().count(), 1, "only a history that was cut gets one");
     }
+}
+
+#[test]
+fn only_who_loses_a_checkpoint_is_locked_and_one_at_a_time() {
+    let world = World::new();
+    let names = ["a", "b", "c", "d"];
+    for step in 0..2 {
+        names.iter().for_each(|name| take(&world, name, step, 100, 0));
+    }
+    let all = bytes_of(&world, &["--all"]);
+    // Nobody waits for a project that keeps all it has.
+    let busy = world.store().join("locks").join(world.hash("d"));
+    let held = SystemDisk.try_lock(&busy, Sharing::Exclusive).unwrap().unwrap();
+    let locked = Arc::new(Mutex::new(Vec::new()));
+    let seen = locked.clone();
+    let (folder, all_hashes) = (world.store().join("locks"), names.map(|name| world.hash(name)));
+    let disk = HookedDisk::new(move |call, path| {
+        let hash = all_hashes.iter().find(|hash| path == folder.join(hash));
+        if let (Call::TryLock, Some(hash)) = (call, hash) {
+            seen.lock().unwrap().push(hash.clone());
+        }
+        Ok(())
+    });
+    let config = Config { max_total_bytes: all - 1, ..Config::default() };
+    let options = PruneOptions { retention_seconds: 0, delete_orphans: false, ..(&config).into() };
+    let pruned = world.on(disk, config).prune(&options, &mut |_| {}).unwrap();
+    assert_eq!((pruned.dropped, pruned.errors), (1, 0));
+    assert_eq!(*locked.lock().unwrap(), [world.hash("a")]);
+    // And where it is the one to lose something, nothing is dropped.
+    drop(held);
+    let busy = world.store().join("locks").join(world.hash("b"));
+    let _busy = SystemDisk.try_lock(&busy, Sharing::Exclusive).unwrap().unwrap();
+    assert_eq!(pruned_to(&world, bytes_of(&world, &["--all"]) - 1), 0);
+    assert_eq!(counts(&world, names), [1, 2, 2, 2]);
+}
+
+#[test]
+fn what_was_taken_since_the_plan_was_made_stays_and_the_plan_holds() {
+    let world = World::new();
+    (0..3).for_each(|step| take(&world, "a", step, 100, 0));
+    let (lock, path) = (world.store().join("locks").join(world.hash("a")), world.project("a"));
+    let (root, is_first) = (world.root.clone(), AtomicBool::new(true));
+    let other = world.on(SystemDisk, Config { max_total_bytes: 0, ..Config::default() });
+    let disk = HookedDisk::new(move |call, at| {
+        if call == Call::TryLock && at == lock && is_first.swap(false, Ordering::SeqCst) {
+            std::fs::write(path.join("late.txt"), root.as_os_str().as_encoded_bytes())?;
+            other.checkpoint(&path, "late").unwrap();
+        }
+        Ok(())
+    });
+    let cap = bytes_of(&world, &["--all"]) - 1;
+    let options =
+        PruneOptions { max_total_bytes: cap, retention_seconds: 0, delete_orphans: false };
+    let pruned = world.on(disk, Config::default()).prune(&options, &mut |_| {}).unwrap();
+    assert_eq!(pruned.dropped, 1);
+    let reasons = world.list("a");
+    assert_eq!(reasons, ["late", "2", "1"]);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use crate::maintenance::limits;
 use crate::maintenance::reach::Reach;
 use crate::maintenance::reclaim::reclaim;
 use crate::store::commit::Checkpoint;
-use crate::store::lock::Lock;
 use crate::store::objects::Objects;
 use crate::store::rollbacks;
 use crate::store::shallow::{self, Boundaries};
@@ -44,9 +43,10 @@ struct Visible {
     directory: Option<PathBuf>,
     /// Newest first, and never empty.
     history: Vec<Checkpoint>,
-    /// None where another process uses the project, of which nothing is dropped then.
-    lock: Option<Lock>,
-    dropped: usize,
+    /// Whether all of it can be read; what a damaged checkpoint costs is not to be decided here.
+    is_whole: bool,
+    /// Those that are to be dropped, oldest first.
+    dropped: Vec<Oid>,
 }
 
 impl Visible {
@@ -55,14 +55,36 @@ impl Visible {
         (self.history.last().map(|oldest| oldest.seconds), &self.directory, &self.hash)
     }
 
-    /// Drops the oldest checkpoint and returns it; none where nothing may be dropped.
+    /// Chooses the oldest checkpoint and returns it; none where nothing may be dropped.
     fn drop_one(&mut self) -> Option<Checkpoint> {
         // rule: limit/newest-stays
-        if self.history.len() < 2 || self.lock.is_none() {
+        if self.history.len() < 2 || !self.is_whole {
             return None;
         }
-        self.dropped += 1;
-        self.history.pop()
+        let oldest = self.history.pop()?;
+        self.dropped.push(oldest.id);
+        Some(oldest)
+    }
+
+    /// Drops what was chosen, and returns how many those are: none where another process uses the
+    /// project, or changed what was chosen from.
+    fn drop_chosen(&self, store: &Store<'_>, objects: &Objects<'_>) -> Result<usize> {
+        let _lock = match store.try_lock_project(&self.hash) {
+            Err(Error::Busy(_)) => return Ok(0),
+            lock => lock?,
+        };
+        let chosen =
+            self.history.iter().map(|one| one.id).chain(self.dropped.iter().rev().copied());
+        let now = history::newest_first(store, objects, &self.hash, usize::MAX)?;
+        let now: Vec<Oid> = now.iter().map(|one| one.id).collect();
+        if !now.ends_with(&chosen.collect::<Vec<_>>()) {
+            log::debug!("{} changed since it was looked at, and loses nothing", self.hash);
+            return Ok(0);
+        }
+        let ends = limits::ends(&self.history);
+        shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
+        self.drop_beside(store, &now)?;
+        Ok(self.dropped.len())
     }
 
     /// The oldest checkpoint that stands in the history and not beside it.
@@ -70,9 +92,10 @@ impl Visible {
         self.history.iter().rfind(|one| one.beside.is_none()).map(|end| end.id)
     }
 
-    /// Removes the refs of those that were dropped from beside the history.
-    fn drop_beside(&self, store: &Store<'_>) -> Result<()> {
-        let stays = |id: Oid| self.history.iter().any(|one| one.id == id);
+    /// Removes the refs of those that were dropped from beside the history, and of those that were not
+    /// `listed` any more.
+    fn drop_beside(&self, store: &Store<'_>, listed: &[Oid]) -> Result<()> {
+        let stays = |id: Oid| listed.contains(&id) && !self.dropped.contains(&id);
         let beside = rollbacks::all(store.disk, &store.path, &self.hash)?.into_iter();
         for (place, _) in beside.filter(|(_, id)| !stays(*id)) {
             rollbacks::remove(store.disk, &store.path, &self.hash, place)?;
@@ -86,19 +109,13 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
     let (mut projects, mut lost) = (Vec::new(), HashSet::new());
     for hash in ref_recovery::projects(store, &objects)? {
-        let lock = match store.try_lock_project(&hash) {
-            Err(Error::Busy(_)) => None,
-            lock => Some(lock?),
-        };
-        // Read under the lock, so that it stays as it is.
         let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
-        // What a damaged checkpoint costs is not to be decided here.
-        let lock = lock.filter(|_| history.iter().all(|one| one.damage.is_none()));
+        let is_whole = history.iter().all(|one| one.damage.is_none());
         lost.extend(history.iter().filter(|one| one.damage.is_some()).map(|one| one.id));
         if !history.is_empty() {
             let known = metadata::read(store.disk, &store.path, &hash);
             let directory = known.map(|known| known.directory());
-            projects.push(Visible { hash, directory, history, lock, dropped: 0 });
+            projects.push(Visible { hash, directory, history, is_whole, dropped: Vec::new() });
         }
     }
     let held = Cap { objects: &objects, sizes: &sizes, lost, cap };
@@ -115,14 +132,10 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
         let goes_on = |other: &&Visible| other.history.iter().any(|one| Some(one.id) == end);
         all().filter(|other| !is_end(other)).any(|other| goes_on(&other))
     };
-    let cut: Vec<&Visible> =
-        all().filter(|project| project.dropped > 0 && !shared(project)).collect();
-    let ends: Vec<Oid> = cut.iter().flat_map(|project| limits::ends(&project.history)).collect();
-    if !ends.is_empty() {
-        shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
-    }
-    cut.iter().try_for_each(|project| project.drop_beside(store))?;
-    Ok(cut.iter().map(|project| project.dropped).sum())
+    // One lock at a time, and only of who loses something: there may be more projects than a process
+    // may have open files.
+    let cut = all().filter(|project| !project.dropped.is_empty() && !shared(project));
+    cut.map(|project| project.drop_chosen(store, &objects)).sum()
 }
 
 /// The limit, and what is needed to measure against it.
