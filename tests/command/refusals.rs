@@ -276,15 +276,22 @@ fn a_machine_without_a_home_or_a_current_directory() {
         assert_eq!(world.run(command, &["checkpoint"]).refusal(), "no_home");
     }
     assert!(!world.root.join("hermes").exists());
-    let gone = world.path("gone");
-    fs::create_dir(&gone).unwrap();
-    let shell = "rmdir ../gone && exec \"$0\" rollback";
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", shell]).arg(binary()).env_clear().env("HOME", world.home());
-    command.envs(herma_tests::coverage());
-    command.current_dir(&gone);
-    let nowhere = world.run(command, &[""; 0]);
-    assert_eq!(nowhere.refusal(), "no_current_directory");
+    let from_nowhere = |words: &[&str]| {
+        let gone = world.path("gone");
+        fs::create_dir(&gone).unwrap();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "rmdir ../gone && exec \"$0\" \"$@\""]).arg(binary());
+        command.env_clear().env("HOME", world.home()).envs(herma_tests::coverage());
+        command.current_dir(&gone);
+        world.run(command, words)
+    };
+    let nowhere = from_nowhere(&["rollback"]);
+    for words in [&["rollback"][..], &["checkpoint", "project"], &["rollback", "--dir", "."]] {
+        assert_eq!(from_nowhere(words).refusal(), "no_current_directory");
+    }
+    // What does not depend on it is done.
+    from_nowhere(&["checkpoints"]).done();
+    from_nowhere(&["rollback", "--dir", world.project().to_str().unwrap()]).done();
     agreed("refused-surroundings", &world.transcript(&[unset, nowhere]));
 }
 

@@ -268,6 +268,7 @@ fn leftovers_go_and_nothing_goes_where_a_history_is_damaged() {
     let damaged = world.take_keeping(20, "damaged", "one");
     world.take_keeping(20, "damaged", "two");
     let gone = world.take_keeping(20, "gone", "gone");
+    let lock = format!("locks/{}", world.hash("gone"));
     fs::remove_dir_all(world.project("gone")).unwrap();
     let loose = world.store().join("objects").join(&damaged[..2]).join(&damaged[2..]);
     let away = world.root.join("away");
@@ -276,10 +277,18 @@ fn leftovers_go_and_nothing_goes_where_a_history_is_damaged() {
     assert_eq!(world.prune().errors, 1, "for the space");
     assert!(is_stored(&world, &gone));
     fs::rename(&away, &loose).unwrap();
-    let leftovers = ["objects/tmp_obj_x-0", "objects/pack/tmp_pack_x", "fresh/usage-0"];
+    let leftovers = [
+        "objects/tmp_obj_x-0",
+        "objects/pack/tmp_pack_x",
+        "fresh/usage-0",
+        "packed-refs.new-0",
+        // Of a project of which nothing is left.
+        &lock,
+    ];
     leftovers.iter().for_each(|path| fs::write(world.store().join(path), "x").unwrap());
     assert_eq!(world.prune().errors, 0);
     assert!(!is_stored(&world, &gone));
     assert!(leftovers.iter().all(|path| !world.store().join(path).exists()));
+    assert!(world.store().join("locks").join(world.hash("damaged")).exists());
     world.git_finds_nothing_broken();
 }

@@ -61,6 +61,10 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
+fn forbids_writing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
 impl Disk for SystemDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let place = Place::of(path)?;
@@ -171,7 +175,15 @@ impl Disk for SystemDisk {
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
-        let file = File::from(Place::of(path)?.open(OFlags::RDWR | OFlags::CREATE, PRIVATE)?);
+        let place = Place::of(path)?;
+        let file = match place.open(OFlags::RDWR | OFlags::CREATE, PRIVATE) {
+            // Who may only read still waits for those who write.
+            Err(error) if sharing == Sharing::Shared && forbids_writing(&error) => {
+                place.open(READ, Mode::empty())?
+            }
+            opened => opened?,
+        };
+        let file = File::from(file);
         let taken = match sharing {
             Sharing::Shared => file.try_lock_shared(),
             Sharing::Exclusive => file.try_lock(),
@@ -189,6 +201,23 @@ mod tests {
     use super::*;
     use crate::disk::is_unreadable;
     use std::fs;
+
+    #[test]
+    fn who_may_only_read_takes_a_lock_that_others_made_and_shares_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let forbidden = io::ErrorKind::PermissionDenied;
+        drop(SystemDisk.try_lock(&path, Sharing::Exclusive).unwrap().unwrap());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        let shared = SystemDisk.try_lock(&path, Sharing::Shared).unwrap();
+        assert!(shared.is_some());
+        match SystemDisk.try_lock(&path, Sharing::Exclusive) {
+            // Root may write whatever the file says.
+            Ok(exclusive) => assert!(exclusive.is_none()),
+            Err(error) => assert_eq!(error.kind(), forbidden),
+        }
+    }
 
     #[test]
     fn nothing_is_read_or_appended_through_a_link_or_a_fifo() {

@@ -13,7 +13,7 @@ use crate::store::shallow::Boundaries;
 use crate::store::{Store, history, metadata, ref_recovery, refs, rollbacks, shallow, usage};
 use git2::Oid;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Removes the objects that nothing needs, and returns the bytes that were freed.
 ///
@@ -38,8 +38,8 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     sync_refs(&store)?;
     let mut reclaim = Reclaim { disk, reach: &reach, first: None };
     reclaim.run(&inventory, &mut store.objects()?)?;
-    for name in disk.list(&store.path.join("fresh")).unwrap_or_default() {
-        reclaim.note(folder::remove(disk, &store.path.join("fresh").join(name)));
+    for leftover in leftovers(&store)? {
+        reclaim.note(folder::remove(disk, &leftover));
     }
     let first = reclaim.first;
     shallow::change(disk, &store.path, |boundaries| boundaries.retain(|id| reach.has(*id)))?;
@@ -51,6 +51,24 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
         Some(error) => Err(error),
         None => Ok(before.saturating_sub(folder::bytes(disk, &folder)?)),
     }
+}
+
+/// What processes left that died, and locks of projects of which nothing is stored any more: while
+/// the store is locked as a whole nobody writes there or holds those.
+fn leftovers(store: &Store<'_>) -> Result<Vec<PathBuf>> {
+    let below = |folder: &str, is_one: &dyn Fn(&str) -> bool| -> Result<Vec<PathBuf>> {
+        let folder = store.path.join(folder);
+        let names = folder::text_names(store.disk, &folder)?;
+        Ok(names.iter().filter(|name| is_one(name)).map(|name| folder.join(name)).collect())
+    };
+    let traces = ref_recovery::any_trace(store)?;
+    let has_gone = |name: &str| refs::is_hash(name) && !traces.iter().any(|hash| hash == name);
+    Ok([
+        below("fresh", &|_| true)?,
+        below("", &|name| name.starts_with(refs::PACKED_NEW))?,
+        below("locks", &has_gone)?,
+    ]
+    .concat())
 }
 
 /// Notes of every project that the space of all that it dropped is freed.

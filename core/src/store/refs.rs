@@ -20,6 +20,8 @@ use std::time::Duration;
 const REFS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Where the refs of all projects are.
 const PROJECTS: &str = "refs/hermes";
+/// How the file begins that takes the place of `packed-refs`.
+pub const PACKED_NEW: &str = "packed-refs.new";
 
 /// The ref of the project of that hash.
 // rule: layout/store
@@ -133,7 +135,7 @@ fn remove_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
     take_git_lock(disk, &lock, b"")?;
     let written = disk.read(&path, REFS_BYTES_MAX).context("reading", &path).and_then(|packed| {
         let rest = without(&packed.0, name);
-        let fresh = write_new_named(disk, store, "packed-refs.new", &rest, 0o600)?;
+        let fresh = write_new_named(disk, store, PACKED_NEW, &rest, 0o600)?;
         replace_file(disk, &fresh, &path)
     });
     let _ = disk.remove_file(&lock);

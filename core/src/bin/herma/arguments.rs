@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use herma_core::RestoreOptions;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -278,6 +278,12 @@ impl Asked {
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
         };
         Ok(Asked { json, dir, task })
+    }
+
+    /// Whether it depends on the current directory which project it is about.
+    pub fn is_about_here(&self) -> bool {
+        let is_whole = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
+        !matches!(self.task, Task::Store(_)) && !self.dir.as_deref().is_some_and(is_whole)
     }
 }
 

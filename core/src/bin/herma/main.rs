@@ -20,7 +20,7 @@ use herma_core::configuration::Warning;
 use programs::{Reason, Refusal};
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use text::Style;
 
@@ -47,8 +47,15 @@ fn main() -> ExitCode {
 
 /// Does what was asked, prints the answer, and returns the exit code.
 fn answer(asked: &Asked) -> Result<u8, Failure> {
-    let current_directory = std::env::current_dir().map_err(Failure::no_current_directory)?;
     let variable = |name: &str| std::env::var_os(name);
+    let is_relative = |path: OsString| !path.is_empty() && Path::new(&path).is_relative();
+    let needs_it = asked.is_about_here() || variable("HERMES_HOME").is_some_and(is_relative);
+    let current_directory = match std::env::current_dir() {
+        Err(error) if needs_it => return Err(Failure::no_current_directory(error)),
+        // No path starts from it.
+        Err(_) => PathBuf::from("/"),
+        Ok(found) => found,
+    };
     let environment =
         Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
             .ok_or_else(Failure::no_home)?;
