@@ -102,10 +102,32 @@ fn understand(bytes: &[u8], config: &mut Config) -> std::result::Result<Unknown,
             return Err((place(document.referenced), why));
         }
     };
-    let is_ours = |key: &Spanned<Value>| key.value == Value::Text(SECTION.to_owned());
-    match sections.into_iter().find(|(key, _)| is_ours(key)) {
+    let ours = Value::Text(SECTION.to_owned());
+    let sections: Vec<_> = sections.into_iter().filter(|(key, _)| key.value == ours).collect();
+    refuse_duplicates(&sections)?;
+    match sections.into_iter().next() {
         Some((_, section)) => apply(section, config),
         None => Ok(Vec::new()),
+    }
+}
+
+/// One of two values of the same key would be ignored.
+fn refuse_duplicates(
+    entries: &[(Spanned<Value>, Spanned<Value>)],
+) -> std::result::Result<(), Wrong> {
+    for (at, (key, _)) in entries.iter().enumerate() {
+        if entries[..at].iter().any(|(other, _)| other.value == key.value) {
+            let why = format!("the key {} is there twice", name_of(&key.value));
+            return Err((place(key.referenced), why));
+        }
+    }
+    Ok(())
+}
+
+fn name_of(key: &Value) -> String {
+    match key {
+        Value::Text(name) => name.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -141,6 +163,7 @@ fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Un
             return Err((place(section.referenced), why));
         }
     };
+    refuse_duplicates(&entries)?;
     let mut unknown = Vec::new();
     for (key, Spanned { value, referenced, .. }) in entries {
         match KEYS.iter().find(|known| key.value == Value::Text(known.name.to_owned())) {
@@ -148,10 +171,7 @@ fn apply(section: Spanned<Value>, config: &mut Config) -> std::result::Result<Un
                 .map_err(|allowed| (place(referenced), unfit(known.name, &value, allowed)))?,
             None => {
                 let at = place(key.referenced);
-                unknown.push(match key.value {
-                    Value::Text(key) => (at, key),
-                    other => (at, other.to_string()),
-                });
+                unknown.push((at, name_of(&key.value)));
             }
         }
     }

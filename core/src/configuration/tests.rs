@@ -230,6 +230,7 @@ long: |
   text
     checkpoints: [
 other: &other {max_snapshots: 5}
+other: {a: 1, a: 2}
 another: *other
 checkpoints: {max_snapshots: 7}
 ";

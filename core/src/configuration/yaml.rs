@@ -5,8 +5,8 @@
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{
-    Location, MergeKeyPolicy, MessageFormatter, NonFiniteFloatPolicy, Options, Spanned,
-    UserMessageFormatter,
+    DuplicateKeyPolicy, Location, MergeKeyPolicy, MessageFormatter, NonFiniteFloatPolicy, Options,
+    Spanned, UserMessageFormatter,
 };
 use std::fmt;
 
@@ -46,7 +46,8 @@ pub enum Value {
 /// Reads the one document of a file.
 ///
 /// # Errors
-/// What is not YAML, a duplicate key, and aliases that expand to too much.
+/// What is not YAML, and aliases that expand to too much. A key may be there twice: whose it is must
+/// judge that.
 pub fn parse(text: &str) -> Result<Spanned<Value>, Wrong> {
     // An empty document has no place that could be asked for.
     let read: Option<Spanned<Value>> = serde_saphyr::from_str_with_options(text, options())
@@ -62,6 +63,7 @@ fn options() -> Options {
     serde_saphyr::options! {
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: REPLAYED_MAX },
         merge_keys: MergeKeyPolicy::Merge,
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
         // As YAML 1.2 has them: yes and 1_000 are texts.
         strict_booleans: true,
         underscored_numbers_as_strings: true,
