@@ -1,5 +1,6 @@
 //! What may happen to a process at one of its calls.
 
+use super::operation::Operation;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -16,11 +17,25 @@ pub enum Fault {
     NoSpace,
     /// From the call on every call that needs space fails with ENOSPC.
     Full,
+    /// The call waits until another process took a checkpoint.
+    HoldTake,
+    /// The call waits until another process pruned.
+    HoldPrune,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 4] = [Fault::Kill, Fault::Io, Fault::NoSpace, Fault::Full];
+    pub const ALL: [Fault; 6] =
+        [Fault::Kill, Fault::Io, Fault::NoSpace, Fault::Full, Fault::HoldTake, Fault::HoldPrune];
+
+    /// What another process does while the call waits.
+    pub fn meanwhile(self) -> Option<Operation> {
+        match self {
+            Fault::HoldTake => Some(Operation::Take),
+            Fault::HoldPrune => Some(Operation::Prune),
+            Fault::Kill | Fault::Io | Fault::NoSpace | Fault::Full => None,
+        }
+    }
 
     /// As it is spelled on a command line.
     pub fn name(self) -> &'static str {
@@ -29,6 +44,8 @@ impl Fault {
             Fault::Io => "io",
             Fault::NoSpace => "no-space",
             Fault::Full => "full",
+            Fault::HoldTake => "hold-take",
+            Fault::HoldPrune => "hold-prune",
         }
     }
 
@@ -39,6 +56,8 @@ impl Fault {
             Fault::Io => "it failed with EIO",
             Fault::NoSpace => "it failed with ENOSPC",
             Fault::Full => "it and all that needs space after it failed with ENOSPC",
+            Fault::HoldTake => "it waited while another process took a checkpoint",
+            Fault::HoldPrune => "it waited while another process pruned",
         }
     }
 }

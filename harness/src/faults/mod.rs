@@ -8,6 +8,7 @@
 //! lane asks. See `herma-conform faults --help`.
 
 pub mod fault;
+pub mod hold;
 mod operation;
 pub mod report;
 
@@ -24,18 +25,22 @@ use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{AdapterCommand, Identity, Subject};
 use fault::Fault;
 use herma_model::answer::{Changed, CheckpointOutcome};
-use herma_model::{Answer, Files, Settings};
+use herma_model::{Answer, Files, Request, Settings};
+use hold::Hold;
 pub use operation::Operation;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, io, thread};
 
 /// As it is served to be the canary.
 pub const NAIVE: &str = "naive";
 /// The project that the operation is about.
 const SUBJECT: usize = 0;
+/// Another one.
+const OTHER: usize = 1;
 /// How many projects and checkpoints there are before it: few, since all are asked for each time.
 const PROJECTS: usize = 2;
 const CHECKPOINTS: usize = 2;
@@ -89,6 +94,9 @@ pub struct Lane<'a> {
 /// What an operation did.
 struct Acted {
     answer: Answer,
+    /// Of which project another process was asked for a checkpoint while it was held, and what that
+    /// answered; or of none, for another operation.
+    meanwhile: Option<(Option<usize>, Answer)>,
     before: Files,
     after: Files,
     points: Vec<Point>,
@@ -157,13 +165,20 @@ impl Lane<'_> {
                 found,
             })
             .collect();
-        if let Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } = &acted.answer
-            && skipped.is_empty()
-        {
-            let tree = operation.before(&past, SUBJECT);
-            past.projects[SUBJECT].checkpoints.push(Checkpoint { id: id.clone(), tree });
+        let of_other =
+            acted.meanwhile.iter().filter_map(|(project, answer)| Some(((*project)?, answer)));
+        for (project, answer) in of_other.chain([(SUBJECT, &acted.answer)]) {
+            if let Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } = answer
+                && skipped.is_empty()
+            {
+                let tree = Operation::Take.before(&past, project);
+                let taken = Checkpoint { id: id.clone(), tree };
+                past.projects[project].checkpoints.push(taken);
+            }
         }
-        ground.put(&past, SUBJECT, past.now(SUBJECT))?;
+        for project in [SUBJECT, OTHER] {
+            ground.put(&past, project, past.now(project))?;
+        }
         ground.keep()?;
         let mut inquiry = Inquiry::new(&mut ground, &past, None, Cost::of_a_fault());
         inquiry.ask_all()?;
@@ -188,7 +203,15 @@ impl Lane<'_> {
     ) -> Result<Acted, DamageError> {
         let folder = scratch.temporary()?;
         let noted = folder.path().join("points");
-        ground.put(past, SUBJECT, &operation.before(past, SUBJECT))?;
+        let meanwhile = fault.and_then(|(_, fault)| fault.meanwhile());
+        // A checkpoint beside a restore of the same project may hold anything of both.
+        let other = if operation == Operation::Restore { OTHER } else { SUBJECT };
+        if meanwhile == Some(Operation::Take) {
+            ground.put(past, other, &Operation::Take.before(past, other))?;
+        }
+        if meanwhile != Some(Operation::Take) || operation != Operation::Prune {
+            ground.put(past, SUBJECT, &operation.before(past, SUBJECT))?;
+        }
         let before = ground.look()?;
         let mut subject = ground.open_by(&|sandbox, settings, seconds| {
             let below = [sandbox.base(), sandbox.root().join("work")];
@@ -197,7 +220,26 @@ impl Lane<'_> {
             start.opener()(sandbox, settings, seconds)
         });
         ground.turn(subject.as_mut());
-        let answer = subject.ask(&operation.request(ground, past, SUBJECT));
+        let hold = Hold::beside(&noted);
+        let (shared, is_over) = (&*ground, AtomicBool::new(false));
+        let (answer, meanwhile) = thread::scope(|scope| {
+            let other = meanwhile.map(|asked| {
+                let is_over = || is_over.load(Ordering::SeqCst);
+                let hold = &hold;
+                scope.spawn(move || {
+                    while_held(hold, &is_over, || {
+                        let of = (asked == Operation::Take).then_some(other);
+                        let request = renamed(asked.request(shared, past, other));
+                        (of, shared.open().ask(&request))
+                    })
+                })
+            });
+            let answer = subject.ask(&operation.request(shared, past, SUBJECT));
+            is_over.store(true, Ordering::SeqCst);
+            let died = || Err(io::Error::other("who asked the other process died"));
+            (answer, other.map(|other| other.join().unwrap_or_else(|_| died())))
+        });
+        let meanwhile = meanwhile.transpose()?.flatten();
         let adapter = subject.fault().cloned();
         drop(subject);
         let is_killed = fault.is_some_and(|(_, fault)| fault == Fault::Kill);
@@ -205,7 +247,7 @@ impl Lane<'_> {
             return Err(DamageError::Adapter(adapter));
         }
         let points = points(&fs::read(&noted)?, ground.sandbox());
-        Ok(Acted { answer, before, after: ground.look()?, points })
+        Ok(Acted { answer, meanwhile, before, after: ground.look()?, points })
     }
 
     fn command(
@@ -228,12 +270,33 @@ impl Lane<'_> {
     }
 }
 
+/// The same for another reason, so that two checkpoints of the same are not one.
+fn renamed(request: Request) -> Request {
+    let reason = "meanwhile".to_owned();
+    match request {
+        Request::Checkpoint { dir, .. } => Request::Checkpoint { dir, reason },
+        Request::EnsureCheckpoint { dir, .. } => Request::EnsureCheckpoint { dir, reason },
+        request => request,
+    }
+}
+
+/// Does something while the supervised process is held; nothing where it comes to an end without.
+fn while_held<T>(
+    hold: &Hold,
+    is_over: &dyn Fn() -> bool,
+    work: impl FnOnce() -> T,
+) -> io::Result<Option<T>> {
+    let done = hold.wait(is_over).then(work);
+    hold.release()?;
+    Ok(done)
+}
+
 /// Plain git with nothing around it, opened in a sandbox.
 pub fn opened_naive(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
     Naive::boxed(sandbox, settings, seconds)
 }
 
-/// Whether plain git with nothing around it, killed at some calls of a take, fails in this lane.
+/// Whether plain git with nothing around it, killed or held at a call of a take, fails in this lane.
 ///
 /// # Errors
 /// It cannot be asked, or cannot be supervised.
@@ -250,12 +313,17 @@ pub fn naive(
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let lane = Lane { opened: &opened, start: &start, supervised, seed: 0 };
     let points = lane.points(Operation::Take, scratch)?;
-    // Where the ref is written: it stays locked.
     let is_lock = |point: &Point| point.path.contains("refs/") && point.path.ends_with(".lock");
-    let Some(at) = points.iter().rposition(is_lock) else { return Ok(false) };
-    let chosen = Chosen { operation: Operation::Take, fault: Fault::Kill, at: at + 1 };
     let anyway = lane.anyway(Operation::Take, scratch)?;
-    Ok(!lane.run(chosen, &anyway, scratch)?.failures.is_empty())
+    let fails = |fault, at: Option<usize>| -> Result<bool, DamageError> {
+        let Some(at) = at else { return Ok(false) };
+        let chosen = Chosen { operation: Operation::Take, fault, at: at + 1 };
+        Ok(!lane.run(chosen, &anyway, scratch)?.failures.is_empty())
+    };
+    // Where the ref is written: it stays locked. Before it is locked: it is moved from what it was
+    // before another process moved it.
+    Ok(fails(Fault::Kill, points.iter().rposition(is_lock))?
+        && fails(Fault::HoldTake, points.iter().position(is_lock))?)
 }
 
 fn points(noted: &[u8], root: &Path) -> Vec<Point> {
@@ -268,9 +336,16 @@ fn points(noted: &[u8], root: &Path) -> Vec<Point> {
     text.lines().filter_map(|line| line.split_once('\t')).map(point).collect()
 }
 
+fn crashed(answer: &Answer) -> Option<&str> {
+    match answer {
+        Answer::Crashed(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// What is wrong with the answer of the operation itself, or with what it did to the files.
 fn judged(operation: Operation, past: &Past, acted: &Acted, is_killed: bool) -> Vec<Broken> {
-    let Acted { answer, before, after, .. } = acted;
+    let Acted { answer, meanwhile, before, after, .. } = acted;
     let name = past.projects[SUBJECT].name;
     let mut broken = Vec::new();
     let elsewhere = match operation {
@@ -285,13 +360,19 @@ fn judged(operation: Operation, past: &Past, acted: &Acted, is_killed: bool) -> 
             found: format!("{path:?} is another"),
         });
     }
+    let answers = meanwhile.iter().map(|(_, answer)| answer).chain([answer]);
+    for text in answers.filter_map(crashed).filter(|_| !is_killed) {
+        let rule = if text.starts_with("silent:") { Rule::Hangs } else { Rule::Crashes };
+        broken.push(Broken { rule, due: "an answer".into(), found: text.to_owned() });
+    }
+    let created = |answer: &Answer| {
+        matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. })
+    };
     match answer {
-        Answer::Crashed(_) if is_killed => {}
-        Answer::Crashed(text) => {
-            let rule = if text.starts_with("silent:") { Rule::Hangs } else { Rule::Crashes };
-            broken.push(Broken { rule, due: "an answer".into(), found: text.clone() });
-        }
-        Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => {}
+        Answer::Crashed(_) => {}
+        answer if created(answer) => {}
+        // Who came first took it.
+        Answer::Taken { .. } if meanwhile.iter().any(|(_, answer)| created(answer)) => {}
         Answer::Taken { .. } => {
             let due = "a checkpoint of what was edited, or a refusal".to_owned();
             broken.push(Broken { rule: Rule::FalseSuccess, due, found: said(answer) });

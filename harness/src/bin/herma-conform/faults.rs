@@ -30,7 +30,7 @@ pub struct FaultsArguments {
     /// The seed of what is there before; a fresh one each time by default
     #[arg(long)]
     seed: Option<u64>,
-    /// Only these faults: kill, io, no-space, full
+    /// Only these faults: kill, io, no-space, full, hold-take, hold-prune
     #[arg(long)]
     fault: Vec<Fault>,
     /// Only in these operations: take, restore, prune
@@ -112,7 +112,11 @@ fn planned(
 ) -> Result<Planned, NoVerdict> {
     let or_all =
         |given: &[Fault]| if given.is_empty() { Fault::ALL.to_vec() } else { given.to_vec() };
-    let faults = arguments.only.map_or_else(|| or_all(&arguments.fault), |only| vec![only.fault]);
+    let mut faults =
+        arguments.only.map_or_else(|| or_all(&arguments.fault), |only| vec![only.fault]);
+    // What another process is to do meanwhile must be possible, too.
+    let needs = |fault: &Fault| fault.meanwhile().and_then(Operation::needs);
+    faults.retain(|fault| needs(fault).is_none_or(|one| lane.opened.capabilities.has(one)));
     let (mut extents, mut anyway, mut all) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for operation in Operation::ALL {
         let wanted = arguments.only.map_or_else(

@@ -9,6 +9,7 @@ mod notify;
 use crate::ending::{NO_VERDICT, fail};
 use calls::{Call, changed};
 use herma_harness::faults::fault::Fault;
+use herma_harness::faults::hold::Hold;
 use notify::{Answer, Ended, Listener, Waiting};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::ffi::OsString;
@@ -168,20 +169,23 @@ impl Supervision<'_> {
         self.seen += 1;
         let line = [call.name.as_bytes(), b"\t", path.as_os_str().as_bytes(), b"\n"].concat();
         self.points.write_all(&line)?;
-        Ok(self.fault(call))
+        self.fault(call)
     }
 
-    fn fault(&self, call: &Call) -> Answer {
+    fn fault(&self, call: &Call) -> io::Result<Answer> {
         let (Some(at), Some(fault)) = (self.arguments.at, self.arguments.fault) else {
-            return Answer::GoOn;
+            return Ok(Answer::GoOn);
         };
         let is_at = self.seen == at;
-        match fault {
+        if is_at && fault.meanwhile().is_some() {
+            Hold::beside(&self.arguments.points).hold()?;
+        }
+        Ok(match fault {
             Fault::Kill if is_at => end_all(),
             Fault::Io if is_at => Answer::Fail(libc::EIO),
             Fault::NoSpace if is_at && call.takes_space => Answer::Fail(libc::ENOSPC),
             Fault::Full if self.seen >= at && call.takes_space => Answer::Fail(libc::ENOSPC),
             _ => Answer::GoOn,
-        }
+        })
     }
 }
