@@ -1,0 +1,152 @@
+//! `concurrent`: several processes of a subject use one store at the same time.
+
+use crate::commands::fresh_seed;
+use crate::ending::{
+    BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, USAGE, no_verdict, say, scratch,
+};
+use crate::progress;
+use crate::subjects::{Chosen, LaneArguments};
+use herma_harness::concurrent::judge::{Found, judge};
+use herma_harness::concurrent::record::Record;
+use herma_harness::concurrent::report::{Failure, Figures, Report};
+use herma_harness::concurrent::{Lane, Outcome, ROUNDS, canary};
+use herma_harness::damage::{DamageError, Opened};
+use herma_harness::suite::introduce;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  herma-conform concurrent --rounds 400 --processes 8   the reference implementation
+  herma-conform concurrent --seed 1 --only 17           the rounds of one store again
+  herma-conform concurrent --judge FILE                 what was recorded, judged again
+  herma-conform concurrent hermes-agent@0.19.0          a real package";
+
+/// The arguments of `concurrent`.
+#[derive(clap::Args)]
+pub struct ConcurrentArguments {
+    /// The seed of what is asked; a fresh one each time by default
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many rounds, of which a store serves eight
+    #[arg(long, default_value_t = 80)]
+    rounds: usize,
+    /// How many processes are asked at the same time
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
+    processes: u8,
+    /// Only the store of this number
+    #[arg(long, value_name = "NUMBER")]
+    only: Option<u64>,
+    /// How often rounds are run again that nothing explains
+    #[arg(long, value_name = "TIMES", default_value_t = 5)]
+    again: usize,
+    /// Where is written down what happened in rounds that nothing explains
+    #[arg(long, value_name = "FOLDER", default_value = "herma-concurrent")]
+    records: PathBuf,
+    /// Judge what was written down before, and ask nobody
+    #[arg(long, value_name = "FILE")]
+    judge: Option<PathBuf>,
+    #[command(flatten)]
+    lane: LaneArguments,
+}
+
+/// `herma-conform concurrent`.
+///
+/// # Errors
+/// There is no verdict.
+pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict> {
+    if let Some(file) = &arguments.judge {
+        return judged_again(file);
+    }
+    let chosen = Chosen::new(&arguments.lane.subject)?;
+    let (scratch, seed) =
+        (scratch(arguments.lane.scratch.clone()), arguments.seed.unwrap_or_else(fresh_seed));
+    let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
+    let program: OsString = std::env::current_exe().map_err(unknown)?.into();
+    if !canary(&program, &scratch).map_err(failed)? {
+        let message =
+            "the canary did not fail, so no failure would be noticed; no verdict is given";
+        return Err((message.into(), SELF_CHECK));
+    }
+    let start = chosen.in_a_process(Duration::from_secs(arguments.lane.deadline))?;
+    let open = start.opener();
+    let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
+    let opened = Opened { open: &open, subject, capabilities };
+    let processes = usize::from(arguments.processes);
+    let lane = Lane { opened: &opened, start: &start, seed, processes };
+    // Each store has processes enough to keep a machine busy.
+    let jobs = arguments.lane.jobs.unwrap_or(1);
+    let outcomes = progress::try_map(&stores(arguments), "stores", jobs, |(store, rounds)| {
+        let outcome = lane.run(*store, *rounds, arguments.again, &scratch);
+        outcome
+            .map_err(|error| (format!("store {store}: {error}; no verdict is given"), NO_VERDICT))
+    })?;
+    let replay = format!(
+        "herma-conform concurrent --seed {seed} --processes {processes} --deadline {}",
+        arguments.lane.deadline
+    );
+    let (mut figures, mut failures) = (Figures::default(), Vec::new());
+    for outcome in &outcomes {
+        figures.add(outcome);
+        failures.extend(failure(outcome, &arguments.records)?);
+    }
+    let (subject, spelled) = (opened.subject.clone(), chosen.spelled());
+    let report = Report { subject, seed, processes, figures, failures, replay, spelled };
+    say(&if arguments.lane.json { report.json() } else { report.text() });
+    if !arguments.lane.json {
+        say(&format!("again: {} --rounds {}{}\n", report.replay, arguments.rounds, report.spelled));
+    }
+    Ok(match &report {
+        report if report.is_broken() => ExitCode::from(BROKEN),
+        report if !report.figures.is_any_judged() => ExitCode::from(TOO_LITTLE),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// The stores, each with the rounds that it serves.
+fn stores(arguments: &ConcurrentArguments) -> Vec<(u64, usize)> {
+    if let Some(store) = arguments.only {
+        return vec![(store, ROUNDS)];
+    }
+    let all = arguments.rounds.div_ceil(ROUNDS);
+    (0..all).map(|one| (one as u64, ROUNDS.min(arguments.rounds - one * ROUNDS))).collect()
+}
+
+/// What is held against the subject, written down so that it can be judged again.
+fn failure(outcome: &Outcome, records: &Path) -> Result<Option<Failure>, NoVerdict> {
+    let Some(broken) = outcome.broken() else { return Ok(None) };
+    let record = records.join(format!("seed-{}-store-{}.json", outcome.record.seed, outcome.store));
+    std::fs::create_dir_all(records)
+        .and_then(|()| std::fs::write(&record, outcome.record.text()))
+        .map_err(|error| (format!("{}: {error}", record.display()), NO_VERDICT))?;
+    let failure = Failure::new(broken, outcome.store, outcome.again);
+    Ok(Some(Failure { record: Some(record), ..failure }))
+}
+
+fn judged_again(file: &Path) -> Result<ExitCode, NoVerdict> {
+    let record =
+        Record::read(file).map_err(|error| (format!("{}: {error}", file.display()), USAGE))?;
+    let judgement = judge(&record);
+    let calls = record.calls();
+    match &judgement.found {
+        Found::Explained => {
+            say(&format!("{calls} calls are explained, in {} steps\n", judgement.steps));
+            Ok(ExitCode::SUCCESS)
+        }
+        Found::Broken(broken) => {
+            say(&Failure::new(broken, record.store, None).text());
+            Ok(ExitCode::from(BROKEN))
+        }
+        Found::Unknown(round) => {
+            let round = round + 1;
+            say(&format!("could not look: the budget was spent on round {round}\n"));
+            Ok(ExitCode::from(TOO_LITTLE))
+        }
+    }
+}
+
+fn failed(error: DamageError) -> NoVerdict {
+    (format!("{error}; no verdict is given"), NO_VERDICT)
+}

@@ -1,0 +1,374 @@
+//! What the model says of calls that overlap: the world is the state of the search, and what it
+//! allows after one order of calls is what may be answered after that order.
+//!
+//! A refusal because another process holds something did nothing, and is explained wherever another
+//! process was at work. One where nothing else ran is not. What nobody answered is in no rule but
+//! this: it took effect as a whole, once, or not at all.
+
+use super::checker::{Explained, State, Timed, Unexplained, Verdict, explain};
+use super::record::{Call, Contents, Record, Round, fill, told};
+use crate::damage::judge::said;
+use crate::protocol::capabilities::Capabilities;
+use herma_model::allowed::CheckpointKind;
+use herma_model::answer::{CheckpointOutcome, Counts, Listed, SweepOutcome};
+use herma_model::blame;
+use herma_model::rules::{self, RuleRef};
+use herma_model::verdict::{Kind, Violation};
+use herma_model::{Allowed, Answer, ByteString, Code, Files, Observation, Request, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many steps may be spent on one round.
+pub const BUDGET: usize = 200_000;
+
+/// What is known of a record.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// Every answer is explained.
+    Explained,
+    /// Some is not.
+    Broken(Box<Broken>),
+    /// The budget was spent in this round, from 0.
+    Unknown(usize),
+}
+
+/// What no order explains.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The round, from 0.
+    pub round: usize,
+    /// The rule that is broken.
+    pub rule: RuleRef,
+    /// The calls of the round in an order that explains as many answers as any.
+    pub order: Vec<String>,
+    /// The first call that comes after it and that none explains.
+    pub call: String,
+    /// What the model allows there, and by which of its rules.
+    pub due: String,
+    /// What was answered.
+    pub found: String,
+}
+
+/// What was found in a record, and what that took.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// What was found.
+    pub found: Found,
+    /// The steps of the search.
+    pub steps: usize,
+    /// The most states that were possible at once between two rounds.
+    pub states: usize,
+}
+
+/// Judges all rounds of a record.
+pub fn judge(record: &Record) -> Judgement {
+    let able = record.able_to();
+    let names: BTreeSet<&'static str> = able.names().collect();
+    let (layout, settings) = (record.layout(), record.settings.clone());
+    let seconds = record.rounds.first().map_or(0, |round| round.seconds);
+    let world = World::new(Files::default(), layout, settings, names, seconds);
+    let mut standing = vec![Standing { state: Held { world, able: &able }, open: Vec::new() }];
+    let (mut steps, mut states) = (0, 1);
+    let mut reported = BTreeSet::new();
+    for (at, round) in record.rounds.iter().enumerate() {
+        reported.extend(round.calls.iter().filter_map(reported_by));
+        let mut budget = BUDGET;
+        let next = follow(at, round, standing, &reported, &mut budget);
+        steps += BUDGET - budget;
+        match next {
+            Ok(next) => standing = next,
+            Err(found) => return Judgement { found, steps, states },
+        }
+        states = states.max(standing.len());
+    }
+    Judgement { found: Found::Explained, steps, states }
+}
+
+/// A state that is possible between two rounds.
+struct Standing<'a> {
+    state: Held<'a>,
+    /// The calls that were never answered and have not taken effect, with their rounds.
+    open: Vec<(&'a Round, &'a Call)>,
+}
+
+/// Every state that is possible after a round.
+fn follow<'a>(
+    at: usize,
+    round: &'a Round,
+    standing: Vec<Standing<'a>>,
+    reported: &BTreeSet<String>,
+    budget: &mut usize,
+) -> Result<Vec<Standing<'a>>, Found> {
+    let (mut next, mut broken, mut is_unknown) = (Vec::new(), None, false);
+    for one in standing {
+        let state = one.state.at_the_begin_of(round);
+        let sightings = Sightings::of(round, &state, reported);
+        let own = round.calls.iter().map(|call| (round, call));
+        let calls: Vec<Timed<Asked<'a>>> = one
+            .open
+            .iter()
+            .copied()
+            .chain(own)
+            .map(|(of, call)| sightings.timed(of, call))
+            .collect();
+        match explain(&state, &calls, budget) {
+            Verdict::Explained(all) => {
+                next.extend(all.into_iter().map(|Explained { state, open }| {
+                    let open =
+                        open.into_iter().map(|at| (calls[at].call.round, calls[at].call.call));
+                    Standing { state, open: open.collect() }
+                }))
+            }
+            Verdict::Unexplained(why) => {
+                let longer = |other: &Broken| other.order.len() < why.order.len();
+                if broken.as_ref().is_none_or(longer) {
+                    broken = Some(told_of(at, &calls, why));
+                }
+            }
+            Verdict::Unknown => is_unknown = true,
+        }
+    }
+    match broken {
+        _ if !next.is_empty() => Ok(next),
+        Some(broken) if !is_unknown => Err(Found::Broken(Box::new(broken))),
+        _ => Err(Found::Unknown(at)),
+    }
+}
+
+fn told_of(round: usize, calls: &[Timed<Asked<'_>>], why: Unexplained<Wrong>) -> Broken {
+    let line = |at: &usize| {
+        let call = calls[*at].call.call;
+        let answer = call.answer.as_ref().map_or("killed; it took effect".to_owned(), said);
+        format!("{}: {answer}", told(call))
+    };
+    let Wrong { rule, due, found } = why.why;
+    let (order, call) = (why.order.iter().map(line).collect(), told(calls[why.first].call.call));
+    Broken { round, rule, order, call, due, found }
+}
+
+/// The ids that were seen in a round and that nobody reported.
+struct Sightings {
+    /// Each with its reason.
+    ids: BTreeMap<String, String>,
+    with_reasons: bool,
+}
+
+impl Sightings {
+    fn of(round: &Round, state: &Held<'_>, reported: &BTreeSet<String>) -> Self {
+        let lists = round.calls.iter().filter_map(|call| match &call.answer {
+            Some(Answer::Listed(listed)) => Some(listed),
+            _ => None,
+        });
+        let known: BTreeSet<&String> =
+            state.world.histories().flat_map(|(_, all)| all).map(|one| &one.id).collect();
+        let is_new = |one: &&Listed| !known.contains(&one.id) && !reported.contains(&one.id);
+        let ids = lists.flatten().filter(is_new).map(|one| (one.id.clone(), one.reason.clone()));
+        Sightings { ids: ids.collect(), with_reasons: state.able.has("list.reason") }
+    }
+
+    /// A call, with the ids that its checkpoint may have where nobody reported it. One that was
+    /// dropped before anybody listed it is of its own round, and is seen by what else is unchanged.
+    fn timed<'a>(&self, round: &'a Round, call: &'a Call) -> Timed<Asked<'a>> {
+        let is_own = |seen: &&Call| std::ptr::eq(*seen, call);
+        let own = round.calls.iter().any(|one| is_own(&one));
+        let reason = match &call.request {
+            Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } => reason,
+            _ => "",
+        };
+        let fits = |(_, seen): &(&String, &String)| !self.with_reasons || **seen == *reason;
+        let mut ids: Vec<String> = self.ids.iter().filter(fits).map(|(id, _)| id.clone()).collect();
+        if own {
+            ids.push(format!("never listed, begun at {}", call.begin));
+        }
+        Timed { begin: call.begin, end: call.end, call: Asked { round, call, ids } }
+    }
+}
+
+/// A call, and what it may have done if nobody knows.
+struct Asked<'a> {
+    /// The round that it was made in.
+    round: &'a Round,
+    call: &'a Call,
+    /// The ids that its checkpoint may have.
+    ids: Vec<String>,
+}
+
+/// Why an answer is none that may be given.
+#[derive(Clone, Debug)]
+struct Wrong {
+    rule: RuleRef,
+    due: String,
+    found: String,
+}
+
+/// What is stored and what the projects hold.
+#[derive(Clone)]
+struct Held<'a> {
+    world: World,
+    able: &'a Capabilities,
+}
+
+impl Held<'_> {
+    /// Nothing runs: the runner has changed the files, and set the clock.
+    fn at_the_begin_of(mut self, round: &Round) -> Self {
+        self.world.files = files(round);
+        let clock = Request::SetClock { seconds: round.seconds };
+        let seen = self.observation(clock, Answer::Done, None);
+        self.world.learn(&seen);
+        self
+    }
+
+    /// What was seen of a call. All that it left in files is in its own project.
+    fn observation(
+        &self,
+        request: Request,
+        answer: Answer,
+        after: Option<&Contents>,
+    ) -> Observation {
+        let mut files = self.world.files.clone();
+        let project = request.dir().and_then(|dir| self.world.canonical(dir));
+        if let (Some(after), Some(project)) = (after, project) {
+            fill(&mut files, &project, after);
+        }
+        Observation {
+            request,
+            answer,
+            files,
+            touched: Vec::new(),
+            rewritten: BTreeMap::new(),
+            names: Default::default(),
+            base_changes: None,
+            held: None,
+            base: None,
+            contents: None,
+            histories: None,
+        }
+    }
+
+    /// The state after a call that was answered.
+    ///
+    /// Judges [`rules::CONCURRENT_SERIAL`], [`rules::CONCURRENT_KEEPS`] and [`rules::LOCK_STALE`].
+    fn answered(&self, call: &Call, answer: &Answer) -> Result<Self, Wrong> {
+        let is_busy = matches!(answer, Answer::Refused { code: Code::Busy, .. });
+        if is_busy && call.process.is_some() {
+            return Ok(self.clone());
+        }
+        let seen =
+            self.observation(of_a_turn(&call.request), judged(call, answer), call.after.as_ref());
+        let allowed = self.world.allows(&seen.request);
+        let mut wrong = self.world.compare(&allowed, &seen).violations;
+        let ended = |one: &Violation| matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
+        wrong.retain(|one| self.able.lacking(one.rule).is_none() || ended(one));
+        if let Some(failure) = blame::failures(wrong).into_iter().next() {
+            let Violation { rule, mismatch, .. } = failure.cause;
+            let due = format!("{} ({})", mismatch.expected, rule.id);
+            let rule = rule_of(call, answer, &mismatch.symptom, mismatch.kind);
+            return Err(Wrong { rule, due, found: mismatch.found });
+        }
+        let mut next = self.clone();
+        next.world.learn(&seen);
+        Ok(next)
+    }
+
+    /// Every state after a call that was never answered and took effect now.
+    fn unanswered(&self, asked: &Asked<'_>) -> Vec<Self> {
+        let request = of_a_turn(&asked.call.request);
+        // It has seen the files and the time of its own round.
+        let then = self.clone().at_the_begin_of(asked.round);
+        let answers: Vec<Answer> = match (&request, then.world.allows(&request)) {
+            (Request::Checkpoint { .. }, Allowed::Checkpoint(due))
+                if due.kind == CheckpointKind::Created =>
+            {
+                let created = |id: &String| CheckpointOutcome::Created { id: id.clone() };
+                let taken = |outcome| Answer::Taken { outcome, skipped: Vec::new() };
+                asked.ids.iter().map(created).map(taken).collect()
+            }
+            (Request::Sweep | Request::Prune { .. }, Allowed::Sweep(due)) if due.may_run => {
+                vec![Answer::Swept { outcome: SweepOutcome::Done, counts: Counts::default() }]
+            }
+            _ => Vec::new(),
+        };
+        let after = |answer| {
+            let mut next = then.clone();
+            next.world.learn(&then.observation(request.clone(), answer, None));
+            let clock = Request::SetClock { seconds: self.world.seconds() };
+            next.world.learn(&self.observation(clock, Answer::Done, None));
+            next
+        };
+        answers.into_iter().map(after).collect()
+    }
+}
+
+impl<'a> State for Held<'a> {
+    type Call = Asked<'a>;
+    type Key = String;
+    type Refusal = Wrong;
+
+    fn after(&self, asked: &Asked<'a>) -> Result<Vec<Self>, Wrong> {
+        match &asked.call.answer {
+            Some(answer) => self.answered(asked.call, answer).map(|next| vec![next]),
+            None => Ok(self.unanswered(asked)),
+        }
+    }
+
+    fn key(&self) -> String {
+        let mut key = match self.world.allows(&Request::Sweep) {
+            Allowed::Sweep(due) => format!("{} {}", due.may_run, due.may_decline),
+            _ => String::new(),
+        };
+        for (project, all) in self.world.histories() {
+            let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
+            let listed = self.world.listed(project).len();
+            key += &format!("\n{project} {listed} {}", ids.join(" "));
+        }
+        // Only a restore changes them, and which ones are done is told by the calls that are.
+        key
+    }
+}
+
+/// An automatic checkpoint in a turn of its own is a manual one: turns are those of each process.
+fn of_a_turn(request: &Request) -> Request {
+    match request.clone() {
+        Request::EnsureCheckpoint { dir, reason } => Request::Checkpoint { dir, reason },
+        request => request,
+    }
+}
+
+/// An answer as it is judged: what could not be done while others were at work is no error.
+fn judged(call: &Call, answer: &Answer) -> Answer {
+    match answer.clone() {
+        Answer::Swept { outcome, counts } if call.process.is_some() => {
+            Answer::Swept { outcome, counts: Counts { errors: 0, ..counts } }
+        }
+        answer => answer,
+    }
+}
+
+/// The rule that is broken where a call was answered so.
+fn rule_of(call: &Call, answer: &Answer, symptom: &str, kind: Kind) -> RuleRef {
+    let is_refused = matches!(answer, Answer::Refused { .. });
+    let looks_for_one =
+        call.request.target().is_some() || matches!(call.request, Request::List { .. });
+    match answer {
+        Answer::Refused { code: Code::Busy, .. } => &rules::LOCK_STALE,
+        _ if kind == Kind::Timeout => &rules::LOCK_STALE,
+        _ if looks_for_one && (is_refused || symptom == "too few") => &rules::CONCURRENT_KEEPS,
+        _ => &rules::CONCURRENT_SERIAL,
+    }
+}
+
+/// The id of the checkpoint that an answer reports.
+fn reported_by(call: &Call) -> Option<String> {
+    match call.answer.as_ref()? {
+        Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id.clone()),
+        Answer::Restored(restored) => restored.safety.clone(),
+        _ => None,
+    }
+}
+
+fn files(round: &Round) -> Files {
+    let mut files = Files::default();
+    for (project, contents) in &round.files {
+        fill(&mut files, &ByteString::from(project.as_str()), contents);
+    }
+    files
+}

@@ -1,0 +1,132 @@
+//! The concurrency lane: several processes use one store at the same time, and every answer must be
+//! that of the same operations in some order, one after the other.
+//!
+//! For each number a store is made, and some rounds are run on it: in a [`plan`] each process is asked
+//! for something, all together, and then, when nothing runs, everything is looked at ([`store`]). What
+//! was asked and answered is a [`record`]; it is [`judge`]d by the model with a search for such an
+//! order ([`checker`]). A failure that shows where nobody overlaps, too, is no failure of this lane. See
+//! `herma-conform concurrent --help`.
+
+pub mod checker;
+mod hasty;
+pub mod judge;
+mod plan;
+pub mod record;
+pub mod report;
+mod store;
+
+use crate::damage::{DamageError, Opened};
+use crate::protocol::process::Limits;
+use crate::sandbox::Scratch;
+use crate::subject::{AdapterCommand, Identity};
+pub use hasty::{HASTY, opened_hasty};
+use herma_model::rules;
+use judge::{Broken, Found, Judgement, judge};
+pub use plan::ROUNDS;
+use record::Record;
+use std::ffi::OsString;
+pub use store::Manner;
+use store::Store;
+
+/// The rounds that the canary has to fail in.
+const CANARY_ROUNDS: usize = 2;
+
+/// A subject behind an adapter, and how many of them there are at the same time.
+pub struct Lane<'a> {
+    /// Who is asked.
+    pub opened: &'a Opened<'a>,
+    /// How its adapter is started.
+    pub start: &'a AdapterCommand,
+    /// The seed of what is asked.
+    pub seed: u64,
+    /// How many processes.
+    pub processes: usize,
+}
+
+/// One store, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The number that its rounds are drawn by.
+    pub store: u64,
+    /// What happened.
+    pub record: Record,
+    /// What is known of that.
+    pub judgement: Judgement,
+    /// Whether the same is not explained either where nobody overlaps.
+    pub anyway: bool,
+    /// How many of some reruns of the same rounds were not explained.
+    pub again: Option<(usize, usize)>,
+}
+
+impl Outcome {
+    /// What is held against the subject.
+    pub fn broken(&self) -> Option<&Broken> {
+        match &self.judgement.found {
+            Found::Broken(broken) if !self.anyway => Some(broken),
+            _ => None,
+        }
+    }
+}
+
+impl Lane<'_> {
+    /// Runs the first rounds of a store; those that are not explained are run `again` some times.
+    ///
+    /// # Errors
+    /// The sandbox cannot be used, or the adapter broke the protocol.
+    pub fn run(
+        &self,
+        store: u64,
+        rounds: usize,
+        again: usize,
+        scratch: &Scratch,
+    ) -> Result<Outcome, DamageError> {
+        let (record, judgement) = self.run_once(store, rounds, Manner::Together, scratch)?;
+        let mut outcome = Outcome { store, record, judgement, anyway: false, again: None };
+        let Found::Broken(broken) = &outcome.judgement.found else { return Ok(outcome) };
+        let rounds = broken.round + 1;
+        let is_broken = |manner| {
+            let once = self.run_once(store, rounds, manner, scratch);
+            once.map(|(_, judgement)| matches!(judgement.found, Found::Broken(_)))
+        };
+        outcome.anyway = is_broken(Manner::InTurn)?;
+        if !outcome.anyway {
+            let mut broken = 0;
+            for _ in 0..again {
+                broken += usize::from(is_broken(Manner::Together)?);
+            }
+            outcome.again = Some((broken, again));
+        }
+        Ok(outcome)
+    }
+
+    fn run_once(
+        &self,
+        store: u64,
+        rounds: usize,
+        manner: Manner,
+        scratch: &Scratch,
+    ) -> Result<(Record, Judgement), DamageError> {
+        let open = self.start.process_opener();
+        let record = Store::new(self, &open, store, scratch)?.run(store, rounds, manner)?;
+        let judgement = judge(&record);
+        Ok((record, judgement))
+    }
+}
+
+/// What is held against a store that takes no lock: whether a checkpoint that was reported is missed.
+///
+/// # Errors
+/// It cannot be asked.
+pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, DamageError> {
+    let command = ["adapter", "serve", "--bug", HASTY].map(OsString::from);
+    let command = [program.clone()].into_iter().chain(command).collect();
+    let directory = std::env::current_dir()?;
+    let start = AdapterCommand { command, directory, limits: Limits::default() };
+    let (subject, capabilities) = (Identity::new(HASTY, ""), hasty::able_to());
+    let opened = Opened { open: &start.opener(), subject, capabilities };
+    let lane = Lane { opened: &opened, start: &start, seed: 0, processes: 4 };
+    // It cannot restore, and that must not be why it fails.
+    let (_, judgement) = lane.run_once(0, CANARY_ROUNDS, Manner::Together, scratch)?;
+    let is_missed = |broken: &Broken| *broken.rule == rules::CONCURRENT_KEEPS;
+    Ok(matches!(judgement.found, Found::Broken(broken) if is_missed(&broken)))
+}
