@@ -15,20 +15,27 @@ use herma_model::blame;
 use herma_model::rules::{self, RuleRef};
 use herma_model::verdict::{Kind, Violation};
 use herma_model::{Allowed, Answer, ByteString, Code, Files, Observation, Request, World};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many steps may be spent on one round.
 pub const BUDGET: usize = 200_000;
 
+/// So many calls of one round may be wrong before the rest is no longer judged.
+const WRONG_MAX: usize = 4;
+
 /// What is known of a record.
-#[derive(Clone, Debug)]
-pub enum Found {
-    /// Every answer is explained.
-    Explained,
-    /// Some is not.
-    Broken(Box<Broken>),
-    /// The budget was spent in this round, from 0.
-    Unknown(usize),
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// What no order explains, as it came. Each call that was wrong is passed over after that.
+    pub broken: Vec<Broken>,
+    /// The round, from 0, in which the budget was spent or too much was wrong; nothing is known of it
+    /// and of those after it.
+    pub unknown: Option<usize>,
+    /// The steps of the search.
+    pub steps: usize,
+    /// The most states that were possible at once between two rounds.
+    pub states: usize,
 }
 
 /// What no order explains.
@@ -38,25 +45,27 @@ pub struct Broken {
     pub round: usize,
     /// The rule that is broken.
     pub rule: RuleRef,
+    /// What is the same for every failure of its sort.
+    pub sort: Sort,
     /// The calls of the round in an order that explains as many answers as any.
     pub order: Vec<String>,
     /// The first call that comes after it and that none explains.
     pub call: String,
-    /// What the model allows there, and by which of its rules.
+    /// What the model allows there.
     pub due: String,
     /// What was answered.
     pub found: String,
 }
 
-/// What was found in a record, and what that took.
-#[derive(Clone, Debug)]
-pub struct Judgement {
-    /// What was found.
-    pub found: Found,
-    /// The steps of the search.
-    pub steps: usize,
-    /// The most states that were possible at once between two rounds.
-    pub states: usize,
+/// By what failures are put together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Sort {
+    /// What was asked.
+    pub request: String,
+    /// The rule of the model that does not allow the answer.
+    pub rule: String,
+    /// In which way.
+    pub symptom: String,
 }
 
 /// Judges all rounds of a record.
@@ -67,70 +76,90 @@ pub fn judge(record: &Record) -> Judgement {
     let seconds = record.rounds.first().map_or(0, |round| round.seconds);
     let world = World::new(Files::default(), layout, settings, names, seconds);
     let mut standing = vec![Standing { state: Held { world, able: &able }, open: Vec::new() }];
-    let (mut steps, mut states) = (0, 1);
+    let mut judgement = Judgement { states: 1, ..Judgement::default() };
     let mut reported = BTreeSet::new();
     for (at, round) in record.rounds.iter().enumerate() {
         reported.extend(round.calls.iter().filter_map(reported_by));
-        let mut budget = BUDGET;
-        let next = follow(at, round, standing, &reported, &mut budget);
-        steps += BUDGET - budget;
-        match next {
-            Ok(next) => standing = next,
-            Err(found) => return Judgement { found, steps, states },
+        let mut wrong = Vec::new();
+        loop {
+            let mut budget = BUDGET;
+            let next = follow(at, round, &standing, (&reported, &wrong), &mut budget);
+            judgement.steps += BUDGET - budget;
+            match next {
+                Next::Standing(next) => {
+                    standing = next;
+                    break;
+                }
+                Next::Broken(broken, begin) if wrong.len() < WRONG_MAX => {
+                    judgement.broken.push(broken);
+                    wrong.push(begin);
+                }
+                Next::Broken(..) | Next::Unknown => {
+                    judgement.unknown = Some(at);
+                    return judgement;
+                }
+            }
         }
-        states = states.max(standing.len());
+        judgement.states = judgement.states.max(standing.len());
     }
-    Judgement { found: Found::Explained, steps, states }
+    judgement
 }
 
 /// A state that is possible between two rounds.
+#[derive(Clone)]
 struct Standing<'a> {
     state: Held<'a>,
     /// The calls that were never answered and have not taken effect, with their rounds.
     open: Vec<(&'a Round, &'a Call)>,
 }
 
-/// Every state that is possible after a round.
+/// What follows a round.
+enum Next<'a> {
+    /// Every state that is possible after it.
+    Standing(Vec<Standing<'a>>),
+    /// None; when the call began that is not explained.
+    Broken(Broken, u64),
+    /// The budget was spent.
+    Unknown,
+}
+
+/// What follows a round, but for the calls that are `wrong` anyway, by when they began.
 fn follow<'a>(
     at: usize,
     round: &'a Round,
-    standing: Vec<Standing<'a>>,
-    reported: &BTreeSet<String>,
+    standing: &[Standing<'a>],
+    (reported, wrong): (&BTreeSet<String>, &[u64]),
     budget: &mut usize,
-) -> Result<Vec<Standing<'a>>, Found> {
+) -> Next<'a> {
     let (mut next, mut broken, mut is_unknown) = (Vec::new(), None, false);
     for one in standing {
-        let state = one.state.at_the_begin_of(round);
+        let state = one.state.clone().at_the_begin_of(round);
         let sightings = Sightings::of(round, &state, reported);
         let own = round.calls.iter().map(|call| (round, call));
-        let calls: Vec<Timed<Asked<'a>>> = one
-            .open
-            .iter()
-            .copied()
-            .chain(own)
-            .map(|(of, call)| sightings.timed(of, call))
-            .collect();
+        let all = one.open.iter().copied().chain(own);
+        let calls: Vec<Timed<Asked<'a>>> =
+            all.map(|(of, call)| sightings.timed(of, call, wrong)).collect();
         match explain(&state, &calls, budget) {
             Verdict::Explained(all) => {
                 next.extend(all.into_iter().map(|Explained { state, open }| {
-                    let open =
-                        open.into_iter().map(|at| (calls[at].call.round, calls[at].call.call));
-                    Standing { state, open: open.collect() }
-                }))
+                    let call = |at: usize| (calls[at].call.round, calls[at].call.call);
+                    Standing { state, open: open.into_iter().map(call).collect() }
+                }));
             }
             Verdict::Unexplained(why) => {
-                let longer = |other: &Broken| other.order.len() < why.order.len();
+                let longer = |(other, _): &(Broken, u64)| other.order.len() < why.order.len();
                 if broken.as_ref().is_none_or(longer) {
-                    broken = Some(told_of(at, &calls, why));
+                    let begin = calls[why.first].begin;
+                    broken = Some((told_of(at, &calls, why), begin));
                 }
             }
             Verdict::Unknown => is_unknown = true,
         }
     }
     match broken {
-        _ if !next.is_empty() => Ok(next),
-        Some(broken) if !is_unknown => Err(Found::Broken(Box::new(broken))),
-        _ => Err(Found::Unknown(at)),
+        _ if !next.is_empty() => Next::Standing(next),
+        Some((broken, begin)) if !is_unknown => Next::Broken(broken, begin),
+        _ => Next::Unknown,
     }
 }
 
@@ -140,9 +169,9 @@ fn told_of(round: usize, calls: &[Timed<Asked<'_>>], why: Unexplained<Wrong>) ->
         let answer = call.answer.as_ref().map_or("killed; it took effect".to_owned(), said);
         format!("{}: {answer}", told(call))
     };
-    let Wrong { rule, due, found } = why.why;
+    let Wrong { rule, sort, due, found } = why.why;
     let (order, call) = (why.order.iter().map(line).collect(), told(calls[why.first].call.call));
-    Broken { round, rule, order, call, due, found }
+    Broken { round, rule, sort, order, call, due, found }
 }
 
 /// The ids that were seen in a round and that nobody reported.
@@ -167,7 +196,7 @@ impl Sightings {
 
     /// A call, with the ids that its checkpoint may have where nobody reported it. One that was
     /// dropped before anybody listed it is of its own round, and is seen by what else is unchanged.
-    fn timed<'a>(&self, round: &'a Round, call: &'a Call) -> Timed<Asked<'a>> {
+    fn timed<'a>(&self, round: &'a Round, call: &'a Call, wrong: &[u64]) -> Timed<Asked<'a>> {
         let is_own = |seen: &&Call| std::ptr::eq(*seen, call);
         let own = round.calls.iter().any(|one| is_own(&one));
         let reason = match &call.request {
@@ -179,7 +208,8 @@ impl Sightings {
         if own {
             ids.push(format!("never listed, begun at {}", call.begin));
         }
-        Timed { begin: call.begin, end: call.end, call: Asked { round, call, ids } }
+        let is_wrong = wrong.contains(&call.begin);
+        Timed { begin: call.begin, end: call.end, call: Asked { round, call, ids, is_wrong } }
     }
 }
 
@@ -190,12 +220,15 @@ struct Asked<'a> {
     call: &'a Call,
     /// The ids that its checkpoint may have.
     ids: Vec<String>,
+    /// Whether it is known to be wrong, and passed over.
+    is_wrong: bool,
 }
 
 /// Why an answer is none that may be given.
 #[derive(Clone, Debug)]
 struct Wrong {
     rule: RuleRef,
+    sort: Sort,
     due: String,
     found: String,
 }
@@ -260,13 +293,29 @@ impl Held<'_> {
         wrong.retain(|one| self.able.lacking(one.rule).is_none() || ended(one));
         if let Some(failure) = blame::failures(wrong).into_iter().next() {
             let Violation { rule, mismatch, .. } = failure.cause;
-            let due = format!("{} ({})", mismatch.expected, rule.id);
-            let rule = rule_of(call, answer, &mismatch.symptom, mismatch.kind);
-            return Err(Wrong { rule, due, found: mismatch.found });
+            let sort = Sort {
+                request: call.request.name().to_owned(),
+                rule: rule.id.to_owned(),
+                symptom: mismatch.symptom,
+            };
+            let rule = rule_of(call, answer, &sort.symptom, mismatch.kind);
+            return Err(Wrong { rule, sort, due: mismatch.expected, found: mismatch.found });
         }
         let mut next = self.clone();
         next.world.learn(&seen);
         Ok(next)
+    }
+
+    /// The state after a call that is wrong: what it reports is there, and so is what it shows where
+    /// nothing else ran.
+    fn passed_over(&self, call: &Call, answer: &Answer) -> Self {
+        let mut next = self.clone();
+        if call.process.is_none() || reported_by(call).is_some() {
+            let answer = judged(call, answer);
+            let after = call.after.as_ref();
+            next.world.learn(&self.observation(of_a_turn(&call.request), answer, after));
+        }
+        next
     }
 
     /// Every state after a call that was never answered and took effect now.
@@ -305,6 +354,7 @@ impl<'a> State for Held<'a> {
 
     fn after(&self, asked: &Asked<'a>) -> Result<Vec<Self>, Wrong> {
         match &asked.call.answer {
+            Some(answer) if asked.is_wrong => Ok(vec![self.passed_over(asked.call, answer)]),
             Some(answer) => self.answered(asked.call, answer).map(|next| vec![next]),
             None => Ok(self.unanswered(asked)),
         }

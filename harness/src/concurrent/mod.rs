@@ -21,9 +21,10 @@ use crate::sandbox::Scratch;
 use crate::subject::{AdapterCommand, Identity};
 pub use hasty::{HASTY, opened_hasty};
 use herma_model::rules;
-use judge::{Broken, Found, Judgement, judge};
+use judge::{Judgement, Sort, judge};
 pub use plan::ROUNDS;
 use record::Record;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 pub use store::Manner;
 use store::Store;
@@ -50,26 +51,14 @@ pub struct Outcome {
     pub store: u64,
     /// What happened.
     pub record: Record,
-    /// What is known of that.
+    /// What is known of that. What is wrong where nobody overlaps, too, is not in it.
     pub judgement: Judgement,
-    /// Whether the same is not explained either where nobody overlaps.
-    pub anyway: bool,
-    /// How many of some reruns of the same rounds were not explained.
-    pub again: Option<(usize, usize)>,
-}
-
-impl Outcome {
-    /// What is held against the subject.
-    pub fn broken(&self) -> Option<&Broken> {
-        match &self.judgement.found {
-            Found::Broken(broken) if !self.anyway => Some(broken),
-            _ => None,
-        }
-    }
+    /// How much that was.
+    pub anyway: usize,
 }
 
 impl Lane<'_> {
-    /// Runs the first rounds of a store; those that are not explained are run `again` some times.
+    /// Runs the first rounds of a store.
     ///
     /// # Errors
     /// The sandbox cannot be used, or the adapter broke the protocol.
@@ -77,26 +66,47 @@ impl Lane<'_> {
         &self,
         store: u64,
         rounds: usize,
-        again: usize,
         scratch: &Scratch,
     ) -> Result<Outcome, DamageError> {
-        let (record, judgement) = self.run_once(store, rounds, Manner::Together, scratch)?;
-        let mut outcome = Outcome { store, record, judgement, anyway: false, again: None };
-        let Found::Broken(broken) = &outcome.judgement.found else { return Ok(outcome) };
-        let rounds = broken.round + 1;
-        let is_broken = |manner| {
-            let once = self.run_once(store, rounds, manner, scratch);
-            once.map(|(_, judgement)| matches!(judgement.found, Found::Broken(_)))
-        };
-        outcome.anyway = is_broken(Manner::InTurn)?;
-        if !outcome.anyway {
-            let mut broken = 0;
-            for _ in 0..again {
-                broken += usize::from(is_broken(Manner::Together)?);
-            }
-            outcome.again = Some((broken, again));
+        let (record, mut judgement) = self.run_once(store, rounds, Manner::Together, scratch)?;
+        let all = judgement.broken.len();
+        if all > 0 {
+            let anyway = self.sorts(store, rounds, Manner::InTurn, scratch)?;
+            judgement.broken.retain(|one| !anyway.contains(&one.sort));
         }
-        Ok(outcome)
+        let anyway = all - judgement.broken.len();
+        Ok(Outcome { store, record, judgement, anyway })
+    }
+
+    /// In how many of some reruns of the first rounds of a store a failure of that sort shows.
+    ///
+    /// # Errors
+    /// As [`Lane::run`].
+    pub fn again(
+        &self,
+        (store, rounds): (u64, usize),
+        sort: &Sort,
+        times: usize,
+        scratch: &Scratch,
+    ) -> Result<usize, DamageError> {
+        let mut shown = 0;
+        for _ in 0..times {
+            let sorts = self.sorts(store, rounds, Manner::Together, scratch)?;
+            shown += usize::from(sorts.contains(sort));
+        }
+        Ok(shown)
+    }
+
+    /// The sorts of failures in the first rounds of a store.
+    fn sorts(
+        &self,
+        store: u64,
+        rounds: usize,
+        manner: Manner,
+        scratch: &Scratch,
+    ) -> Result<BTreeSet<Sort>, DamageError> {
+        let (_, judgement) = self.run_once(store, rounds, manner, scratch)?;
+        Ok(judgement.broken.into_iter().map(|one| one.sort).collect())
     }
 
     fn run_once(
@@ -127,6 +137,5 @@ pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, DamageError
     let lane = Lane { opened: &opened, start: &start, seed: 0, processes: 4 };
     // It cannot restore, and that must not be why it fails.
     let (_, judgement) = lane.run_once(0, CANARY_ROUNDS, Manner::Together, scratch)?;
-    let is_missed = |broken: &Broken| *broken.rule == rules::CONCURRENT_KEEPS;
-    Ok(matches!(judgement.found, Found::Broken(broken) if is_missed(&broken)))
+    Ok(judgement.broken.iter().any(|broken| *broken.rule == rules::CONCURRENT_KEEPS))
 }

@@ -1,7 +1,7 @@
 //! What the lane found, as a person and as a program read it.
 
 use super::Outcome;
-use super::judge::{Broken, Found};
+use super::judge::{Broken, Sort};
 use crate::subject::Identity;
 use herma_model::Answer;
 use herma_model::answer::Code;
@@ -47,19 +47,21 @@ pub struct Figures {
     pub steps: usize,
     /// The most states that were possible at once between two rounds.
     pub states: usize,
-    /// Stores of which nothing is known since the budget was spent.
+    /// Stores of which not all is known, since the budget was spent or too much was wrong.
     pub unknown: Vec<u64>,
-    /// Stores whose answers are not explained where nobody overlaps either.
-    pub anyway: Vec<u64>,
+    /// How much is wrong where nobody overlaps, too.
+    pub anyway: usize,
 }
 
-/// What no order explains.
+/// What no order explains, once for each sort.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failure {
     /// The rule that is broken.
     pub rule: String,
     /// What it says.
     pub statement: String,
+    /// What is the same for every failure of its sort.
+    pub sort: Sort,
     /// The store.
     pub store: u64,
     /// Its round, from 1.
@@ -68,11 +70,13 @@ pub struct Failure {
     pub order: Vec<String>,
     /// The first call that comes after it and that none explains.
     pub call: String,
-    /// What the model allows there, and by which of its rules.
+    /// What the model allows there.
     pub due: String,
     /// What was answered.
     pub found: String,
-    /// How many reruns of the same rounds were not explained, of how many.
+    /// How many failures of that sort there are in all.
+    pub count: usize,
+    /// How many reruns of the same rounds show it, of how many.
     pub again: Option<(usize, usize)>,
     /// Where all that happened is written down.
     pub record: Option<PathBuf>,
@@ -80,16 +84,43 @@ pub struct Failure {
 
 impl Failure {
     /// What was found in a store.
-    pub fn new(broken: &Broken, store: u64, again: Option<(usize, usize)>) -> Self {
-        let Broken { round, rule, order, call, due, found } = broken.clone();
+    pub fn new(broken: &Broken, store: u64) -> Self {
+        let Broken { round, rule, sort, order, call, due, found } = broken.clone();
         let (rule, statement) = (rule.id.to_owned(), rule.statement.to_owned());
-        let round = round + 1;
-        Failure { rule, statement, store, round, order, call, due, found, again, record: None }
+        let (round, count, again, record) = (round + 1, 1, None, None);
+        Failure {
+            rule,
+            statement,
+            sort,
+            store,
+            round,
+            order,
+            call,
+            due,
+            found,
+            count,
+            again,
+            record,
+        }
+    }
+
+    /// The first failure of each sort, with how many there are.
+    pub fn of_each_sort<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Self> {
+        let mut sorts: BTreeMap<Sort, Failure> = BTreeMap::new();
+        for outcome in outcomes {
+            for broken in &outcome.judgement.broken {
+                let new = || Failure { count: 0, ..Failure::new(broken, outcome.store) };
+                sorts.entry(broken.sort.clone()).or_insert_with(new).count += 1;
+            }
+        }
+        sorts.into_values().collect()
     }
 
     /// For people.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}\n", self.rule, self.statement);
+        let Sort { request, rule, symptom } = &self.sort;
+        text += &format!("  sort:     {request}: {symptom} ({rule}), {} in all\n", self.count);
         text += &format!("  where:    round {} of store {}\n", self.round, self.store);
         for (at, call) in self.order.iter().enumerate() {
             let head = if at == 0 { "order:" } else { "" };
@@ -97,8 +128,8 @@ impl Failure {
         }
         text += &format!("  asked:    {}\n", self.call);
         text += &format!("  due:      {}\n  found:    {}\n", self.due, self.found);
-        if let Some((broken, all)) = self.again {
-            text += &format!("  again:    {broken} of {all} reruns show a failure\n");
+        if let Some((shown, all)) = self.again {
+            text += &format!("  again:    {shown} of {all} reruns show it\n");
         }
         if let Some(record) = &self.record {
             let record = record.display();
@@ -114,10 +145,9 @@ impl Figures {
         self.stores += 1;
         self.steps += outcome.judgement.steps;
         self.states = self.states.max(outcome.judgement.states);
-        match outcome.judgement.found {
-            Found::Unknown(_) => self.unknown.push(outcome.store),
-            Found::Broken(_) if outcome.anyway => self.anyway.push(outcome.store),
-            _ => {}
+        self.anyway += outcome.anyway;
+        if outcome.judgement.unknown.is_some() {
+            self.unknown.push(outcome.store);
         }
         for round in &outcome.record.rounds {
             self.rounds += 1;
@@ -136,7 +166,7 @@ impl Figures {
 
     /// Whether anything was judged.
     pub fn is_any_judged(&self) -> bool {
-        self.stores > self.unknown.len() + self.anyway.len()
+        self.stores > self.unknown.len()
     }
 
     /// For people.
@@ -154,13 +184,14 @@ impl Figures {
         text +=
             &format!("{} refused as busy, {} killed without an answer\n", self.busy, self.killed);
         text += &format!("{} steps of the search, {} states at once\n", self.steps, self.states);
-        if !self.anyway.is_empty() {
-            let anyway = &self.anyway;
-            text += &format!("not judged: stores {anyway:?} fail where nobody overlaps, too\n");
+        if self.anyway > 0 {
+            let anyway = self.anyway;
+            text +=
+                &format!("{anyway} failures show where nobody overlaps, too, and do not count\n");
         }
         if !self.unknown.is_empty() {
             let unknown = &self.unknown;
-            text += &format!("could not look: the budget was spent on stores {unknown:?}\n");
+            text += &format!("could not look at all of stores {unknown:?}\n");
         }
         text
     }
@@ -177,7 +208,7 @@ impl Report {
         serde_json::to_string_pretty(self).expect("a report holds only what JSON can say") + "\n"
     }
 
-    /// For people: every failure, then the figures.
+    /// For people: one failure of each sort, then the figures.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for failure in &self.failures {

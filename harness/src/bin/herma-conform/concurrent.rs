@@ -6,10 +6,10 @@ use crate::ending::{
 };
 use crate::progress;
 use crate::subjects::{Chosen, LaneArguments};
-use herma_harness::concurrent::judge::{Found, judge};
+use herma_harness::concurrent::judge::{Judgement, judge};
 use herma_harness::concurrent::record::Record;
 use herma_harness::concurrent::report::{Failure, Figures, Report};
-use herma_harness::concurrent::{Lane, Outcome, ROUNDS, canary};
+use herma_harness::concurrent::{Lane, ROUNDS, canary};
 use herma_harness::damage::{DamageError, Opened};
 use herma_harness::suite::introduce;
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict
     // Each store has processes enough to keep a machine busy.
     let jobs = arguments.lane.jobs.unwrap_or(1);
     let outcomes = progress::try_map(&stores(arguments), "stores", jobs, |(store, rounds)| {
-        let outcome = lane.run(*store, *rounds, arguments.again, &scratch);
+        let outcome = lane.run(*store, *rounds, &scratch);
         outcome
             .map_err(|error| (format!("store {store}: {error}; no verdict is given"), NO_VERDICT))
     })?;
@@ -87,10 +87,16 @@ pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict
         "herma-conform concurrent --seed {seed} --processes {processes} --deadline {}",
         arguments.lane.deadline
     );
-    let (mut figures, mut failures) = (Figures::default(), Vec::new());
-    for outcome in &outcomes {
-        figures.add(outcome);
-        failures.extend(failure(outcome, &arguments.records)?);
+    let mut figures = Figures::default();
+    outcomes.iter().for_each(|outcome| figures.add(outcome));
+    let mut failures = Failure::of_each_sort(outcomes.iter());
+    for failure in &mut failures {
+        let (rounds, again) = (failure.round, arguments.again);
+        let shown = lane.again((failure.store, rounds), &failure.sort, again, &scratch);
+        failure.again = Some((shown.map_err(failed)?, again));
+        let outcome = outcomes.iter().find(|one| one.store == failure.store);
+        failure.record =
+            outcome.map(|one| write_down(&one.record, &arguments.records)).transpose()?;
     }
     let (subject, spelled) = (opened.subject.clone(), chosen.spelled());
     let report = Report { subject, seed, processes, figures, failures, replay, spelled };
@@ -114,37 +120,34 @@ fn stores(arguments: &ConcurrentArguments) -> Vec<(u64, usize)> {
     (0..all).map(|one| (one as u64, ROUNDS.min(arguments.rounds - one * ROUNDS))).collect()
 }
 
-/// What is held against the subject, written down so that it can be judged again.
-fn failure(outcome: &Outcome, records: &Path) -> Result<Option<Failure>, NoVerdict> {
-    let Some(broken) = outcome.broken() else { return Ok(None) };
-    let record = records.join(format!("seed-{}-store-{}.json", outcome.record.seed, outcome.store));
-    std::fs::create_dir_all(records)
-        .and_then(|()| std::fs::write(&record, outcome.record.text()))
-        .map_err(|error| (format!("{}: {error}", record.display()), NO_VERDICT))?;
-    let failure = Failure::new(broken, outcome.store, outcome.again);
-    Ok(Some(Failure { record: Some(record), ..failure }))
+/// Writes down what happened on a store, so that it can be judged again; returns where.
+fn write_down(record: &Record, folder: &Path) -> Result<PathBuf, NoVerdict> {
+    let file = folder.join(format!("seed-{}-store-{}.json", record.seed, record.store));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&file, record.text()))
+        .map_err(|error| (format!("{}: {error}", file.display()), NO_VERDICT))?;
+    Ok(file)
 }
 
 fn judged_again(file: &Path) -> Result<ExitCode, NoVerdict> {
     let record =
         Record::read(file).map_err(|error| (format!("{}: {error}", file.display()), USAGE))?;
     let judgement = judge(&record);
-    let calls = record.calls();
-    match &judgement.found {
-        Found::Explained => {
-            say(&format!("{calls} calls are explained, in {} steps\n", judgement.steps));
-            Ok(ExitCode::SUCCESS)
-        }
-        Found::Broken(broken) => {
-            say(&Failure::new(broken, record.store, None).text());
-            Ok(ExitCode::from(BROKEN))
-        }
-        Found::Unknown(round) => {
-            let round = round + 1;
-            say(&format!("could not look: the budget was spent on round {round}\n"));
-            Ok(ExitCode::from(TOO_LITTLE))
-        }
+    for broken in &judgement.broken {
+        say(&Failure::new(broken, record.store).text());
     }
+    let (calls, steps) = (record.calls(), judgement.steps);
+    Ok(match judgement {
+        Judgement { broken, .. } if !broken.is_empty() => ExitCode::from(BROKEN),
+        Judgement { unknown: Some(round), .. } => {
+            say(&format!("could not look: the budget was spent on round {}\n", round + 1));
+            ExitCode::from(TOO_LITTLE)
+        }
+        _ => {
+            say(&format!("{calls} calls are explained, in {steps} steps\n"));
+            ExitCode::SUCCESS
+        }
+    })
 }
 
 fn failed(error: DamageError) -> NoVerdict {
