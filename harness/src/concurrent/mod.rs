@@ -42,6 +42,8 @@ pub struct Lane<'a> {
     pub seed: u64,
     /// How many processes.
     pub processes: usize,
+    /// Whether plain git may collect garbage beside them, where it can read the store.
+    pub git_gc: bool,
 }
 
 /// One store, and what came of it.
@@ -134,7 +136,7 @@ pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, DamageError
     let start = AdapterCommand { command, directory, limits: Limits::default() };
     let (subject, capabilities) = (Identity::new(HASTY, ""), hasty::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };
-    let lane = Lane { opened: &opened, start: &start, seed: 0, processes: 4 };
+    let lane = Lane { opened: &opened, start: &start, seed: 0, processes: 4, git_gc: false };
     // It cannot restore, and that must not be why it fails.
     let (_, judgement) = lane.run_once(0, CANARY_ROUNDS, Manner::Together, scratch)?;
     Ok(judgement.broken.iter().any(|broken| *broken.rule == rules::CONCURRENT_KEEPS))

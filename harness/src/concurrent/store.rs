@@ -115,7 +115,8 @@ impl<'a> Store<'a> {
         let seconds = FIRST_SECOND + STEP * number as i64;
         self.begin(seconds)?;
         let asked = self.requests(plan, number);
-        let git_collects = plan.git_collects && manner == Manner::Together && self.has_store();
+        let may_collect = self.lane.git_gc && manner == Manner::Together;
+        let git_collects = plan.git_collects && may_collect && self.has_store();
         let collector = git_collects.then(|| self.collect_garbage()).transpose()?;
         let mut calls = match manner {
             Manner::Together => self.together(plan, &asked),

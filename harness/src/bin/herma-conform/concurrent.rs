@@ -36,6 +36,9 @@ pub struct ConcurrentArguments {
     /// How many processes are asked at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
     processes: u8,
+    /// Never let `git gc` work on the store beside the processes
+    #[arg(long)]
+    no_git_gc: bool,
     /// Only the store of this number
     #[arg(long, value_name = "NUMBER")]
     only: Option<u64>,
@@ -75,7 +78,8 @@ pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let opened = Opened { open: &open, subject, capabilities };
     let processes = usize::from(arguments.processes);
-    let lane = Lane { opened: &opened, start: &start, seed, processes };
+    let git_gc = !arguments.no_git_gc;
+    let lane = Lane { opened: &opened, start: &start, seed, processes, git_gc };
     // Each store has processes enough to keep a machine busy.
     let jobs = arguments.lane.jobs.unwrap_or(1);
     let outcomes = progress::try_map(&stores(arguments), "stores", jobs, |(store, rounds)| {
@@ -84,7 +88,8 @@ pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict
             .map_err(|error| (format!("store {store}: {error}; no verdict is given"), NO_VERDICT))
     })?;
     let replay = format!(
-        "herma-conform concurrent --seed {seed} --processes {processes} --deadline {}",
+        "herma-conform concurrent --seed {seed} --processes {processes}{} --deadline {}",
+        if git_gc { "" } else { " --no-git-gc" },
         arguments.lane.deadline
     );
     let mut figures = Figures::default();
