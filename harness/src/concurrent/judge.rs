@@ -10,8 +10,9 @@ use super::record::{Call, Contents, Record, Round, fill, told};
 use crate::damage::judge::said;
 use crate::protocol::capabilities::Capabilities;
 use herma_model::allowed::CheckpointKind;
-use herma_model::answer::{CheckpointOutcome, Counts, Listed, SweepOutcome};
+use herma_model::answer::{CheckpointOutcome, Counts, SweepOutcome};
 use herma_model::blame;
+use herma_model::request::About;
 use herma_model::rules::{self, RuleRef};
 use herma_model::verdict::{Kind, Violation};
 use herma_model::{Allowed, Answer, ByteString, Code, Files, Observation, Request, World};
@@ -55,6 +56,8 @@ pub struct Broken {
     pub due: String,
     /// What was answered.
     pub found: String,
+    /// Whether it may only follow from an earlier one, after which it is not known what is stored.
+    pub follows: bool,
 }
 
 /// By what failures are put together.
@@ -77,7 +80,7 @@ pub fn judge(record: &Record) -> Judgement {
     let world = World::new(Files::default(), layout, settings, names, seconds);
     let mut standing = vec![Standing { state: Held { world, able: &able }, open: Vec::new() }];
     let mut judgement = Judgement { states: 1, ..Judgement::default() };
-    let mut reported = BTreeSet::new();
+    let (mut reported, mut is_doubtful) = (BTreeSet::new(), false);
     for (at, round) in record.rounds.iter().enumerate() {
         reported.extend(round.calls.iter().filter_map(reported_by));
         let mut wrong = Vec::new();
@@ -91,7 +94,9 @@ pub fn judge(record: &Record) -> Judgement {
                     break;
                 }
                 Next::Broken(broken, begin) if wrong.len() < WRONG_MAX => {
-                    judgement.broken.push(broken);
+                    judgement.broken.push(Broken { follows: is_doubtful, ..broken });
+                    is_doubtful |=
+                        round.calls.iter().any(|one| one.begin == begin && leaves_doubt(one));
                     wrong.push(begin);
                 }
                 Next::Broken(..) | Next::Unknown => {
@@ -171,45 +176,79 @@ fn told_of(round: usize, calls: &[Timed<Asked<'_>>], why: Unexplained<Wrong>) ->
     };
     let Wrong { rule, sort, due, found } = why.why;
     let (order, call) = (why.order.iter().map(line).collect(), told(calls[why.first].call.call));
-    Broken { round, rule, sort, order, call, due, found }
+    Broken { round, rule, sort, order, call, due, found, follows: false }
 }
 
-/// The ids that were seen in a round and that nobody reported.
-struct Sightings {
-    /// Each with its reason.
-    ids: BTreeMap<String, String>,
+/// Whether it is not known what is stored once a call was wrong: it stores something, or shows what
+/// is stored when nothing else runs.
+fn leaves_doubt(call: &Call) -> bool {
+    let about_one = call.request.kind().about == About::Project;
+    call.process.is_none() || about_one && !call.request.only_looks()
+}
+
+/// The ids that are listed in a round, and what is said of them.
+struct Sightings<'a> {
+    round: &'a Round,
+    /// The reason of each.
+    reasons: BTreeMap<&'a str, &'a str>,
+    /// Those that nobody knew before the round.
+    new: BTreeSet<&'a str>,
+    reported: &'a BTreeSet<String>,
     with_reasons: bool,
 }
 
-impl Sightings {
-    fn of(round: &Round, state: &Held<'_>, reported: &BTreeSet<String>) -> Self {
+impl<'a> Sightings<'a> {
+    fn of(round: &'a Round, state: &Held<'_>, reported: &'a BTreeSet<String>) -> Self {
         let lists = round.calls.iter().filter_map(|call| match &call.answer {
             Some(Answer::Listed(listed)) => Some(listed),
             _ => None,
         });
-        let known: BTreeSet<&String> =
-            state.world.histories().flat_map(|(_, all)| all).map(|one| &one.id).collect();
-        let is_new = |one: &&Listed| !known.contains(&one.id) && !reported.contains(&one.id);
-        let ids = lists.flatten().filter(is_new).map(|one| (one.id.clone(), one.reason.clone()));
-        Sightings { ids: ids.collect(), with_reasons: state.able.has("list.reason") }
+        let reasons: BTreeMap<&str, &str> =
+            lists.flatten().map(|one| (one.id.as_str(), one.reason.as_str())).collect();
+        let mut new: BTreeSet<&str> = reasons.keys().copied().collect();
+        for (_, all) in state.world.histories() {
+            new.retain(|id| all.iter().all(|one| one.id != **id));
+        }
+        let with_reasons = state.able.has("list.reason");
+        Sightings { round, reasons, new, reported, with_reasons }
     }
 
-    /// A call, with the ids that its checkpoint may have where nobody reported it. One that was
+    /// A call, with the ids that its checkpoint may have where that is not known. One that was
     /// dropped before anybody listed it is of its own round, and is seen by what else is unchanged.
-    fn timed<'a>(&self, round: &'a Round, call: &'a Call, wrong: &[u64]) -> Timed<Asked<'a>> {
-        let is_own = |seen: &&Call| std::ptr::eq(*seen, call);
-        let own = round.calls.iter().any(|one| is_own(&one));
-        let reason = match &call.request {
-            Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } => reason,
-            _ => "",
+    fn timed<'b>(&self, of: &'b Round, call: &'b Call, wrong: &[u64]) -> Timed<Asked<'b>> {
+        let fits = |id: &&str| match self.with_reasons {
+            true => self.reasons.get(id).copied() == reason(&call.request),
+            false => !self.reported.contains(*id),
         };
-        let fits = |(_, seen): &(&String, &String)| !self.with_reasons || **seen == *reason;
-        let mut ids: Vec<String> = self.ids.iter().filter(fits).map(|(id, _)| id.clone()).collect();
-        if own {
+        let mut ids: Vec<String> =
+            self.new.iter().copied().filter(fits).map(str::to_owned).collect();
+        if std::ptr::eq(of, self.round) {
             ids.push(format!("never listed, begun at {}", call.begin));
         }
-        let is_wrong = wrong.contains(&call.begin);
-        Timed { begin: call.begin, end: call.end, call: Asked { round, call, ids, is_wrong } }
+        let (is_wrong, is_doubted) = (wrong.contains(&call.begin), self.is_doubted(call));
+        let call = Asked { round: of, call, ids, is_doubted, is_wrong };
+        Timed { begin: call.call.begin, end: call.call.end, call }
+    }
+
+    /// Whether a checkpoint was reported by the id of another one: who looks for the id afterwards
+    /// finds the newest. That is seen by its reason, or where two report the same.
+    fn is_doubted(&self, call: &Call) -> bool {
+        let Some(id) = reported_by(call) else { return false };
+        let listed = self.reasons.get(id.as_str()).copied();
+        let reason = reason(&call.request).filter(|_| self.with_reasons);
+        let is_of_another = listed.is_some() && reason.is_some() && listed != reason;
+        let reporting = |other: &&Call| reported_by(other).as_ref() == Some(&id);
+        is_of_another || self.round.calls.iter().filter(reporting).count() > 1
+    }
+}
+
+/// Why a checkpoint was asked for.
+fn reason(request: &Request) -> Option<&str> {
+    match request {
+        Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } => {
+            Some(reason)
+        }
+        _ => None,
     }
 }
 
@@ -220,6 +259,8 @@ struct Asked<'a> {
     call: &'a Call,
     /// The ids that its checkpoint may have.
     ids: Vec<String>,
+    /// Whether the one that was reported is another's.
+    is_doubted: bool,
     /// Whether it is known to be wrong, and passed over.
     is_wrong: bool,
 }
@@ -310,7 +351,7 @@ impl Held<'_> {
     /// nothing else ran.
     fn passed_over(&self, call: &Call, answer: &Answer) -> Self {
         let mut next = self.clone();
-        if call.process.is_none() || reported_by(call).is_some() {
+        if leaves_doubt(call) {
             let answer = judged(call, answer);
             let after = call.after.as_ref();
             next.world.learn(&self.observation(of_a_turn(&call.request), answer, after));
@@ -355,6 +396,12 @@ impl<'a> State for Held<'a> {
     fn after(&self, asked: &Asked<'a>) -> Result<Vec<Self>, Wrong> {
         match &asked.call.answer {
             Some(answer) if asked.is_wrong => Ok(vec![self.passed_over(asked.call, answer)]),
+            Some(Answer::Taken { skipped, .. }) if asked.is_doubted => {
+                let created = |id: &String| CheckpointOutcome::Created { id: id.clone() };
+                let taken = |outcome| Answer::Taken { outcome, skipped: skipped.clone() };
+                let answers = asked.ids.iter().map(created).map(taken);
+                answers.map(|answer| self.answered(asked.call, &answer)).collect()
+            }
             Some(answer) => self.answered(asked.call, answer).map(|next| vec![next]),
             None => Ok(self.unanswered(asked)),
         }

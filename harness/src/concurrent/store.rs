@@ -98,7 +98,8 @@ impl<'a> Store<'a> {
             let number = (self.lane.seed, store, round);
             let plan = Plan::draw(number, self.lane.processes, able);
             let round = self.round(&plan, round, manner)?;
-            let is_over = round.calls.iter().any(|one| one.process.is_none() && is_crash(one));
+            let ended = |one: &Call| one.process.is_none() && is_without_answer(one);
+            let is_over = round.calls.iter().any(ended);
             record.rounds.push(round);
             if is_over {
                 break;
@@ -273,10 +274,7 @@ impl<'a> Store<'a> {
             }
             calls.push(call);
         }
-        match fresh.fault() {
-            Some(fault) => Err(DamageError::Adapter(fault.clone())),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn alone(&self, process: &mut ProcessSubject, request: &Request) -> Call {
@@ -352,13 +350,14 @@ fn asked_once(
         (begin, answer, end)
     });
     let is_killed = killed_after.is_some() && matches!(answer, Answer::Crashed(_));
-    let answer = (!is_killed).then_some(answer);
+    // What an adapter says that does not keep the protocol is no answer.
+    let answer = (!is_killed && process.fault().is_none()).then_some(answer);
     let end = answer.is_some().then_some(end);
     Call { process: Some(number), request: request.clone(), answer, begin, end, after: None }
 }
 
-fn is_crash(call: &Call) -> bool {
-    matches!(call.answer, Some(Answer::Crashed(_)))
+fn is_without_answer(call: &Call) -> bool {
+    matches!(call.answer, None | Some(Answer::Crashed(_)))
 }
 
 fn on_disk(path: &ByteString) -> PathBuf {
