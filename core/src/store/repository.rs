@@ -97,6 +97,7 @@ impl<'a> Store<'a> {
         if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
             archive_v1(disk, base, seconds);
         }
+        // rule: concurrent/keeps
         // Held before anything is written: who frees space is alone, and removes what waits in `fresh`.
         for folder in ["", "locks"] {
             make_private(disk, &path.join(folder))?;

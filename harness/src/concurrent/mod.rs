@@ -3,8 +3,8 @@
 //!
 //! For each number a store is made, and some rounds are run on it: in a [`plan`] each process is asked
 //! for something, all together, and then, when nothing runs, everything is looked at ([`store`]). What
-//! was asked and answered is a [`record`]; it is [`judge`]d by the model with a search for such an
-//! order ([`checker`]). A failure that shows where nobody overlaps, too, is no failure of this lane. See
+//! was asked and answered is a [`record`]; it is [`judge`]d by a search for such an order
+//! ([`checker`]) with the world of the model as its [`state`]. A failure that shows where nobody overlaps, too, is no failure of this lane. See
 //! `herma-conform concurrent --help`.
 
 pub mod checker;
@@ -13,6 +13,7 @@ pub mod judge;
 mod plan;
 pub mod record;
 pub mod report;
+mod state;
 mod store;
 
 use crate::damage::{DamageError, Opened};

@@ -9,7 +9,6 @@ use crate::history::History;
 use crate::runner::FIRST_SECOND;
 use crate::sandbox::{Sandbox, Scratch, git_alone};
 use crate::subject::{ProcessSubject, Subject};
-use herma_model::answer::Listed;
 use herma_model::{Answer, ByteString, Request, Settings};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -237,7 +236,7 @@ impl<'a> Store<'a> {
         calls
     }
 
-    /// Nothing else runs: what is listed of each project, how the newest checkpoints compare with what
+    /// Nothing else runs: whether a checkpoint is taken after a kill, what is listed of each project, how the newest checkpoints compare with what
     /// is there, and whether one comes back.
     fn look(
         &mut self,
@@ -249,12 +248,16 @@ impl<'a> Store<'a> {
         if let Some(fault) = fresh.fault() {
             return Err(DamageError::Adapter(fault.clone()));
         }
-        for project in 0..PROJECTS.len() {
-            let list = Request::List { dir: self.dir(project) };
-            let call = self.alone(&mut fresh, &list);
-            if let Some(Answer::Listed(listed)) = &call.answer {
-                self.listed[project] = listed.iter().map(|one: &Listed| one.id.clone()).collect();
+        if plan.kill.is_some() {
+            // Whatever the dead process held, the next checkpoint is taken.
+            for project in 0..PROJECTS.len() {
+                let reason = format!("alone, at {}", self.clock.load(Ordering::SeqCst));
+                let take = self.request(Planned::Take(project), reason);
+                calls.extend(take.map(|take| self.alone(&mut fresh, &take)));
             }
+        }
+        for project in 0..PROJECTS.len() {
+            let call = self.list(&mut fresh, project);
             calls.push(call);
             let compared = COMPARED * usize::from(self.lane.opened.capabilities.has("diff"));
             for back in 0..compared.min(self.listed[project].len()) {
@@ -267,14 +270,18 @@ impl<'a> Store<'a> {
             let mut call = self.alone(&mut fresh, &restore);
             call.after = Some(contents_of(&self.sandbox.root().join(PROJECTS[project]))?);
             calls.push(call);
-            let list = Request::List { dir: self.dir(project) };
-            let call = self.alone(&mut fresh, &list);
-            if let Some(Answer::Listed(listed)) = &call.answer {
-                self.listed[project] = listed.iter().map(|one| one.id.clone()).collect();
-            }
+            let call = self.list(&mut fresh, project);
             calls.push(call);
         }
         Ok(())
+    }
+
+    fn list(&mut self, process: &mut ProcessSubject, project: usize) -> Call {
+        let call = self.alone(process, &Request::List { dir: self.dir(project) });
+        if let Some(Answer::Listed(listed)) = &call.answer {
+            self.listed[project] = listed.iter().map(|one| one.id.clone()).collect();
+        }
+        call
     }
 
     fn alone(&self, process: &mut ProcessSubject, request: &Request) -> Call {

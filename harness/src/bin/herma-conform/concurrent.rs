@@ -1,6 +1,6 @@
 //! `concurrent`: several processes of a subject use one store at the same time.
 
-use crate::commands::fresh_seed;
+use crate::commands::{cores, fresh_seed};
 use crate::ending::{
     BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, USAGE, no_verdict, say, scratch,
 };
@@ -80,8 +80,7 @@ pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict
     let processes = usize::from(arguments.processes);
     let git_gc = !arguments.no_git_gc;
     let lane = Lane { opened: &opened, start: &start, seed, processes, git_gc };
-    // Each store has processes enough to keep a machine busy.
-    let jobs = arguments.lane.jobs.unwrap_or(1);
+    let jobs = arguments.lane.jobs.unwrap_or_else(cores);
     let outcomes = progress::try_map(&stores(arguments), "stores", jobs, |(store, rounds)| {
         let outcome = lane.run(*store, *rounds, &scratch);
         outcome
