@@ -1,6 +1,7 @@
 //! The concurrency lane as a person uses it: several processes of the core on one store, and of stores
 //! that forget what another process does meanwhile.
 
+use herma_harness::History;
 use herma_harness::concurrent::judge::judge;
 use herma_harness::concurrent::record::Record;
 use herma_harness::concurrent::report::{Failure, Figures};
@@ -9,14 +10,16 @@ use herma_harness::damage::Opened;
 use herma_harness::faults::NAIVE;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
-use herma_harness::sandbox::Scratch;
-use herma_harness::subject::{AdapterCommand, Identity};
+use herma_harness::runner::FIRST_SECOND;
+use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::subject::{AdapterCommand, Call, CoreSubject, HookedDisk, Identity, Subject};
 use herma_model::answer::CheckpointOutcome;
-use herma_model::{Answer, Request};
+use herma_model::{Answer, ByteString, Request, Settings};
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use std::ffi::OsString;
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
 
 fn conform(arguments: &[&str]) -> Output {
     Command::new(built_binary("herma-conform")).args(arguments).output().unwrap()
@@ -60,6 +63,64 @@ fn some_order_explains_all_that_several_processes_of_the_core_answer() {
     // They did overlap.
     let calls = || outcomes.iter().flat_map(|one| &one.record.rounds).flat_map(|one| &one.calls);
     assert!(calls().any(|one| one.end.is_some_and(|end| end > one.begin + 2)));
+}
+
+/// One after the other, the oldest checkpoint goes at every read of a list.
+#[test]
+fn a_list_beside_a_checkpoint_shows_what_was_before_it_or_what_is_after_it() {
+    let history = History { plain_home: true, ..History::default() };
+    let sandbox = Sandbox::new(&Scratch::default_place(), &history).unwrap();
+    let settings = Settings { max_snapshots: 3, ..Settings::default() };
+    let file = sandbox.root().join("work/alpha/file");
+    let dir: ByteString = file.parent().unwrap().to_str().unwrap().into();
+    let mut other = CoreSubject::new(&sandbox, &settings, FIRST_SECOND);
+    let (mut taken, take_dir) = (0, dir.clone());
+    let mut take = move || {
+        taken += 1;
+        std::fs::write(&file, format!("version {taken}\n")).unwrap();
+        let reason = format!("version {taken}");
+        let answer = other.ask(&Request::Checkpoint { dir: take_dir.clone(), reason });
+        assert!(matches!(
+            &answer,
+            Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. }
+        ));
+    };
+    (0..4).for_each(|_| take());
+    let waiting = Arc::new(Mutex::new((usize::MAX, take)));
+    let hooked = Arc::clone(&waiting);
+    let disk = HookedDisk::new(move |call, _| {
+        let Ok(mut waiting) = hooked.try_lock() else { return Ok(()) };
+        if call == Call::Read && waiting.0 < usize::MAX {
+            waiting.0 = waiting.0.checked_sub(1).unwrap_or(usize::MAX);
+            if waiting.0 == usize::MAX {
+                (waiting.1)();
+            }
+        }
+        Ok(())
+    });
+    let environment = CoreSubject::environment_in(&sandbox);
+    let mut reader =
+        CoreSubject::in_environment(Arc::new(disk), environment, &settings, FIRST_SECOND);
+    let mut list = || match reader.ask(&Request::List { dir: dir.clone() }) {
+        Answer::Listed(all) => all.into_iter().map(|one| one.id).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    for read in 0.. {
+        let before = list();
+        waiting.lock().unwrap().0 = read;
+        let beside = list();
+        let is_over = waiting.lock().unwrap().0 != usize::MAX;
+        waiting.lock().unwrap().0 = usize::MAX;
+        let after = list();
+        assert!(
+            [&before, &after].contains(&&beside),
+            "read {read}: {before:?} {beside:?} {after:?}"
+        );
+        if is_over {
+            assert!(read > 3, "a list of 3 checkpoints takes more than {read} reads");
+            break;
+        }
+    }
 }
 
 #[test]
