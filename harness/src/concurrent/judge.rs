@@ -163,13 +163,13 @@ fn follow<'a>(
     }
 }
 
-fn told_of(round: usize, calls: &[Timed<Asked<'_>>], why: Unexplained<Wrong>) -> Broken {
+fn told_of(round: usize, calls: &[Timed<Asked<'_>>], why: Unexplained<Box<Wrong>>) -> Broken {
     let line = |at: &usize| {
         let call = calls[*at].call.call;
         let answer = call.answer.as_ref().map_or("killed; it took effect".to_owned(), said);
         format!("{}: {answer}", told(call))
     };
-    let Wrong { rule, sort, due, found } = why.why;
+    let Wrong { rule, sort, due, found } = *why.why;
     let (order, call) = (why.order.iter().map(line).collect(), told(calls[why.first].call.call));
     Broken { round, rule, sort, order, call, due, found, follows: false }
 }

@@ -134,8 +134,9 @@ fn contents(seed: u64, store: u64, round: usize) -> BTreeMap<String, Contents> {
         let changed = (0..=round).rev().find(|round| !stays(round)).unwrap_or(0);
         let file = |at: usize| {
             // Half of the files are what they were.
-            let since = if at % 2 == 0 { changed } else { 0 };
-            let path = format!("{}file-{at}.txt", if at % 3 == 0 { "folder/" } else { "" });
+            let since = if at.is_multiple_of(2) { changed } else { 0 };
+            let path =
+                format!("{}file-{at}.txt", if at.is_multiple_of(3) { "folder/" } else { "" });
             let content = format!("{project}, file {at} of round {since} in store {store}\n");
             (path.as_str().into(), content.as_str().into())
         };
@@ -183,7 +184,7 @@ mod tests {
             let looks = |call: &Planned| matches!(call, Planned::Take(one) | Planned::Diff(one, _) if *one == project);
             assert!(!plan.calls.iter().flatten().any(looks), "{plan:?}");
             let killed = plan.kill.map(|kill| plan.calls[kill.process].first());
-            assert!(!killed.flatten().is_some_and(|call| restored(call).is_some()), "{plan:?}");
+            assert!(killed.flatten().is_none_or(|call| restored(call).is_none()), "{plan:?}");
         }
     }
 

@@ -83,7 +83,7 @@ impl Held<'_> {
     /// The state after a call that was answered.
     ///
     /// Judges [`rules::CONCURRENT_SERIAL`], [`rules::CONCURRENT_KEEPS`] and [`rules::LOCK_STALE`].
-    fn answered(&self, call: &Call, answer: &Answer) -> Result<Self, Wrong> {
+    fn answered(&self, call: &Call, answer: &Answer) -> Result<Self, Box<Wrong>> {
         let is_busy = matches!(answer, Answer::Refused { code: Code::Busy, .. });
         if is_busy && call.process.is_some() {
             return Ok(self.clone());
@@ -102,7 +102,8 @@ impl Held<'_> {
                 symptom: mismatch.symptom,
             };
             let rule = rule_of(call, answer, &sort.symptom, mismatch.kind);
-            return Err(Wrong { rule, sort, due: mismatch.expected, found: mismatch.found });
+            let (due, found) = (mismatch.expected, mismatch.found);
+            return Err(Box::new(Wrong { rule, sort, due, found }));
         }
         let mut next = self.clone();
         next.world.learn(&seen);
@@ -153,9 +154,9 @@ impl Held<'_> {
 impl<'a> State for Held<'a> {
     type Call = Asked<'a>;
     type Key = String;
-    type Refusal = Wrong;
+    type Refusal = Box<Wrong>;
 
-    fn after(&self, asked: &Asked<'a>) -> Result<Vec<Self>, Wrong> {
+    fn after(&self, asked: &Asked<'a>) -> Result<Vec<Self>, Box<Wrong>> {
         match &asked.call.answer {
             Some(answer) if asked.is_wrong => Ok(vec![self.passed_over(asked.call, answer)]),
             Some(Answer::Taken { skipped, .. }) if asked.is_doubted => {
