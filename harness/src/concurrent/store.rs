@@ -131,7 +131,7 @@ impl<'a> Store<'a> {
         }
         for call in calls.iter_mut().filter(|call| matches!(call.answer, Some(Answer::Restored(_))))
         {
-            call.after = call.request.dir().map(|dir| contents_of(&on_disk(dir))).transpose()?;
+            call.after = call.request.dir().map(|dir| self.contents_of(dir)).transpose()?;
         }
         self.look(plan, seconds, &mut calls)?;
         calls.sort_by_key(|call| call.begin);
@@ -268,7 +268,7 @@ impl<'a> Store<'a> {
         let (project, back) = plan.restored_after;
         if let Some(restore) = self.request(Planned::Restore(project, back), String::new()) {
             let mut call = self.alone(&mut fresh, &restore);
-            call.after = Some(contents_of(&self.sandbox.root().join(PROJECTS[project]))?);
+            call.after = Some(self.contents_of(&self.dir(project))?);
             calls.push(call);
             let call = self.list(&mut fresh, project);
             calls.push(call);
@@ -304,16 +304,18 @@ impl<'a> Store<'a> {
         git.args(["gc", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
-    /// Makes a project hold exactly this, beside repositories and stores.
+    /// Whether an entry of a project is no file of it, but a repository or a store.
+    fn is_apart(&self, name: &OsStr) -> bool {
+        let folder = self.lane.opened.capabilities.store_folder();
+        name == ".git" || folder.is_some_and(|folder| name == folder)
+    }
+
+    /// Makes a project hold exactly this.
     fn put(&self, root: &Path, contents: &Contents) -> io::Result<()> {
-        let stays = |name: &OsStr| {
-            name == ".git"
-                || self.lane.opened.capabilities.store_folder().is_some_and(|one| name == one)
-        };
         for entry in fs::read_dir(root)? {
             let entry = entry?;
             match entry.file_type()?.is_dir() {
-                _ if stays(&entry.file_name()) => {}
+                _ if self.is_apart(&entry.file_name()) => {}
                 true => fs::remove_dir_all(entry.path())?,
                 false => fs::remove_file(entry.path())?,
             }
@@ -324,6 +326,25 @@ impl<'a> Store<'a> {
             fs::write(path, &content.0)?;
         }
         Ok(())
+    }
+
+    /// What the files of a project hold.
+    fn contents_of(&self, dir: &ByteString) -> io::Result<Contents> {
+        let root = PathBuf::from(OsStr::from_bytes(dir));
+        let (mut contents, mut folders) = (BTreeMap::new(), vec![root.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                let (path, kind) = (entry.path(), entry.file_type()?);
+                if kind.is_dir() && !self.is_apart(&entry.file_name()) {
+                    folders.push(path);
+                } else if kind.is_file() {
+                    let inside = path.strip_prefix(&root).unwrap_or(&path).as_os_str();
+                    contents.insert(inside.as_bytes().into(), fs::read(&path)?.into());
+                }
+            }
+        }
+        Ok(contents)
     }
 }
 
@@ -365,27 +386,4 @@ fn asked_once(
 
 fn is_without_answer(call: &Call) -> bool {
     matches!(call.answer, None | Some(Answer::Crashed(_)))
-}
-
-fn on_disk(path: &ByteString) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(path))
-}
-
-/// What a project holds, beside repositories and what is no file.
-fn contents_of(root: &Path) -> io::Result<Contents> {
-    let (mut contents, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let (path, kind) = entry.map(|entry| (entry.path(), entry.file_type()))?;
-            let inside = path.strip_prefix(root).unwrap_or(&path).as_os_str().as_bytes();
-            match kind? {
-                kind if kind.is_dir() && inside != b".git" => folders.push(path),
-                kind if kind.is_file() => {
-                    contents.insert(inside.into(), fs::read(&path)?.into());
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(contents)
 }
