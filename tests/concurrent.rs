@@ -11,13 +11,14 @@ use herma_harness::faults::NAIVE;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::runner::FIRST_SECOND;
-use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::sandbox::{Sandbox, Scratch, git_alone};
 use herma_harness::subject::{AdapterCommand, Call, CoreSubject, HookedDisk, Identity, Subject};
 use herma_model::answer::CheckpointOutcome;
 use herma_model::{Answer, ByteString, Request, Settings};
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
@@ -65,59 +66,135 @@ fn some_order_explains_all_that_several_processes_of_the_core_answer() {
     assert!(calls().any(|one| one.end.is_some_and(|end| end > one.begin + 2)));
 }
 
-/// One after the other, the oldest checkpoint goes at every read of a list.
+/// The core in a sandbox, with what happens before one of its calls.
+struct Beside {
+    sandbox: Sandbox,
+    settings: Settings,
+    waiting: Arc<Mutex<Waiting>>,
+    subject: CoreSubject,
+}
+
+/// What happens, and before which of the calls that count from now on; never where that is none.
+struct Waiting {
+    before: Option<usize>,
+    act: Box<dyn FnMut() + Send>,
+}
+
+impl Beside {
+    fn new(max_snapshots: usize, counts: fn(Call, &Path) -> bool) -> Self {
+        let history = History { plain_home: true, ..History::default() };
+        let sandbox = Sandbox::new(&Scratch::default_place(), &history).unwrap();
+        let settings = Settings { max_snapshots, ..Settings::default() };
+        let waiting = Arc::new(Mutex::new(Waiting { before: None, act: Box::new(|| {}) }));
+        let hooked = Arc::clone(&waiting);
+        let disk = HookedDisk::new(move |call, path| {
+            let mut waiting = hooked.lock().unwrap();
+            if let Some(before) = waiting.before.filter(|_| counts(call, path)) {
+                waiting.before = before.checked_sub(1);
+                if waiting.before.is_none() {
+                    (waiting.act)();
+                }
+            }
+            Ok(())
+        });
+        let environment = CoreSubject::environment_in(&sandbox);
+        let disk = Arc::new(disk);
+        let subject = CoreSubject::in_environment(disk, environment, &settings, FIRST_SECOND);
+        Beside { sandbox, settings, waiting, subject }
+    }
+
+    /// Another process that takes a checkpoint of something new each time.
+    fn taker(&self) -> impl FnMut() + Send + use<> {
+        let file = self.sandbox.root().join("work/alpha/file");
+        let mut other = CoreSubject::new(&self.sandbox, &self.settings, FIRST_SECOND);
+        let mut taken = 0;
+        move || {
+            taken += 1;
+            std::fs::write(&file, format!("version {taken}\n")).unwrap();
+            let dir = file.parent().unwrap().to_str().unwrap().into();
+            let answer = other.ask(&Request::Checkpoint { dir, reason: format!("{taken}") });
+            assert!(created(&Some(answer)).is_some());
+        }
+    }
+
+    fn dir(&self) -> ByteString {
+        self.sandbox.root().join("work/alpha").to_str().unwrap().into()
+    }
+
+    fn list(&mut self) -> Vec<String> {
+        match self.subject.ask(&Request::List { dir: self.dir() }) {
+            Answer::Listed(all) => all.into_iter().map(|one| one.id).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Does something while it happens before the call of that number; false where there is none.
+    fn while_it_happens<R>(
+        &mut self,
+        before: usize,
+        ask: impl FnOnce(&mut Self) -> R,
+    ) -> (R, bool) {
+        self.waiting.lock().unwrap().before = Some(before);
+        let asked = ask(self);
+        let happened = self.waiting.lock().unwrap().before.take().is_none();
+        (asked, happened)
+    }
+}
+
+/// The id of the checkpoint that was taken.
+fn created(answer: &Option<Answer>) -> Option<&String> {
+    match answer {
+        Some(Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. }) => Some(id),
+        _ => None,
+    }
+}
+
 #[test]
 fn a_list_beside_a_checkpoint_shows_what_was_before_it_or_what_is_after_it() {
-    let history = History { plain_home: true, ..History::default() };
-    let sandbox = Sandbox::new(&Scratch::default_place(), &history).unwrap();
-    let settings = Settings { max_snapshots: 3, ..Settings::default() };
-    let file = sandbox.root().join("work/alpha/file");
-    let dir: ByteString = file.parent().unwrap().to_str().unwrap().into();
-    let mut other = CoreSubject::new(&sandbox, &settings, FIRST_SECOND);
-    let (mut taken, take_dir) = (0, dir.clone());
-    let mut take = move || {
-        taken += 1;
-        std::fs::write(&file, format!("version {taken}\n")).unwrap();
-        let reason = format!("version {taken}");
-        let answer = other.ask(&Request::Checkpoint { dir: take_dir.clone(), reason });
-        assert!(matches!(
-            &answer,
-            Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. }
-        ));
-    };
+    let mut beside = Beside::new(3, |call, _| call == Call::Read);
+    let mut take = beside.taker();
     (0..4).for_each(|_| take());
-    let waiting = Arc::new(Mutex::new((usize::MAX, take)));
-    let hooked = Arc::clone(&waiting);
-    let disk = HookedDisk::new(move |call, _| {
-        let Ok(mut waiting) = hooked.try_lock() else { return Ok(()) };
-        if call == Call::Read && waiting.0 < usize::MAX {
-            waiting.0 = waiting.0.checked_sub(1).unwrap_or(usize::MAX);
-            if waiting.0 == usize::MAX {
-                (waiting.1)();
-            }
-        }
-        Ok(())
-    });
-    let environment = CoreSubject::environment_in(&sandbox);
-    let mut reader =
-        CoreSubject::in_environment(Arc::new(disk), environment, &settings, FIRST_SECOND);
-    let mut list = || match reader.ask(&Request::List { dir: dir.clone() }) {
-        Answer::Listed(all) => all.into_iter().map(|one| one.id).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
-    };
+    beside.waiting.lock().unwrap().act = Box::new(take);
     for read in 0.. {
-        let before = list();
-        waiting.lock().unwrap().0 = read;
-        let beside = list();
-        let is_over = waiting.lock().unwrap().0 != usize::MAX;
-        waiting.lock().unwrap().0 = usize::MAX;
-        let after = list();
-        assert!(
-            [&before, &after].contains(&&beside),
-            "read {read}: {before:?} {beside:?} {after:?}"
-        );
-        if is_over {
+        let before = beside.list();
+        let (seen, happened) = beside.while_it_happens(read, Beside::list);
+        let after = beside.list();
+        assert!([&before, &after].contains(&&seen), "read {read}: {before:?} {seen:?} {after:?}");
+        if !happened {
             assert!(read > 3, "a list of 3 checkpoints takes more than {read} reads");
+            break;
+        }
+    }
+}
+
+/// Git moves objects into a pack before it removes their files.
+#[test]
+fn a_checkpoint_beside_git_that_packs_the_store_loses_none_of_those_before_it() {
+    let of_an_object =
+        |call, path: &Path| call == Call::Stat && path.to_string_lossy().contains("/objects/");
+    let mut beside = Beside::new(1_000, of_an_object);
+    let mut take = beside.taker();
+    take();
+    let store = beside.sandbox.store();
+    beside.waiting.lock().unwrap().act = Box::new(move || {
+        let mut git = git_alone();
+        git.args(["-c", "core.sharedRepository=0600", "--git-dir"]).arg(&store);
+        assert!(git.args(["gc", "--quiet"]).status().unwrap().success());
+    });
+    let file = beside.sandbox.root().join("work/alpha/another");
+    for call in 0.. {
+        // What is looked for stands by itself until git packs it.
+        take();
+        let before = beside.list();
+        std::fs::write(&file, format!("call {call}\n")).unwrap();
+        let request = Request::Checkpoint { dir: beside.dir(), reason: format!("call {call}") };
+        let (answer, happened) =
+            beside.while_it_happens(call, |beside| Some(beside.subject.ask(&request)));
+        let Some(id) = created(&answer) else { panic!("call {call}: {answer:?}") };
+        let after = beside.list();
+        assert_eq!((&after[0], &after[1..]), (id, &before[..]), "call {call}");
+        if !happened {
+            assert!(call > 3, "a checkpoint takes more than {call} looks at objects");
             break;
         }
     }
@@ -152,12 +229,8 @@ fn what_was_written_down_is_judged_again_and_a_checkpoint_that_is_forgotten_ther
 #[test]
 fn an_answer_that_never_came_may_have_taken_effect_later_or_never() {
     let mut record = core().swap_remove(0).record;
-    let created = |answer: &Option<Answer>| {
-        let taken = |one: &CheckpointOutcome| matches!(one, CheckpointOutcome::Created { .. });
-        matches!(answer, Some(Answer::Taken { outcome, .. }) if taken(outcome))
-    };
     let all = record.rounds.iter_mut().flat_map(|round| &mut round.calls);
-    let one = all.into_iter().find(|one| created(&one.answer)).unwrap();
+    let one = all.into_iter().find(|one| created(&one.answer).is_some()).unwrap();
     // It is listed all the same, and what is the same content is unchanged.
     (one.answer, one.end) = (None, None);
     let judgement = judge(&record);
