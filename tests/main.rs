@@ -7,6 +7,7 @@ mod blame;
 mod careful;
 mod cases;
 mod command;
+mod concurrent;
 mod damage;
 mod docs;
 mod faults;

@@ -35,6 +35,7 @@ pub mod careful;
 pub mod cases;
 mod check;
 pub mod compare;
+pub mod concurrent;
 pub mod coverage;
 pub mod damage;
 pub mod depth;

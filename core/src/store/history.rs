@@ -21,9 +21,11 @@ pub fn newest_first(
     hash: &str,
     limit: usize,
 ) -> Result<Vec<Checkpoint>> {
+    // Before the ref: a checkpoint that another process takes meanwhile makes the oldest a boundary,
+    // which with the ref as it was would hide one more.
+    let boundaries = shallow::read(store.disk, &store.path)?;
     let tip = ref_recovery::newest(store, objects, hash)?;
     let beside = rollbacks::all(store.disk, &store.path, hash)?;
-    let boundaries = shallow::read(store.disk, &store.path)?;
     let recorded = || metadata::read(store.disk, &store.path, hash);
     let recorded = || recorded().map_or_else(Vec::new, |known| known.checkpoints);
     let most = limit.saturating_add(beside.len() + 1);

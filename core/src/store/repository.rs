@@ -97,9 +97,15 @@ impl<'a> Store<'a> {
         if disk.stat(&path.join("HEAD")).is_err_and(|error| is_absence(&error)) {
             archive_v1(disk, base, seconds);
         }
+        // rule: concurrent/keeps
+        // Held before anything is written: who frees space is alone, and removes what waits in `fresh`.
+        for folder in ["", "locks"] {
+            make_private(disk, &path.join(folder))?;
+        }
+        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
         // rule: layout/store
         // rule: maintenance/heals
-        for folder in std::iter::once("").chain(FOLDERS.iter().copied()) {
+        for folder in FOLDERS {
             make_private(disk, &path.join(folder))?;
         }
         close_store(disk, &path)?;
@@ -120,7 +126,6 @@ impl<'a> Store<'a> {
                 write_whole(disk, &path, "layout", content.as_bytes(), &file)?;
             }
         }
-        let lock = lock::take(disk, &path.join("locks/store"), Sharing::Shared)?;
         Ok(Store { disk, path, _lock: Some(lock) })
     }
 

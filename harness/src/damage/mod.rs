@@ -7,7 +7,7 @@
 //! failure of this lane. See `herma-conform damage --help`.
 
 pub mod cost;
-mod dice;
+pub(crate) mod dice;
 pub(crate) mod ground;
 pub mod harm;
 pub(crate) mod inquiry;

@@ -63,7 +63,23 @@ pub struct Adapter {
     lines: u64,
 }
 
+/// Kills a process and all that it started, with no mercy.
+#[derive(Clone, Copy, Debug)]
+pub struct Killer(Pid);
+
+impl Killer {
+    /// Does it. A group that is gone already cannot be signalled, which is fine.
+    pub fn kill(self) {
+        let _ = kill_process_group(self.0, Signal::KILL);
+    }
+}
+
 impl Adapter {
+    /// Who can kill it while somebody waits for its reply.
+    pub fn killer(&self) -> Killer {
+        Killer(self.group)
+    }
+
     /// Starts `command`, never through a shell, with an empty environment but for `environment`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ mod process;
 
 pub use self::core::CoreSubject;
 pub use hooked_disk::{Call, Hook, HookedDisk};
-pub use process::AdapterCommand;
+pub use process::{AdapterCommand, ProcessSubject};
 
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;

@@ -9,7 +9,7 @@ use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::fault::Fault;
 use crate::protocol::message::{Control, Hello, Message, Open, Reply};
-use crate::protocol::process::{Adapter, Limits};
+use crate::protocol::process::{Adapter, Killer, Limits};
 use crate::protocol::translate;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
@@ -35,9 +35,15 @@ impl AdapterCommand {
     /// Opens the subject behind the adapter. A process that can be opened again serves one history
     /// after the other, unless the sandbox wants a fresh one.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
+        let open = self.process_opener();
+        move |sandbox, settings, seconds| Box::new(open(sandbox, settings, seconds))
+    }
+
+    /// As [`AdapterCommand::opener`], for who asks several processes at the same time or kills one.
+    pub fn process_opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> ProcessSubject + Sync {
         let idle = Idle::default();
         move |sandbox, settings, seconds| {
-            Box::new(ProcessSubject::new(self, &idle, sandbox, settings, seconds))
+            ProcessSubject::new(self, &idle, sandbox, settings, seconds)
         }
     }
 }
@@ -70,7 +76,7 @@ impl Idle {
 }
 
 /// A subject in another process.
-struct ProcessSubject {
+pub struct ProcessSubject {
     start: AdapterCommand,
     idle: Idle,
     environment: Vec<(OsString, OsString)>,
@@ -106,6 +112,11 @@ impl ProcessSubject {
         };
         subject.process = subject.opened();
         subject
+    }
+
+    /// Who can kill the process and all that it started, from another thread, while this is there.
+    pub fn killer(&self) -> Option<Killer> {
+        self.process.as_ref().ok().map(|process| process.adapter.killer())
     }
 
     fn opened(&mut self) -> Result<Introduced, Fault> {

@@ -7,7 +7,7 @@ use herma_harness::bundled;
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
 use herma_harness::subject::NewSubject;
-use herma_harness::{faults, null, planted};
+use herma_harness::{concurrent, faults, null, planted};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,6 +61,9 @@ pub fn serve(name: Option<&str>) -> ExitCode {
 fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
     if name == faults::NAIVE {
         return Ok(Box::new(faults::opened_naive));
+    }
+    if name == concurrent::HASTY {
+        return Ok(Box::new(concurrent::opened_hasty));
     }
     if let Some(bug) = planted::find(name) {
         return Ok(Box::new(bug.opener()));

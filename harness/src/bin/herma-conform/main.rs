@@ -7,6 +7,7 @@ mod bugs;
 mod cases;
 mod commands;
 mod comparing;
+mod concurrent;
 mod confined;
 mod damage;
 mod ending;
@@ -123,6 +124,9 @@ enum Command {
     /// Let something happen to a subject's process at one call at a time: nothing reported is lost
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", faults::EXAMPLES))]
     Faults(faults::FaultsArguments),
+    /// Let several processes use one store at the same time: some order explains every answer
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", concurrent::EXAMPLES))]
+    Concurrent(concurrent::ConcurrentArguments),
     /// Run a command whose every changing call is noted, and that meets a fault at one of them
     #[command(hide = true)]
     Supervised(supervised::SupervisedArguments),
@@ -393,6 +397,7 @@ fn main() -> ExitCode {
         Command::Power(arguments) => power::power(arguments),
         Command::Damage(arguments) => damage::damage(arguments),
         Command::Faults(arguments) => faults::faults(arguments),
+        Command::Concurrent(arguments) => concurrent::concurrent(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(command, scratch.clone())
         }
