@@ -1,12 +1,13 @@
 //! What space is freed of, and what is never touched on the way.
 
-use crate::maintenance::world::{World, failing, git, noise, succeeds};
+use crate::maintenance::world::{World, before, failing, git, noise, succeeds};
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -260,6 +261,43 @@ fn what_other_refs_point_at_stays() {
     let stored = ids.map(|id| is_stored(&world, &id));
     assert_eq!(stored, [true, true, true, true, false]);
     world.git_finds_nothing_broken();
+}
+
+#[test]
+fn git_packs_nothing_while_space_is_freed_and_no_space_is_freed_while_git_packs() {
+    let world = World::new();
+    for step in ["one", "two", "three"] {
+        world.take_keeping(20, "project", step);
+        world.take_keeping(20, "gone", step);
+    }
+    fs::remove_dir_all(world.project("gone")).unwrap();
+    let store = world.store();
+    let own = store.clone();
+    let (packs, objects) = (store.join("objects/pack"), store.join("objects"));
+    let packs_now = move || fs::read_dir(&packs).unwrap().count();
+    let asked = AtomicBool::new(true);
+    let is_object = move |path: &Path| path.starts_with(&objects);
+    let disk = before(Call::RemoveFile, is_object, move |_| {
+        if asked.swap(false, Ordering::SeqCst) {
+            let said = git(&own).args(["gc", "--prune=now"]).output().unwrap();
+            assert_eq!(packs_now(), 0, "{}", String::from_utf8_lossy(&said.stderr));
+        }
+        Ok(())
+    });
+    assert_eq!(world.prune_on(disk).errors, 0);
+    world.git_finds_nothing_broken();
+    assert!(!store.join("gc.pid").exists());
+    // While git packs nothing is removed, and that is said.
+    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    fs::write(store.join("gc.pid"), format!("{} {machine}", other.id())).unwrap();
+    fs::write(store.join("objects/tmp_obj_x-0"), "x").unwrap();
+    assert_eq!(world.prune().errors, 1);
+    assert!(store.join("objects/tmp_obj_x-0").exists());
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(world.prune().errors, 0);
+    assert!(!store.join("objects/tmp_obj_x-0").exists());
 }
 
 #[test]

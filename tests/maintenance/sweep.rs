@@ -1,12 +1,14 @@
 //! When a prune happens by itself, and that it is never in anyone's way.
 
-use crate::maintenance::world::{DAY, NOON, World, failing};
+use crate::maintenance::world::{DAY, NOON, World, before, failing};
 use herma_core::disk::SystemDisk;
 use herma_core::{Config, Pruned, Swept};
 use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 fn orphaned() -> World {
     let world = World::new();
@@ -17,6 +19,23 @@ fn orphaned() -> World {
 
 fn is_done(swept: Swept) -> bool {
     matches!(swept, Swept::Done(_))
+}
+
+#[test]
+fn of_two_sweeps_at_the_same_time_one_is_made() {
+    let world = orphaned();
+    let (other, answers) = (world.manager(), Arc::new(Mutex::new(Vec::new())));
+    let seen = answers.clone();
+    // Another process sweeps before the first one notes that it did.
+    let base = world.base();
+    let notes = move |path: &Path| path.parent() == Some(&base);
+    let disk = before(Call::WriteNew, notes, move |_| {
+        seen.lock().unwrap().push(other.sweep());
+        Ok(())
+    });
+    assert!(is_done(world.on(disk, Config::default()).sweep()));
+    assert_eq!(*answers.lock().unwrap(), [Swept::NotDue]);
+    assert_eq!(world.manager().sweep(), Swept::NotDue);
 }
 
 #[test]

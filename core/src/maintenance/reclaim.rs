@@ -10,7 +10,9 @@ use crate::maintenance::inventory::{Inventory, Stem};
 use crate::maintenance::reach::Reach;
 use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
-use crate::store::{Store, history, metadata, ref_recovery, refs, rollbacks, shallow, usage};
+use crate::store::{
+    Store, git_lock, history, metadata, ref_recovery, refs, rollbacks, shallow, usage,
+};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let Some(store) = Store::open_alone(disk, base)? else {
         return Ok(0);
     };
+    let _git = git_lock::take(disk, &store.path)?;
     let folder = store.path.join("objects");
     let before = folder::bytes(disk, &folder)?;
     let objects = store.objects()?;

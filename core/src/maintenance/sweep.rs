@@ -2,12 +2,13 @@
 //! failing the caller.
 
 use crate::disk::atomic_write::{replace_file, write_new_named};
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, Kind, Sharing};
 use crate::environment::{Clock, Config};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::maintenance::prune::{PruneOptions, prune};
 use crate::report::{Pruned, Swept};
 use crate::store::base::MARKER;
+use crate::store::lock;
 use std::path::Path;
 
 /// More bytes than the marker takes.
@@ -20,7 +21,13 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
     if !config.auto_prune || !is_there {
         return Swept::Off;
     }
-    if !is_due(disk, base, clock.seconds(), config.min_interval_seconds) {
+    let due = || is_due(disk, base, clock.seconds(), config.min_interval_seconds);
+    if !due() {
+        return Swept::NotDue;
+    }
+    // Of two that begin together the second one sees what the first one notes.
+    let alone = lock::take_briefly(disk, &base.join("store/locks/sweep"), Sharing::Exclusive);
+    if matches!(alone, Err(Error::Busy(_))) || !due() {
         return Swept::NotDue;
     }
     let options = PruneOptions::from(config);

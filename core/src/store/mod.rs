@@ -7,6 +7,7 @@
 
 pub mod base;
 pub mod commit;
+pub mod git_lock;
 pub mod history;
 pub mod lock;
 mod loose;

@@ -253,18 +253,30 @@ impl<'a> Objects<'a> {
         let (digits, path) = (id.to_string(), loose::path_of(&self.directory, id));
         let folder = self.directory.join(&digits[..2]);
         let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
-        match self.disk.make_directory(&folder, 0o700) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => {
-                made.context("making", &folder)?;
-                let parent = &self.directory;
-                self.disk.sync_directory(parent).context("making a folder in", parent)?;
-            }
-        }
         let fresh = self.write_temporary(&digits, &compressed)?;
-        replace_file(self.disk, &fresh, &path)?;
+        self.make_folder(&folder)?;
+        if let Err(error) = replace_file(self.disk, &fresh, &path) {
+            // Git removes a folder that is empty while it packs.
+            if self.disk.stat(&folder).is_ok() {
+                return Err(error);
+            }
+            let fresh = self.write_temporary(&digits, &compressed)?;
+            self.make_folder(&folder)?;
+            replace_file(self.disk, &fresh, &path)?;
+        }
         self.written += compressed.len() as u64;
         Ok(())
+    }
+
+    fn make_folder(&self, folder: &Path) -> Result<()> {
+        match self.disk.make_directory(folder, 0o700) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => {
+                made.context("making", folder)?;
+                let parent = &self.directory;
+                self.disk.sync_directory(parent).context("making a folder in", parent)
+            }
+        }
     }
 
     /// Git removes files of this name as leftovers.
