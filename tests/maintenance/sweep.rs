@@ -2,12 +2,13 @@
 
 use crate::maintenance::world::{DAY, NOON, World, before, failing};
 use herma_core::disk::SystemDisk;
-use herma_core::{Config, Pruned, Swept};
+use herma_core::{Config, PruneOptions, Pruned, Swept};
 use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 fn orphaned() -> World {
@@ -35,6 +36,26 @@ fn of_two_sweeps_at_the_same_time_one_is_made() {
     });
     assert!(is_done(world.on(disk, Config::default()).sweep()));
     assert_eq!(*answers.lock().unwrap(), [Swept::NotDue]);
+    assert_eq!(world.manager().sweep(), Swept::NotDue);
+}
+
+#[test]
+fn a_sweep_is_noted_although_a_prune_beside_it_tidies_up() {
+    let world = orphaned();
+    let (fresh, other, once) =
+        (world.base().join(".last_prune-0"), world.manager(), AtomicBool::new(true));
+    let options = PruneOptions::from(&Config::default());
+    let disk = before(
+        Call::Rename,
+        move |path| *path == fresh,
+        move |_| {
+            if once.swap(false, Ordering::SeqCst) {
+                other.prune(&options, &mut |_| {}).unwrap();
+            }
+            Ok(())
+        },
+    );
+    assert!(is_done(world.on(disk, Config::default()).sweep()));
     assert_eq!(world.manager().sweep(), Swept::NotDue);
 }
 
