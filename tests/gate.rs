@@ -191,7 +191,7 @@ fn an_adapter_that_ends_early_satisfies_no_expectation() {
 #[test]
 fn too_little_is_no_success() {
     let place = Place::new();
-    place.write(&place.text().replace("judged = 20", "judged = 100"));
+    place.write(&place.text().replace("judged = 20", "judged = 1000"));
     let (code, said) = place.gate(&["core"]);
     assert_eq!(code, 5, "{said}");
 }
