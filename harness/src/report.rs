@@ -37,8 +37,8 @@ pub fn rules_text() -> String {
             rule.id, rule.tier, rule.state, rule.statement, rule.source
         ));
     }
-    let modelled = rules::catalogue().filter(|rule| rule.state == State::Modelled).count();
-    text.push_str(&format!("{} rules, {modelled} modelled\n", rules::catalogue().count()));
+    let decided = rules::catalogue().filter(|rule| rule.state != State::Planned).count();
+    text.push_str(&format!("{} rules, {decided} decided\n", rules::catalogue().count()));
     text
 }
 

@@ -177,7 +177,9 @@ pub enum Verdict {
     NotExercised,
     /// The subject lacks a capability that is needed to judge it.
     NotApplicable,
-    /// The model does not decide it yet.
+    /// Another command of the suite decides it, and no history does.
+    InALane,
+    /// Nothing decides it yet.
     NotModelled,
 }
 
@@ -192,6 +194,7 @@ impl Findings {
         }
         match (rule.state, self.checks.get(rule.id)) {
             (State::Planned, _) => Verdict::NotModelled,
+            (State::Damage | State::Faults | State::Concurrent, _) => Verdict::InALane,
             (State::Modelled, _) if self.capabilities.lacking(rule).is_some() => {
                 Verdict::NotApplicable
             }

@@ -23,7 +23,8 @@ rules alone.
   2: nothing is lost, nothing leaks, no answer is a lie. 3: the same under crashes, I/O errors and
   several processes. A: the wider checkpoint of a whole agent.
 - **since** is the version of the rule book that the rule came with.
-- A rule that is **not yet modelled** is in the book, and nothing checks it yet.
+- A rule that is **decided by a lane** is met by no history: `herma-conform damage`, `faults` or `concurrent`
+  judges it. One that is **not yet modelled** is in the book, and nothing checks it yet.
 - **Needs** are the [capabilities](#capabilities) that an implementation must have before it can be
   judged by the rule. Without them the rule is shown as not applicable.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
@@ -55,9 +56,9 @@ pub fn text(places: &Places) -> String {
     page.push_str("\n## Subjects\n\n");
     for subject in &subjects {
         let of: Vec<_> = of(subject).collect();
-        let modelled = of.iter().filter(|rule| rule.state == State::Modelled).count();
+        let decided = of.iter().filter(|rule| rule.state != State::Planned).count();
         let (all, about) = (of.len(), about(subject));
-        writeln!(page, "- [{subject}](#{subject}): {about} {modelled} of {all} rules modelled.")
+        writeln!(page, "- [{subject}](#{subject}): {about} {decided} of {all} rules decided.")
             .unwrap();
     }
     for subject in &subjects {

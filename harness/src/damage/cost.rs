@@ -19,6 +19,7 @@ use super::harm::{Damage, Harm};
 use super::judge::Rule;
 use super::past::{Past, Which, needs};
 use super::places::{Kind, Stock};
+use herma_model::rules::{self, RuleRef};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -40,8 +41,8 @@ pub struct Cost {
     pub mistaken: Option<usize>,
     /// Whether what a checkpoint takes may be something else from now on.
     pub captures_otherwise: bool,
-    /// Whether it was no damage that came, but a fault.
-    faulted: bool,
+    /// What a fault is held to, where it was no damage that came.
+    fault: Option<RuleRef>,
     /// Whether something stands in the way of a file that holds no object.
     blocked: bool,
     /// Projects that hold what is lost still, while something stands in the way of storing it again.
@@ -50,8 +51,13 @@ pub struct Cost {
 
 impl Cost {
     /// What a fault at one call may cost: nothing.
-    pub fn of_a_fault() -> Cost {
-        Cost { faulted: true, ..Cost::default() }
+    pub fn of_a_fault(rule: RuleRef) -> Cost {
+        Cost { fault: Some(rule), ..Cost::default() }
+    }
+
+    /// The rule of the book that what it costs too much comes under.
+    pub fn book(&self) -> RuleRef {
+        self.fault.unwrap_or(&rules::MAINTENANCE_DAMAGE)
     }
 
     /// What that damage to the store, which is whole yet, may cost.
@@ -87,7 +93,7 @@ impl Cost {
             excused: excused(damage, past, store),
             mistaken: place.project.filter(|_| place.kind == Kind::Metadata && harm.may_mislead()),
             captures_otherwise: place.kind == Kind::Info && harm.may_mislead(),
-            faulted: false,
+            fault: None,
             blocked: !holds_objects && harm.blocks(),
             blocked_takes,
         }
@@ -100,7 +106,7 @@ impl Cost {
         }
         Some(match self.behind.contains(&which) {
             true => Rule::BehindACommit,
-            false if self.faulted => Rule::NotAsBefore,
+            false if self.fault.is_some() => Rule::NotAsBefore,
             false if self.blocked => Rule::InTheWay,
             false => Rule::CostsMore,
         })
@@ -113,7 +119,7 @@ impl Cost {
         }
         Some(match self.headless.contains(&project) {
             true => Rule::BehindACommit,
-            false if self.faulted => Rule::NotAsBefore,
+            false if self.fault.is_some() => Rule::NotAsBefore,
             false if self.blocked || self.blocked_takes.contains(&project) => Rule::InTheWay,
             false => Rule::CostsMore,
         })

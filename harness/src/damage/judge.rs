@@ -2,6 +2,7 @@
 
 use super::past::{Past, Which};
 use herma_model::answer::{Answer, Change, DiffEntry, Listed, Remark, Restored};
+use herma_model::rules::{self, RuleRef};
 use herma_model::tree::{Difference, differences};
 use herma_model::{ByteString, Tree};
 use serde::Serialize;
@@ -37,6 +38,19 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// The rule of the book that it comes under, in a lane that is about `lane`.
+    pub fn in_the_book(self, lane: RuleRef) -> RuleRef {
+        match self {
+            Rule::FalseSuccess => &rules::RESTORE_HONEST,
+            Rule::NotStoredAgain => &rules::CAPTURE_STORED,
+            Rule::RefusalChanges => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+            Rule::ReachesElsewhere => &rules::RESTORE_CONTAINED,
+            // A damaged store holds nobody up; else it is a lock that does.
+            Rule::Hangs if lane != &rules::MAINTENANCE_DAMAGE => &rules::LOCK_STALE,
+            _ => lane,
+        }
+    }
+
     /// In a sentence: what must be.
     pub fn statement(self) -> &'static str {
         match self {

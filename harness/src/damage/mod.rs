@@ -79,6 +79,8 @@ impl Opened<'_> {
 pub struct Failure {
     /// What it breaks.
     pub rule: Rule,
+    /// The id of the rule of the book that this comes under.
+    pub book: &'static str,
     /// What was asked.
     pub asked: String,
     /// What was due.

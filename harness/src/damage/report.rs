@@ -71,10 +71,11 @@ impl Report {
 
     fn failure(&self, one: &Outcome, failure: &Failure) -> String {
         format!(
-            "{}: {}\n  damaged:  {}, {}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
+            "{}: {}\n  rule:     {}\n  damaged:  {}, {}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
              replay:   {} --only {}{}\n",
             failure.rule,
             failure.rule.statement(),
+            failure.book,
             one.kind.words(),
             one.file,
             one.harm.words(),
@@ -146,10 +147,12 @@ type Sort = (Rule, Kind, Harm);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use herma_model::rules;
 
     fn report() -> Report {
-        let failure = |rule| Failure {
+        let failure = |rule: Rule| Failure {
             rule,
+            book: rule.in_the_book(&rules::MAINTENANCE_DAMAGE).id,
             asked: "a restore".into(),
             due: "it is restored whole".into(),
             found: "refused".into(),

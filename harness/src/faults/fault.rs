@@ -1,6 +1,7 @@
 //! What may happen to a process at one of its calls.
 
 use super::operation::Operation;
+use herma_model::rules::{self, RuleRef};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -34,6 +35,15 @@ impl Fault {
             Fault::HoldTake => Some(Operation::Take),
             Fault::HoldPrune => Some(Operation::Prune),
             Fault::Kill | Fault::Io | Fault::NoSpace | Fault::Full => None,
+        }
+    }
+
+    /// The rule of the book that says what it may cost.
+    pub fn rule(self) -> RuleRef {
+        match self {
+            Fault::Kill => &rules::CRASH_KILL,
+            Fault::Io | Fault::NoSpace | Fault::Full => &rules::FAULT_CLEAR_REFUSAL,
+            Fault::HoldTake | Fault::HoldPrune => &rules::CONCURRENT_KEEPS,
         }
     }
 

@@ -25,7 +25,7 @@ use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{AdapterCommand, Identity, Subject};
 use fault::Fault;
 use herma_model::answer::{Changed, CheckpointOutcome};
-use herma_model::{Answer, Files, Request, Settings};
+use herma_model::{Answer, Files, Request, Settings, rules};
 use hold::Hold;
 pub use operation::Operation;
 use serde::Serialize;
@@ -156,10 +156,12 @@ impl Lane<'_> {
         let (mut ground, mut past) = self.ground(scratch)?;
         let acted = self.act(&mut ground, &past, operation, fault, scratch)?;
         let is_killed = fault.is_some_and(|(_, fault)| fault == Fault::Kill);
+        let book = fault.map_or(&rules::CRASH_KILL, |(_, fault)| fault.rule());
         let mut failures: Vec<Failure> = judged(operation, &past, &acted, is_killed)
             .into_iter()
             .map(|Broken { rule, due, found }| Failure {
                 rule,
+                book: rule.in_the_book(book).id,
                 asked: operation.words().to_owned(),
                 due,
                 found,
@@ -180,7 +182,7 @@ impl Lane<'_> {
             ground.put(&past, project, past.now(project))?;
         }
         ground.keep()?;
-        let mut inquiry = Inquiry::new(&mut ground, &past, None, Cost::of_a_fault());
+        let mut inquiry = Inquiry::new(&mut ground, &past, None, Cost::of_a_fault(book));
         inquiry.ask_all()?;
         failures.append(&mut inquiry.failures);
         Ok((acted.points, failures, inquiry.checked + 1))

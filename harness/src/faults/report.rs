@@ -87,10 +87,11 @@ impl Report {
             None => format!("point {at}, which it did not reach"),
         };
         format!(
-            "{}: {}\n  fault:    {}: {point}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
+            "{}: {}\n  rule:     {}\n  fault:    {}: {point}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
              replay:   {} --only {operation}:{fault}:{at}{}\n",
             failure.rule,
             failure.rule.statement(),
+            failure.book,
             operation.words(),
             fault.words(),
             failure.asked,

@@ -259,7 +259,7 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Damage,
         source: "behaviour: Capture",
         needs: [],
     }

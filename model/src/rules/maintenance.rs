@@ -58,7 +58,7 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Damage,
         source: "behaviour: Limits and maintenance",
         needs: [],
     }
