@@ -367,14 +367,11 @@ fn judged(operation: Operation, past: &Past, acted: &Acted, is_killed: bool) -> 
         let rule = if text.starts_with("silent:") { Rule::Hangs } else { Rule::Crashes };
         broken.push(Broken { rule, due: "an answer".into(), found: text.to_owned() });
     }
-    let created = |answer: &Answer| {
-        matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. })
-    };
     match answer {
         Answer::Crashed(_) => {}
-        answer if created(answer) => {}
-        // Who came first took it.
-        Answer::Taken { .. } if meanwhile.iter().any(|(_, answer)| created(answer)) => {}
+        Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => {}
+        // Who came first may have taken it, whatever it answered.
+        Answer::Taken { .. } if meanwhile.iter().any(|(of, _)| *of == Some(SUBJECT)) => {}
         Answer::Taken { .. } => {
             let due = "a checkpoint of what was edited, or a refusal".to_owned();
             broken.push(Broken { rule: Rule::FalseSuccess, due, found: said(answer) });
