@@ -253,17 +253,14 @@ impl<'a> Objects<'a> {
         let (digits, path) = (id.to_string(), loose::path_of(&self.directory, id));
         let folder = self.directory.join(&digits[..2]);
         let compressed = compress(kind, bytes).context("compressing an object for", &path)?;
-        let fresh = self.write_temporary(&digits, &compressed)?;
-        self.make_folder(&folder)?;
-        if let Err(error) = replace_file(self.disk, &fresh, &path) {
-            // Git removes a folder that is empty while it packs.
-            if self.disk.stat(&folder).is_ok() {
-                return Err(error);
-            }
+        let place = || {
             let fresh = self.write_temporary(&digits, &compressed)?;
             self.make_folder(&folder)?;
-            replace_file(self.disk, &fresh, &path)?;
-        }
+            replace_file(self.disk, &fresh, &path)
+        };
+        // Git removes a folder that is empty while it packs.
+        let is_gone = || self.disk.stat(&folder).is_err();
+        place().or_else(|error| if is_gone() { place() } else { Err(error) })?;
         self.written += compressed.len() as u64;
         Ok(())
     }

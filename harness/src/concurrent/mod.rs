@@ -17,7 +17,6 @@ mod state;
 mod store;
 
 use crate::damage::{DamageError, Opened};
-use crate::protocol::process::Limits;
 use crate::sandbox::Scratch;
 use crate::subject::{AdapterCommand, Identity};
 pub use hasty::{HASTY, opened_hasty};
@@ -131,10 +130,7 @@ impl Lane<'_> {
 /// # Errors
 /// It cannot be asked.
 pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, DamageError> {
-    let command = ["adapter", "serve", "--bug", HASTY].map(OsString::from);
-    let command = [program.clone()].into_iter().chain(command).collect();
-    let directory = std::env::current_dir()?;
-    let start = AdapterCommand { command, directory, limits: Limits::default() };
+    let start = AdapterCommand::of_a_bug(program, HASTY)?;
     let (subject, capabilities) = (Identity::new(HASTY, ""), hasty::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let lane = Lane { opened: &opened, start: &start, seed: 0, processes: 4, git_gc: false };

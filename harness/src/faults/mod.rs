@@ -20,7 +20,6 @@ use crate::damage::naive::Naive;
 use crate::damage::past::{Checkpoint, Past};
 use crate::damage::plan::{Packing, Plan};
 use crate::damage::{DamageError, Failure, Opened};
-use crate::protocol::process::Limits;
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{AdapterCommand, Identity, Subject};
 use fault::Fault;
@@ -307,10 +306,7 @@ pub fn naive(
     supervised: &[OsString],
     scratch: &Scratch,
 ) -> Result<bool, DamageError> {
-    let command = ["adapter", "serve", "--bug", NAIVE].map(OsString::from);
-    let command = [program.clone()].into_iter().chain(command).collect();
-    let directory = std::env::current_dir()?;
-    let start = AdapterCommand { command, directory, limits: Limits::default() };
+    let start = AdapterCommand::of_a_bug(program, NAIVE)?;
     let (subject, capabilities) = (Identity::new(NAIVE, ""), Naive::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let lane = Lane { opened: &opened, start: &start, supervised, seed: 0 };

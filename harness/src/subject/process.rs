@@ -32,6 +32,17 @@ pub struct AdapterCommand {
 }
 
 impl AdapterCommand {
+    /// How this suite's command serves a planted store.
+    ///
+    /// # Errors
+    /// There is no current directory.
+    pub fn of_a_bug(program: &OsString, bug: &str) -> std::io::Result<Self> {
+        let arguments = ["adapter", "serve", "--bug", bug].map(OsString::from);
+        let command = [program.clone()].into_iter().chain(arguments).collect();
+        let directory = std::env::current_dir()?;
+        Ok(AdapterCommand { command, directory, limits: Limits::default() })
+    }
+
     /// Opens the subject behind the adapter. A process that can be opened again serves one history
     /// after the other, unless the sandbox wants a fresh one.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {

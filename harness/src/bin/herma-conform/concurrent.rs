@@ -2,7 +2,8 @@
 
 use crate::commands::{cores, fresh_seed};
 use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, USAGE, no_verdict, say, scratch,
+    BROKEN, NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, USAGE, no_verdict, say,
+    scratch,
 };
 use crate::progress;
 use crate::subjects::{Chosen, LaneArguments};
@@ -69,9 +70,7 @@ pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict
     let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
     let program: OsString = std::env::current_exe().map_err(unknown)?.into();
     if !canary(&program, &scratch).map_err(failed)? {
-        let message =
-            "the canary did not fail, so no failure would be noticed; no verdict is given";
-        return Err((message.into(), SELF_CHECK));
+        return Err((NO_CANARY.into(), SELF_CHECK));
     }
     let start = chosen.in_a_process(Duration::from_secs(arguments.lane.deadline))?;
     let open = start.opener();

@@ -2,7 +2,7 @@
 
 use crate::commands::{cores, fresh_seed};
 use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
+    BROKEN, NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
 };
 use crate::progress;
 use crate::subjects::{Chosen, LaneArguments};
@@ -46,9 +46,7 @@ pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
         (scratch(arguments.lane.scratch.clone()), arguments.seed.unwrap_or_else(fresh_seed));
     let failed = |error: DamageError| (format!("{error}; no verdict is given"), NO_VERDICT);
     if !canary(&scratch).map_err(failed)?.contains(&Rule::NotStoredAgain) {
-        let message =
-            "the canary did not fail, so no failure would be noticed; no verdict is given";
-        return Err((message.into(), SELF_CHECK));
+        return Err((NO_CANARY.into(), SELF_CHECK));
     }
     // A process of its own, since only that can be ended when it hangs.
     let start = chosen.in_a_process(Duration::from_secs(arguments.lane.deadline))?;

@@ -13,6 +13,9 @@ pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;
 /// The suite misses what it must find.
 pub const SELF_CHECK: u8 = 6;
+/// What is said where a canary is not found.
+pub const NO_CANARY: &str =
+    "the canary did not fail, so no failure would be noticed; no verdict is given";
 
 /// Why there is no verdict, and the exit code for that.
 pub type NoVerdict = (String, u8);

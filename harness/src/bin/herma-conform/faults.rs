@@ -2,7 +2,7 @@
 
 use crate::commands::{cores, fresh_seed};
 use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
+    BROKEN, NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
 };
 use crate::progress;
 use crate::subjects::{Chosen as ChosenSubject, LaneArguments};
@@ -173,11 +173,7 @@ fn parted(
 fn canary(program: &OsString, supervised: &[OsString], scratch: &Scratch) -> Result<(), NoVerdict> {
     match naive(program, supervised, scratch) {
         Ok(true) => Ok(()),
-        Ok(false) => {
-            let message =
-                "the canary did not fail, so no failure would be noticed; no verdict is given";
-            Err((message.into(), SELF_CHECK))
-        }
+        Ok(false) => Err((NO_CANARY.into(), SELF_CHECK)),
         Err(DamageError::Sandbox(error)) => Err(failed(error.into())),
         Err(error) => {
             let message = format!("not run: this system tells of no calls, or not of all: {error}");

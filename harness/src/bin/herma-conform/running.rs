@@ -1,6 +1,6 @@
 //! Running a plan on a subject, and writing the results as they come.
 
-use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
+use crate::ending::{NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
 use crate::progress;
 use crate::subjects::Chosen;
 use herma_harness::canary::canary;
@@ -39,9 +39,7 @@ pub fn run(
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let canary = canary(&open, &scratch).map_err(no_verdict)?;
     let Some(canary) = canary else {
-        let message =
-            "the canary did not fail, so no failure would be noticed; no verdict is given";
-        return Err((message.into(), SELF_CHECK));
+        return Err((NO_CANARY.into(), SELF_CHECK));
     };
     let plan = &plan.within(&capabilities);
     let started = Started {
