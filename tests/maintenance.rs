@@ -9,6 +9,7 @@ mod migration;
 mod prune;
 mod reclaim;
 mod rollbacks;
+mod status;
 mod sweep;
 mod total;
 pub mod world;

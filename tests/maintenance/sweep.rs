@@ -24,7 +24,14 @@ fn is_done(swept: Swept) -> bool {
 
 #[test]
 fn of_two_sweeps_at_the_same_time_one_is_made() {
-    let world = orphaned();
+    let no_store = World::new();
+    fs::create_dir_all(no_store.base()).unwrap();
+    for world in [orphaned(), no_store] {
+        one_of_two_is_made(&world);
+    }
+}
+
+fn one_of_two_is_made(world: &World) {
     let (other, answers) = (world.manager(), Arc::new(Mutex::new(Vec::new())));
     let seen = answers.clone();
     // Another process sweeps before the first one notes that it did.

@@ -187,7 +187,8 @@ pub trait Disk: Send + Sync {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Waits until the entries of a directory are durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
-    /// Takes the lock on `path`, an existing or new empty file; none if another holds it.
+    /// Takes the lock on `path`, a directory, or an existing or new empty file; none if another
+    /// holds it.
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>>;
 }
 

@@ -177,8 +177,11 @@ impl Disk for SystemDisk {
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
         let place = Place::of(path)?;
         let file = match place.open(OFlags::RDWR | OFlags::CREATE, PRIVATE) {
-            // Who may only read still waits for those who write.
-            Err(error) if sharing == Sharing::Shared && forbids_writing(&error) => {
+            // Who may only read still waits for those who write; nobody writes to a directory.
+            Err(error)
+                if error.kind() == io::ErrorKind::IsADirectory
+                    || sharing == Sharing::Shared && forbids_writing(&error) =>
+            {
                 place.open(READ, Mode::empty())?
             }
             opened => opened?,
@@ -217,6 +220,18 @@ mod tests {
             Ok(exclusive) => assert!(exclusive.is_none()),
             Err(error) => assert_eq!(error.kind(), forbidden),
         }
+    }
+
+    #[test]
+    fn a_directory_is_locked_as_a_file_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = |sharing| SystemDisk.try_lock(folder.path(), sharing).unwrap();
+        let held = lock(Sharing::Exclusive);
+        assert!(held.is_some() && lock(Sharing::Shared).is_none());
+        drop(held);
+        let shared = lock(Sharing::Shared);
+        assert!(lock(Sharing::Shared).is_some() && lock(Sharing::Exclusive).is_none());
+        drop(shared);
     }
 
     #[test]

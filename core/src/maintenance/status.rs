@@ -29,7 +29,13 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
     };
     let objects = store.objects()?;
     for hash in ref_recovery::projects(&store, &objects)? {
-        let known = metadata::read(disk, &store.path, &hash);
+        let read = || metadata::read(disk, &store.path, &hash);
+        let known = read().or_else(|| {
+            // Its first checkpoint may just be taken: then they are there once that is done.
+            // rule: concurrent/serial
+            store.wait_for_project(&hash).ok();
+            read()
+        });
         // A damaged history only hides the count of its own project.
         let history = history::newest_first(&store, &objects, &hash, listed_max);
         status.projects.push(ProjectStatus {

@@ -25,8 +25,9 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
     if !due() {
         return Swept::NotDue;
     }
-    // Of two that begin together the second one sees what the first one notes.
-    let alone = lock::take_briefly(disk, &base.join("store/locks/sweep"), Sharing::Exclusive);
+    // Of two that begin together the second one sees what the first one notes. There may be no store
+    // yet, or one without locks, that another process is about to make.
+    let alone = lock::take_briefly(disk, base, Sharing::Exclusive);
     if matches!(alone, Err(Error::Busy(_))) || !due() {
         return Swept::NotDue;
     }

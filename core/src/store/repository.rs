@@ -151,6 +151,15 @@ impl<'a> Store<'a> {
         lock::take_briefly(self.disk, &self.project_lock(hash)?, Sharing::Exclusive)
     }
 
+    /// Waits until no other process changes the history of a project, if one does.
+    pub fn wait_for_project(&self, hash: &str) -> Result<()> {
+        let lock = self.path.join("locks").join(hash);
+        if self.disk.stat(&lock).is_ok() {
+            lock::take(self.disk, &lock, Sharing::Shared)?;
+        }
+        Ok(())
+    }
+
     fn project_lock(&self, hash: &str) -> Result<PathBuf> {
         let locks = self.path.join("locks");
         make_private(self.disk, &locks)?;
