@@ -17,6 +17,7 @@ mod histories;
 mod hostile_input;
 mod ignore;
 mod interop;
+mod large_files;
 mod maintenance;
 mod planted_bugs;
 mod rules;

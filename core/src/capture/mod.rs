@@ -4,25 +4,24 @@
 //! the caller.
 
 pub mod index;
+mod steady;
 mod walk;
 
 use crate::capture::index::{Index, Known};
+use crate::capture::steady::Failure;
 use crate::capture::walk::{Bounds, Candidate, Walked, too_large, walk};
 use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::path::on_disk;
 use crate::report::Remark;
-use crate::store::object::{Kind, id_of};
+use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// A file that changes while it is read is read this often before it is left out.
-const ATTEMPTS_MAX: usize = 3;
 
 /// What is in a project.
 #[derive(Debug, Default)]
@@ -146,23 +145,27 @@ impl Capture<'_> {
             return Ok(false);
         }
         let path = on_disk(self.root, &candidate.path);
-        let content = match candidate.stat.kind {
-            FileKind::Link => self.disk.read_link(&path),
-            _ => self.disk.read(&path, candidate.stat.size + 1).map(|(content, _)| content),
-        };
-        match content {
-            Ok(content) => {
-                Ok(content.is_empty() || objects.is_whole(id_of(Kind::Blob, &content)?)?)
+        let blob = match candidate.stat.kind {
+            FileKind::Link => {
+                self.disk.read_link(&path).map(|target| id_of(Kind::Blob, &target).ok())
             }
-            Err(_) => Ok(false),
+            _ => blob_of(self.disk, &path).map(|(blob, _)| blob),
+        };
+        match blob {
+            Ok(Some(blob)) => Ok(candidate.stat.size == 0 || objects.is_whole(blob)?),
+            Ok(None) | Err(_) => Ok(false),
         }
     }
 
     fn read(&self, candidate: &Candidate, keep: Option<&mut Objects<'_>>) -> Result<Read> {
         let path = on_disk(self.root, &candidate.path);
-        let content = match candidate.stat.kind {
+        let cap = self.config.max_file_bytes;
+        let read = match candidate.stat.kind {
             // rule: capture/symlink
-            FileKind::Link => self.disk.read_link(&path).map(|target| (target, None)),
+            FileKind::Link => match self.disk.read_link(&path) {
+                Ok(target) => Ok(Some((steady::name(&target, keep)?, None))),
+                Err(error) => Err(Failure::File(error)),
+            },
             _ => {
                 let mode = Mode::of_file(&candidate.stat);
                 // A blob that is not stored any more must be stored again.
@@ -175,26 +178,24 @@ impl Capture<'_> {
                     let known = Known::new(&candidate.stat, item, true);
                     return Ok(Read::Item(item, Some(known), candidate.stat.mode));
                 }
-                self.read_steady(&path).map(|(content, stat)| (content, Some(stat)))
+                let most = if cap == 0 { u64::MAX } else { cap };
+                let read = steady::read(self.disk, &path, most, keep);
+                read.map(|file| file.map(|(blob, stat)| (blob, Some(stat))))
             }
         };
-        let (content, stat) = match content {
-            Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Read::Gone),
+        let (blob, stat) = match read {
+            Ok(Some(read)) => read,
+            // rule: capture/size-cap
+            Ok(None) => return Ok(Read::Skip(too_large(cap))),
+            Err(Failure::File(error)) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Read::Gone);
+            }
             // rule: capture/unreadable
-            Err(error) if is_unreadable(&error) => return Ok(Read::Skip(error.to_string())),
-            Err(error) => return Err(error).context("reading", &path),
-        };
-        let cap = self.config.max_file_bytes;
-        // rule: capture/size-cap
-        if stat.is_some() && cap > 0 && content.len() as u64 > cap {
-            return Ok(Read::Skip(too_large(cap)));
-        }
-        // rule: capture/bytes
-        // rule: capture/no-conversion
-        let blob = match keep {
-            Some(objects) => objects.add(Kind::Blob, &content)?,
-            None => id_of(Kind::Blob, &content)?,
+            Err(Failure::File(error)) if is_unreadable(&error) => {
+                return Ok(Read::Skip(error.to_string()));
+            }
+            Err(Failure::File(error)) => return Err(error).context("reading", &path),
+            Err(Failure::Store(error)) => return Err(error),
         };
         let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
         let bits = stat.as_ref().unwrap_or(&candidate.stat).mode;
@@ -203,23 +204,6 @@ impl Capture<'_> {
             .zip(self.started)
             .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
         Ok(Read::Item(item, known, bits))
-    }
-
-    /// Reads a file that does not change meanwhile.
-    // rule: capture/bytes
-    // rule: capture/honest
-    fn read_steady(&self, path: &Path) -> io::Result<(Vec<u8>, Stat)> {
-        let limit = match self.config.max_file_bytes {
-            0 => u64::MAX,
-            cap => cap + 1,
-        };
-        for _ in 0..ATTEMPTS_MAX {
-            let (content, before) = self.disk.read(path, limit)?;
-            if self.disk.stat(path)? == before {
-                return Ok((content, before));
-            }
-        }
-        Err(io::Error::new(ErrorKind::ResourceBusy, "it keeps changing while it is read"))
     }
 }
 

@@ -40,7 +40,7 @@ pub fn write_new_named(
 pub fn make_new_named(
     folder: &Path,
     name: &str,
-    make: impl Fn(&Path) -> io::Result<()>,
+    mut make: impl FnMut(&Path) -> io::Result<()>,
 ) -> Result<PathBuf> {
     for attempt in 0..NAMES_MAX {
         let path = folder.join(format!("{name}-{attempt}"));

@@ -15,7 +15,7 @@ pub use system::SystemDisk;
 use rustix::fs::{FileType, RawMode};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// What is at a path.
@@ -136,6 +136,9 @@ impl LockGuard for File {}
 /// A name in a directory, and what it is, if that can be seen.
 pub type Entry = (OsString, io::Result<Stat>);
 
+/// The bytes of a file, one after the other.
+pub type Stream = Box<dyn Read>;
+
 /// Everything this crate asks of a file system.
 pub trait Disk: Send + Sync {
     /// What is at `path` itself: a link is not followed.
@@ -150,8 +153,18 @@ pub trait Disk: Send + Sync {
         };
         Ok(self.list(path)?.into_iter().map(with_stat).collect())
     }
+    /// The bytes of a regular file, to be read one after the other, and what it was when it was
+    /// opened.
+    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)>;
     /// At most `limit` bytes of a regular file, and what it was when it was opened.
-    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)>;
+    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
+        let (stream, stat) = self.open(path)?;
+        let mut content = Vec::new();
+        // A size may be more than there is memory for, which would end the process.
+        content.try_reserve(stat.size.min(limit) as usize)?;
+        stream.take(limit).read_to_end(&mut content)?;
+        Ok((content, stat))
+    }
     /// What a symbolic link points at.
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Writes a new file with exactly these permission bits and waits until it is durable; only its
@@ -160,6 +173,8 @@ pub trait Disk: Send + Sync {
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
     /// The same without waiting until it is durable.
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()>;
+    /// The same of what is read from a stream, however much that is.
+    fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()>;
     /// Waits until what a file holds is durable.
     fn sync_file(&self, path: &Path) -> io::Result<()>;
     /// Waits until all is durable on the file system that this file is on.

@@ -2,7 +2,7 @@
 //! is followed, whatever somebody puts on the way meanwhile.
 
 use super::place::Place;
-use super::{Disk, Entry, Kind, LockGuard, Sharing, Stat};
+use super::{Disk, Entry, Kind, LockGuard, Sharing, Stat, Stream};
 use rustix::fd::OwnedFd;
 use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -32,11 +32,16 @@ fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
     }
 }
 
-fn write(path: &Path, content: &[u8], mode: u32, durable: bool) -> io::Result<()> {
+fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+    mode: u32,
+    durable: bool,
+) -> io::Result<()> {
     let place = Place::of(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
     let mut file = File::from(place.open(flags, PRIVATE)?);
-    let written = file.write_all(content).and_then(|()| {
+    let written = fill(&mut file).and_then(|()| {
         fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         if durable { file.sync_all() } else { Ok(()) }
     });
@@ -84,15 +89,13 @@ impl Disk for SystemDisk {
         Ok(names(&folder)?.into_iter().map(with_stat).collect())
     }
 
-    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
+    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
         let file = Place::of(path)?.open(READ, Mode::empty())?;
         let stat = Stat::from(&fs::fstat(&file)?);
         if stat.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        let mut content = Vec::with_capacity(stat.size.min(limit) as usize);
-        File::from(file).take(limit).read_to_end(&mut content)?;
-        Ok((content, stat))
+        Ok((Box::new(File::from(file)), stat))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -101,11 +104,15 @@ impl Disk for SystemDisk {
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        write(path, content, mode, true)
+        write(path, |file| file.write_all(content), mode, true)
     }
 
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        write(path, content, mode, false)
+        write(path, |file| file.write_all(content), mode, false)
+    }
+
+    fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()> {
+        write(path, |file| io::copy(content, file).map(drop), mode, false)
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {

@@ -83,8 +83,8 @@ impl Files<'_> {
         if let Some(known) = self.looked.get(&blob) {
             return Ok(known.clone());
         }
-        let damage = match self.objects.read(Kind::Blob, blob) {
-            Ok(_) => None,
+        let damage = match self.objects.check(Kind::Blob, blob) {
+            Ok(()) => None,
             Err(error @ Error::DamagedObject { .. }) => Some(error.cause()),
             Err(error) => return Err(error),
         };

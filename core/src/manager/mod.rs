@@ -22,7 +22,7 @@ use crate::report::{
 };
 use crate::restore::target;
 use crate::store::commit::Checkpoint;
-use crate::store::object::Kind;
+use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::{Store, history, ref_recovery};
@@ -147,7 +147,7 @@ impl Manager {
         let checkpoint = target::find(&history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
         let new = self.current(&store, &objects, &project)?.snapshot;
-        let stored = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
+        let stored = stored(&objects);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();
         // rule: diff/preview
@@ -240,13 +240,14 @@ impl Manager {
     }
 
     /// The bytes of a captured path as they are on the disk now.
-    fn read_again(&self, project: &Project, path: &[u8], item: &Item) -> Result<Vec<u8>> {
+    fn read_again(&self, project: &Project, path: &[u8], item: &Item) -> Result<Option<Vec<u8>>> {
         let full = on_disk(&project.directory, path);
-        match item.mode {
+        let bytes = match item.mode {
             Mode::Link => self.disk.read_link(&full),
-            _ => self.disk.read(&full, u64::MAX).map(|(content, _)| content),
-        }
-        .context("reading", &full)
+            _ => self.disk.read(&full, IN_MEMORY_BYTES_MAX + 1).map(|(content, _)| content),
+        };
+        let bytes = bytes.context("reading", &full)?;
+        Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= IN_MEMORY_BYTES_MAX))
     }
 
     fn history(
@@ -279,10 +280,15 @@ fn content(
     }
 }
 
+/// The stored bytes of a file, to be compared.
+fn stored(objects: &Objects<'_>) -> impl Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> {
+    |_, item| objects.read_up_to(Kind::Blob, item.blob, IN_MEMORY_BYTES_MAX)
+}
+
 /// What changed; none where a file that did is damaged.
 // rule: list/stats
 fn stats(objects: &Objects<'_>, before: &Snapshot, after: &Snapshot) -> Result<Option<Stats>> {
-    let content = |_: &[u8], item: &Item| objects.read(Kind::Blob, item.blob);
+    let content = stored(objects);
     let mut entries = Vec::new();
     for (path, difference) in snapshot::differences(before, after) {
         match patch::compare(path, &difference, &content, &content) {

@@ -8,8 +8,9 @@ use crate::report::{Change, DiffEntry, Stats};
 use crate::store::snapshot::{Difference, Item, Mode};
 use git2::{DiffOptions, Oid, Patch};
 
-/// Where the bytes of an item come from.
-pub type Content<'a> = dyn Fn(&[u8], &Item) -> Result<Vec<u8>> + 'a;
+/// Where the bytes of an item come from; none where they are too many to be in memory, and count as
+/// binary.
+pub type Content<'a> = dyn Fn(&[u8], &Item) -> Result<Option<Vec<u8>>> + 'a;
 
 /// One compared path.
 pub struct Compared {
@@ -26,8 +27,10 @@ pub fn compare(
     old: &Content<'_>,
     new: &Content<'_>,
 ) -> Result<Compared> {
-    let old_bytes = difference.old.map(|item| old(path, &item)).transpose()?;
-    let new_bytes = difference.new.map(|item| new(path, &item)).transpose()?;
+    let read = |item: Option<Item>, content: &Content<'_>| {
+        item.map(|item| content(path, &item).map(|bytes| Side { item, bytes })).transpose()
+    };
+    let (old, new) = (read(difference.old, old)?, read(difference.new, new)?);
     let change = match (difference.old, difference.new) {
         (None, _) => Change::Added,
         (_, None) => Change::Deleted,
@@ -36,14 +39,10 @@ pub fn compare(
     let link = |item: Option<Item>| item.map(|item| item.mode == Mode::Link);
     let parts = match (link(difference.old), link(difference.new)) {
         // Git shows a change of type as one file deleted and one added.
-        (Some(one), Some(other)) if one != other => vec![
-            Part { old: difference.old.zip(old_bytes.as_deref()), new: None },
-            Part { old: None, new: difference.new.zip(new_bytes.as_deref()) },
-        ],
-        _ => vec![Part {
-            old: difference.old.zip(old_bytes.as_deref()),
-            new: difference.new.zip(new_bytes.as_deref()),
-        }],
+        (Some(one), Some(other)) if one != other => {
+            vec![Part { old: old.as_ref(), new: None }, Part { old: None, new: new.as_ref() }]
+        }
+        _ => vec![Part { old: old.as_ref(), new: new.as_ref() }],
     };
     let (mut lines, mut patch) = (Some((0, 0)), Vec::new());
     for part in parts {
@@ -65,10 +64,17 @@ pub fn total<'a>(entries: impl Iterator<Item = &'a DiffEntry>) -> Stats {
     stats
 }
 
+/// One side of a compared path.
+struct Side {
+    item: Item,
+    /// None where they are too many.
+    bytes: Option<Vec<u8>>,
+}
+
 /// One file of a patch.
 struct Part<'a> {
-    old: Option<(Item, &'a [u8])>,
-    new: Option<(Item, &'a [u8])>,
+    old: Option<&'a Side>,
+    new: Option<&'a Side>,
 }
 
 impl Part<'_> {
@@ -76,29 +82,32 @@ impl Part<'_> {
     /// file.
     fn write(&self, path: &[u8], patch: &mut Vec<u8>) -> Option<(usize, usize)> {
         let (old_name, new_name) = (quoted(b"a/", path), quoted(b"b/", path));
-        let bytes = |side: &Option<(Item, &[u8])>| side.map_or(Vec::new(), |(_, b)| b.to_vec());
-        let (old, new) = (bytes(&self.old), bytes(&self.new));
         patch.extend_from_slice(b"diff --git ");
         patch.extend_from_slice(&[&old_name[..], b" ", &new_name, b"\n"].concat());
         self.write_modes(patch);
-        if old == new {
+        let blob = |side: Option<&Side>| side.map(|side| side.item.blob);
+        if blob(self.old) == blob(self.new) {
+            return Some((0, 0));
+        }
+        let texts = text(self.old).zip(text(self.new));
+        if texts.is_some_and(|(old, new)| old == new) {
             return Some((0, 0));
         }
         let (before, after) = (
             if self.old.is_some() { old_name } else { b"/dev/null".to_vec() },
             if self.new.is_some() { new_name } else { b"/dev/null".to_vec() },
         );
-        if is_binary(&old) || is_binary(&new) {
+        let Some((old, new)) = texts else {
             let line = [b"Binary files ", &before[..], b" and ", &after, b" differ\n"].concat();
             patch.extend_from_slice(&line);
             return None;
-        }
+        };
         patch.extend_from_slice(&[b"--- ", &before[..], b"\n+++ ", &after, b"\n"].concat());
-        if let Some(counts) = replace_middle(&old, &new, patch) {
+        if let Some(counts) = replace_middle(old, new, patch) {
             return Some(counts);
         }
         let mut options = DiffOptions::new();
-        let compared = Patch::from_buffers(&old, None, &new, None, Some(&mut options)).ok()?;
+        let compared = Patch::from_buffers(old, None, new, None, Some(&mut options)).ok()?;
         for hunk in 0..compared.num_hunks() {
             let Ok((header, lines)) = compared.hunk(hunk) else {
                 continue;
@@ -116,7 +125,7 @@ impl Part<'_> {
 
     fn write_modes(&self, patch: &mut Vec<u8>) {
         let zero = Oid::ZERO_SHA1;
-        let (old, new) = (self.old.map(|(item, _)| item), self.new.map(|(item, _)| item));
+        let (old, new) = (self.old.map(|side| side.item), self.new.map(|side| side.item));
         let mode = |item: Option<Item>| item.map_or(0, |item| item.mode.bits());
         let blob = |item: Option<Item>| item.map_or(zero, |item| item.blob);
         let mut suffix = String::new();
@@ -179,6 +188,12 @@ fn replace_middle(old: &[u8], new: &[u8], patch: &mut Vec<u8>) -> Option<(usize,
     write(b'+', &new[head..head + added]);
     write(b' ', &old[old.len() - tail..old.len() - tail + after]);
     Some((added, removed))
+}
+
+/// The bytes of a text, of which there are none where there is no file.
+fn text(side: Option<&Side>) -> Option<&[u8]> {
+    let bytes = side.map_or(Some(&[][..]), |side| side.bytes.as_deref());
+    bytes.filter(|bytes| !is_binary(bytes))
 }
 
 /// To git a file is binary when a NUL is among its first 8000 bytes.

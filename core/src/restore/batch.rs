@@ -6,21 +6,21 @@ use crate::restore::placement::Draft;
 /// No more files than this are beside their places at a time.
 const FILES_MAX: usize = 1_000;
 /// No more bytes than this are on the disk twice.
-const BYTES_MAX: usize = 64 * 1024 * 1024;
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Drafts, each with the path it is of.
 #[derive(Default)]
 pub struct Batch {
     /// In the order they were written.
     pub drafts: Vec<(Vec<u8>, Draft)>,
-    bytes: usize,
+    bytes: u64,
 }
 
 impl Batch {
-    /// Adds a draft of so many bytes.
-    pub fn add(&mut self, path: &[u8], draft: Draft, bytes: usize) {
+    /// Adds a draft.
+    pub fn add(&mut self, path: &[u8], draft: Draft) {
+        self.bytes += draft.bytes();
         self.drafts.push((path.to_vec(), draft));
-        self.bytes += bytes;
     }
 
     /// Whether these are to be put in their places before anything else is written.

@@ -18,7 +18,8 @@ use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
 use crate::restore::placement::{Draft, Placement};
-use crate::store::object::{Kind, id_of};
+use crate::store::content::Content;
+use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Mode, Snapshot};
@@ -247,13 +248,13 @@ impl Restore<'_> {
             Err(error) if is_absence(&error) => return Ok(false),
             stat => stat?,
         };
-        let (mode, content) = match stat.kind {
+        let (mode, blob) = match stat.kind {
             FileKind::File if !self.may_hold(&stat, item) => return Ok(false),
-            FileKind::File => (Mode::of_file(&stat), self.disk.read(full, stat.size + 1)?.0),
-            FileKind::Link => (Mode::Link, self.disk.read_link(full)?),
+            FileKind::File => (Mode::of_file(&stat), blob_of(self.disk, full)?.0),
+            FileKind::Link => (Mode::Link, id_of(Kind::Blob, &self.disk.read_link(full)?).ok()),
             FileKind::Directory | FileKind::Special => return Ok(false),
         };
-        Ok(id_of(Kind::Blob, &content).is_ok_and(|blob| Item { mode, blob } == *item))
+        Ok(blob.is_some_and(|blob| Item { mode, blob } == *item))
     }
 
     /// Whether a file with that stat may be the item, by its size: one that is too large to be read
@@ -273,7 +274,7 @@ impl Restore<'_> {
         report: &mut Restored,
     ) {
         // The content is read first, so that nothing is removed in vain.
-        let content = match self.objects.read(Kind::Blob, item.blob) {
+        let content = match Content::of(self.objects, item.blob) {
             Ok(content) => content,
             Err(error) => return report.failed.push(Remark::new(path, error.cause())),
         };
@@ -295,7 +296,7 @@ impl Restore<'_> {
             written = write(0);
         }
         match written {
-            Ok(draft) => batch.add(path, draft, content.len()),
+            Ok(draft) => batch.add(path, draft),
             Err(error) => report.failed.push(Remark::new(path, error.cause())),
         }
     }

@@ -7,6 +7,7 @@ use crate::disk::atomic_write::make_new_named;
 use crate::disk::{Disk, Kind, Stat, folder};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk, parent};
+use crate::store::content::Content;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Mode, Snapshot};
 use std::collections::BTreeSet;
@@ -40,13 +41,26 @@ pub struct Draft {
     was_free: bool,
 }
 
+impl Draft {
+    /// How many bytes it takes on the disk.
+    pub fn bytes(&self) -> u64 {
+        self.own.size
+    }
+}
+
 /// Whether what is at a path may go, since a checkpoint holds it.
 pub type MayGo<'a> = &'a dyn Fn(&Path) -> io::Result<bool>;
 
 impl Placement<'_> {
     /// Writes a file or link beside `path`, whose place is free or holds what may be replaced. No
     /// other draft of this restore has the same `number`.
-    pub fn draft(&self, path: &[u8], mode: Mode, content: &[u8], number: usize) -> Result<Draft> {
+    pub fn draft(
+        &self,
+        path: &[u8],
+        mode: Mode,
+        content: &Content<'_>,
+        number: usize,
+    ) -> Result<Draft> {
         let place = on_disk(self.root, path);
         self.make_parents(path)?;
         let before = folder::stat(self.disk, &place)?;
@@ -58,11 +72,21 @@ impl Placement<'_> {
         let folder = place.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
         let name = format!("{}-{number}", self.temporary);
-        let temporary = self.make_beside(folder, &name, |temporary| match mode {
+        let temporary = match content {
             // rule: restore/type
-            Mode::Link => self.disk.make_link(content, temporary),
-            Mode::Plain | Mode::Executable => self.disk.write_soon(temporary, content, bits),
-        })?;
+            Content::Read(target) if mode == Mode::Link => {
+                self.make_beside(folder, &name, |path| self.disk.make_link(target, path))
+            }
+            Content::Read(bytes) => {
+                self.make_beside(folder, &name, |path| self.disk.write_soon(path, bytes, bits))
+            }
+            // As a link's target it is more than any system takes.
+            Content::Stored(objects, blob) => {
+                let mut stream = objects.stream(*blob)?;
+                let mut write = |path: &Path| self.disk.write_from(path, &mut stream, bits);
+                self.make_beside(folder, &name, |path| write(path))
+            }
+        }?;
         let own = self.disk.stat(&temporary).context("looking at", &temporary)?;
         let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
         Ok(Draft { place, temporary, own, was_free })
@@ -136,7 +160,7 @@ impl Placement<'_> {
         &self,
         folder: &Path,
         name: &str,
-        make: impl Fn(&Path) -> io::Result<()>,
+        mut make: impl FnMut(&Path) -> io::Result<()>,
     ) -> Result<PathBuf> {
         make_new_named(folder, name, |full| {
             let path = full.strip_prefix(self.root).unwrap_or(full);
@@ -261,12 +285,13 @@ mod tests {
         let (disk, root, permissions) = (&SystemDisk, &root, &permissions);
         let (temporary, target) = (".own", &Snapshot::new());
         let placement = Placement { disk, root, permissions, temporary, target };
+        let x = Content::Read(b"x".to_vec());
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
-            let refused = placement.draft(path, Mode::Plain, b"x", 0).err().unwrap().to_string();
+            let refused = placement.draft(path, Mode::Plain, &x, 0).err().unwrap().to_string();
             assert!(refused.contains("entering"), "{refused}");
         }
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
-        let draft = placement.draft(b"made/on/the/way", Mode::Plain, b"x", 0).unwrap();
+        let draft = placement.draft(b"made/on/the/way", Mode::Plain, &x, 0).unwrap();
         assert!(placement.settle(&draft, &|_| Ok(true)).unwrap());
         assert_eq!(fs::read(root.join("made/on/the/way")).unwrap(), b"x");
     }

@@ -3,18 +3,16 @@
 //! Own code and not libgit2's, whose zlib stream never ends on a file that was cut short, and which
 //! waits for a writer where a fifo stands.
 
-use crate::disk::{Disk, is_absence, is_unreadable};
+use crate::disk::{Disk, Stream, is_absence, is_unreadable};
 use crate::error::{Context, Result};
-use crate::store::object::{Kind, id_of};
+use crate::store::object::{Kind, Named};
 use flate2::read::ZlibDecoder;
 use git2::Oid;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The header of an object is shorter than this, in bytes.
 const HEADER_BYTES_MAX: usize = 64;
-/// So many bytes of a file hold the header, however badly it is compressed.
-const HEADER_FILE_BYTES: u64 = 4_096;
 
 /// What stands where an object would.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,8 +26,28 @@ pub enum Loose<T> {
 }
 
 impl<T> Loose<T> {
-    fn of(read: std::result::Result<T, &'static str>) -> Self {
-        read.map_or_else(Loose::Damaged, Loose::Whole)
+    /// What `next` makes of the object, if it is whole.
+    pub fn then<U>(self, next: impl FnOnce(T) -> Loose<U>) -> Loose<U> {
+        match self {
+            Loose::Whole(found) => next(found),
+            Loose::Absent => Loose::Absent,
+            Loose::Damaged(why) => Loose::Damaged(why),
+        }
+    }
+}
+
+/// An object that is read from its file.
+pub struct Opened {
+    /// What it says that it is.
+    pub kind: Kind,
+    /// How many bytes it says it has.
+    pub bytes: u64,
+    inflated: ZlibDecoder<Stream>,
+}
+
+impl Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inflated.read(buffer)
     }
 }
 
@@ -39,39 +57,46 @@ pub fn path_of(objects: &Path, id: Oid) -> PathBuf {
     objects.join(&digits[..2]).join(&digits[2..])
 }
 
-/// The kind and bytes of an object, which are those that its id stands for.
+/// The kind and bytes of an object, which are those that its id stands for; only its kind where it
+/// says that it has more bytes than `most`, and then nothing else is read.
 ///
 /// # Errors
 /// A disk that fails; then nothing is known of the object.
 // rule: maintenance/damage
-pub fn read(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<(Kind, Vec<u8>)>> {
-    let file = match file(disk, objects, id, u64::MAX)? {
-        Loose::Whole(file) => file,
-        Loose::Absent => return Ok(Loose::Absent),
-        Loose::Damaged(why) => return Ok(Loose::Damaged(why)),
+pub fn read(
+    disk: &dyn Disk,
+    objects: &Path,
+    id: Oid,
+    most: u64,
+) -> Result<Loose<(Kind, Option<Vec<u8>>)>> {
+    let opened = match open(disk, objects, id)? {
+        Loose::Whole(opened) if opened.bytes > most => {
+            return Ok(Loose::Whole((opened.kind, None)));
+        }
+        opened => opened,
     };
-    Ok(Loose::of(parse(&file).and_then(|(kind, bytes)| {
-        let is_meant = id_of(kind, &bytes).is_ok_and(|found| found == id);
-        if is_meant { Ok((kind, bytes)) } else { Err("holds other bytes than its id says") }
-    })))
+    let mut all = Vec::new();
+    // What it says of its size may be wrong, so that no memory is taken by it.
+    let kind = copy(opened, objects, id, |bytes| all.extend_from_slice(bytes))?;
+    Ok(kind.then(|kind| Loose::Whole((kind, Some(all)))))
 }
 
-/// The kind and size in bytes that an object says it has; the rest of it is not read.
+/// The kind of an object, all of whose bytes are looked at, however many.
 ///
 /// # Errors
 /// As [`read`].
-pub fn header(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<(Kind, u64)>> {
-    Ok(match file(disk, objects, id, HEADER_FILE_BYTES)? {
-        Loose::Whole(file) => Loose::of(parse_header(&mut ZlibDecoder::new(&file[..]))),
-        Loose::Absent => Loose::Absent,
-        Loose::Damaged(why) => Loose::Damaged(why),
-    })
+pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<Kind>> {
+    copy(open(disk, objects, id)?, objects, id, |_| {})
 }
 
-fn file(disk: &dyn Disk, objects: &Path, id: Oid, limit: u64) -> Result<Loose<Vec<u8>>> {
+/// An object as its file says that it is; the rest of that is not read yet.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<Opened>> {
     let path = path_of(objects, id);
-    match disk.read(&path, limit) {
-        Ok((file, _)) => Ok(Loose::Whole(file)),
+    match disk.open(&path) {
+        Ok((stream, _)) => judged(open_stream(stream), &path),
         Err(error) if is_absence(&error) => Ok(Loose::Absent),
         // That it may not be read says nothing of what it holds.
         Err(error) if is_unreadable(&error) && error.kind() != ErrorKind::PermissionDenied => {
@@ -83,29 +108,54 @@ fn file(disk: &dyn Disk, objects: &Path, id: Oid, limit: u64) -> Result<Loose<Ve
 
 const CUT: &str = "is cut short, or no object at all";
 
-fn parse(file: &[u8]) -> std::result::Result<(Kind, Vec<u8>), &'static str> {
-    let mut inflated = ZlibDecoder::new(file);
-    let (kind, size) = parse_header(&mut inflated)?;
-    let mut bytes = Vec::new();
-    // What it says of its size may be wrong, so that no memory is taken by it.
-    inflated.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|_| CUT)?;
-    if bytes.len() as u64 == size { Ok((kind, bytes)) } else { Err(CUT) }
+fn copy(
+    opened: Loose<Opened>,
+    objects: &Path,
+    id: Oid,
+    into: impl FnMut(&[u8]),
+) -> Result<Loose<Kind>> {
+    let opened = match opened {
+        Loose::Whole(opened) => opened,
+        Loose::Absent => return Ok(Loose::Absent),
+        Loose::Damaged(why) => return Ok(Loose::Damaged(why)),
+    };
+    let (kind, bytes) = (opened.kind, opened.bytes);
+    let found = judged(Named::new(kind, bytes, opened).copy(into), &path_of(objects, id))?;
+    Ok(found.then(|found| match found {
+        Some(found) if found == id => Loose::Whole(kind),
+        Some(_) => Loose::Damaged("holds other bytes than its id says"),
+        None => Loose::Damaged(CUT),
+    }))
 }
 
-fn parse_header(inflated: &mut impl Read) -> std::result::Result<(Kind, u64), &'static str> {
+/// What was read of an object: a disk that fails says so with a code of the system, and all else is
+/// said of the bytes.
+fn judged<T>(read: io::Result<T>, path: &Path) -> Result<Loose<T>> {
+    match read {
+        Ok(read) => Ok(Loose::Whole(read)),
+        Err(error) if error.raw_os_error().is_some() => Err(error).context("reading", path),
+        Err(_) => Ok(Loose::Damaged(CUT)),
+    }
+}
+
+fn open_stream(stream: Stream) -> io::Result<Opened> {
+    let mut inflated = ZlibDecoder::new(stream);
     let mut text = Vec::new();
     let mut byte = [0];
     while text.len() < HEADER_BYTES_MAX {
-        inflated.read_exact(&mut byte).map_err(|_| CUT)?;
+        inflated.read_exact(&mut byte)?;
         if byte == [0] {
-            let text = std::str::from_utf8(&text).map_err(|_| CUT)?;
-            let (kind, size) = text.split_once(' ').ok_or(CUT)?;
-            let kind = Kind::of_name(kind).ok_or(CUT)?;
-            return size.parse().map(|size| (kind, size)).map_err(|_| CUT);
+            let header = parse_header(&text).ok_or(ErrorKind::InvalidData)?;
+            return Ok(Opened { kind: header.0, bytes: header.1, inflated });
         }
         text.push(byte[0]);
     }
-    Err(CUT)
+    Err(ErrorKind::InvalidData.into())
+}
+
+fn parse_header(text: &[u8]) -> Option<(Kind, u64)> {
+    let (kind, bytes) = std::str::from_utf8(text).ok()?.split_once(' ')?;
+    Some((Kind::of_name(kind)?, bytes.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -131,8 +181,9 @@ mod tests {
     fn every_cut_and_every_flipped_byte_is_damage_and_none_of_them_hangs() {
         let folder = tempfile::tempdir().unwrap();
         let (id, path) = stored(folder.path());
-        let look = || read(&SystemDisk, folder.path(), id).unwrap();
-        assert_eq!(look(), Loose::Whole((Kind::Blob, content())));
+        let look = || read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
+        let as_it_was = (Kind::Blob, Some(content()));
+        assert_eq!(look(), Loose::Whole(as_it_was.clone()));
         let whole = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
         assert_eq!(look(), Loose::Absent);
@@ -141,7 +192,7 @@ mod tests {
             // Behind the content comes only its checksum, which the id makes needless.
             let is_whole = matches!(look(), Loose::Whole(_));
             assert!(!is_whole || length + 4 >= whole.len(), "cut to {length}");
-            let _ = header(&SystemDisk, folder.path(), id).unwrap();
+            let _ = open(&SystemDisk, folder.path(), id).unwrap();
         }
         for at in 0..whole.len() - 4 {
             let mut flipped = whole.clone();
@@ -149,7 +200,7 @@ mod tests {
             fs::write(&path, &flipped).unwrap();
             // A few bits of the format say nothing: then the content is what it was.
             match look() {
-                Loose::Whole((kind, bytes)) => assert_eq!((kind, bytes), (Kind::Blob, content())),
+                Loose::Whole(found) => assert_eq!(found, as_it_was),
                 other => assert!(matches!(other, Loose::Damaged(_)), "byte {at}: {other:?}"),
             }
         }
@@ -162,9 +213,9 @@ mod tests {
         let copy = folder.path().join("copy");
         fs::rename(&path, &copy).unwrap();
         let damaged = || {
-            let found = read(&SystemDisk, folder.path(), id).unwrap();
+            let found = read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
             assert!(matches!(found, Loose::Damaged(_)), "{found:?}");
-            let found = header(&SystemDisk, folder.path(), id).unwrap();
+            let found = check(&SystemDisk, folder.path(), id).unwrap();
             assert!(matches!(found, Loose::Damaged(_)), "{found:?}");
         };
         fs::create_dir(&path).unwrap();
@@ -185,6 +236,6 @@ mod tests {
         std::io::Write::write_all(&mut encoder, b"blob 18446744073709551615\0x").unwrap();
         fs::remove_file(&path).unwrap();
         fs::write(&path, encoder.finish().unwrap()).unwrap();
-        assert_eq!(read(&SystemDisk, folder.path(), id).unwrap(), Loose::Damaged(CUT));
+        assert_eq!(check(&SystemDisk, folder.path(), id).unwrap(), Loose::Damaged(CUT));
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod base;
 pub mod commit;
+pub mod content;
 pub mod git_lock;
 pub mod history;
 pub mod lock;
@@ -17,6 +18,7 @@ pub mod object;
 pub mod objects;
 mod pack;
 pub mod pack_index;
+mod packs;
 pub mod permissions;
 pub mod ref_recovery;
 pub mod refs;

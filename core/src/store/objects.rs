@@ -4,34 +4,20 @@
 //! libgit2 is given only the folder of objects and no repository, so that it reads no
 //! configuration.
 
-use crate::disk::atomic_write::{replace_file, write_new_named};
-use crate::disk::folder::{is_file_or_nothing, text_names};
-use crate::disk::{Disk, Kind as FileKind};
+use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
+use crate::disk::{Disk, Kind as FileKind, Stream};
 use crate::error::{Context, Error, Result};
 use crate::store::loose::{self, Loose};
-use crate::store::object::{Kind, id_of};
-use crate::store::{pack, pack_index};
+use crate::store::object::{self, Kind, Named, id_of};
+use crate::store::pack;
+use crate::store::packs::{self, Packed};
+use flate2::read;
 use flate2::write::ZlibEncoder;
 use git2::{ErrorCode, Odb, OdbLookupFlags, Oid};
 use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-
-/// Whether libgit2 can open every index of packs: for ever it waits for a fifo. Without it no pack is
-/// read.
-// rule: maintenance/damage
-fn packs_are_files(disk: &dyn Disk, folder: &Path) -> Result<bool> {
-    let is_index = |name: &String| name.ends_with(".idx") || name == "multi-pack-index";
-    for name in text_names(disk, folder)?.into_iter().filter(is_index) {
-        let path = folder.join(name);
-        if !is_file_or_nothing(disk, &path)? {
-            log::debug!("no pack is read, since {} is no file", path.display());
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
 
 fn unusable(path: &Path, error: &git2::Error) -> Error {
     Error::unusable(path, error.message())
@@ -49,6 +35,9 @@ fn why_not(error: &git2::Error) -> String {
 const PACK_OBJECTS_MIN: usize = 64;
 /// New objects are stored before they take more memory than this, in bytes.
 const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Something, or what is wrong with it.
+type Judged<T> = std::result::Result<T, String>;
 
 /// The objects of one store, as they were when it was opened and with what was added since.
 pub struct Objects<'a> {
@@ -72,7 +61,7 @@ impl<'a> Objects<'a> {
         let not_text = || Error::unusable(&directory, "its path is not UTF-8");
         let text = directory.to_str().ok_or_else(not_text)?;
         // rule: isolation/self-contained
-        let reads_packs = packs_are_files(disk, &directory.join("pack"))?;
+        let reads_packs = packs::are_files(disk, &directory.join("pack"))?;
         if reads_packs {
             stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
         }
@@ -107,7 +96,7 @@ impl<'a> Objects<'a> {
     // rule: capture/stored
     pub fn is_whole(&self, id: Oid) -> Result<bool> {
         // libgit2 knows what an empty folder holds, whether that is stored or not.
-        Ok(self.added.contains(&id) || self.has(id) && self.find(id)?.is_ok())
+        Ok(self.added.contains(&id) || self.has(id) && self.look_at(id)?.is_ok())
     }
 
     /// The same of an object that was whole at `moment`, in seconds and nanoseconds of the file
@@ -136,11 +125,44 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// An object that is missing, damaged or of another kind; a disk that fails.
     pub fn read(&self, kind: Kind, id: Oid) -> Result<Vec<u8>> {
-        match self.find(id)? {
-            Ok((found, bytes)) if found == kind => Ok(bytes),
-            Ok(_) => Err(Self::damaged(id, &format!("is no {}", kind.name()))),
-            Err(why) => Err(Self::damaged(id, &why)),
-        }
+        self.read_up_to(kind, id, u64::MAX)?.ok_or_else(|| Self::damaged(id, "is too large"))
+    }
+
+    /// The same; none where it says that it has more bytes than `most`, and then nothing is known of
+    /// what it holds.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    pub fn read_up_to(&self, kind: Kind, id: Oid, most: u64) -> Result<Option<Vec<u8>>> {
+        let (found, bytes) = self.find(id, most)?.map_err(|why| Self::damaged(id, &why))?;
+        if found == kind { Ok(bytes) } else { Err(Self::other_kind(id, kind)) }
+    }
+
+    /// Whether an object of that kind is whole, however many bytes it has.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    pub fn check(&self, kind: Kind, id: Oid) -> Result<()> {
+        let found = self.look_at(id)?.map_err(|why| Self::damaged(id, &why))?;
+        if found == kind { Ok(()) } else { Err(Self::other_kind(id, kind)) }
+    }
+
+    /// The bytes of an object, one after the other. Whether they are those of its id is not looked at.
+    ///
+    /// # Errors
+    /// As [`Objects::read`].
+    pub fn stream(&self, id: Oid) -> Result<Stream> {
+        let own = loose::open(self.disk, &self.directory, id)?;
+        let own = own.then(|opened| Loose::Whole((opened.kind, Box::new(opened) as Stream)));
+        let judged = self.or_packed(id, own, || {
+            let packed = self.stored.read(id)?;
+            Ok((packed.kind(), Box::new(io::Cursor::new(packed.data().to_vec())) as Stream))
+        });
+        judged.map(|(_, stream)| stream).map_err(|why| Self::damaged(id, &why))
+    }
+
+    fn other_kind(id: Oid, kind: Kind) -> Error {
+        Self::damaged(id, &format!("is no {}", kind.name()))
     }
 
     /// What kind of object that is and how many bytes it says it has.
@@ -148,8 +170,8 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// As [`Objects::read`].
     pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
-        let damage = match loose::header(self.disk, &self.directory, id)? {
-            Loose::Whole(header) => return Ok(header),
+        let damage = match loose::open(self.disk, &self.directory, id)? {
+            Loose::Whole(opened) => return Ok((opened.kind, opened.bytes)),
             Loose::Damaged(why) if !self.is_packed(id) => return Err(Self::damaged(id, why)),
             Loose::Damaged(_) | Loose::Absent => self.stored.read_header(id),
         };
@@ -158,21 +180,41 @@ impl<'a> Objects<'a> {
         Ok((Kind::of_git(kind).ok_or_else(unknown)?, bytes as u64))
     }
 
-    /// The object, or what is wrong with it.
-    fn find(&self, id: Oid) -> Result<std::result::Result<(Kind, Vec<u8>), String>> {
-        match loose::read(self.disk, &self.directory, id)? {
-            Loose::Whole(found) => return Ok(Ok(found)),
+    /// The object, without its bytes where they are more than `most`; or what is wrong with it.
+    fn find(&self, id: Oid, most: u64) -> Result<Judged<(Kind, Option<Vec<u8>>)>> {
+        let own = loose::read(self.disk, &self.directory, id, most)?;
+        Ok(self.or_packed(id, own, || {
+            let (bytes, kind) = self.stored.read_header(id)?;
+            if bytes as u64 > most {
+                return Ok((kind, None));
+            }
+            Ok((kind, Some(self.stored.read(id)?.data().to_vec())))
+        }))
+    }
+
+    /// What kind of object that is, if it is whole; or what is wrong with it.
+    fn look_at(&self, id: Oid) -> Result<Judged<Kind>> {
+        let own =
+            loose::check(self.disk, &self.directory, id)?.then(|kind| Loose::Whole((kind, ())));
+        let judged = self.or_packed(id, own, || Ok((self.stored.read(id)?.kind(), ())));
+        Ok(judged.map(|(kind, ())| kind))
+    }
+
+    /// What was found in the object's own file, or else what libgit2 reads from a pack.
+    fn or_packed<T>(
+        &self,
+        id: Oid,
+        own: Loose<(Kind, T)>,
+        packed: impl FnOnce() -> std::result::Result<(git2::ObjectType, T), git2::Error>,
+    ) -> Judged<(Kind, T)> {
+        match own {
+            Loose::Whole(found) => return Ok(found),
             // libgit2 would look at the damaged file too, where it is in no pack.
-            Loose::Damaged(why) if !self.is_packed(id) => return Ok(Err(why.to_owned())),
+            Loose::Damaged(why) if !self.is_packed(id) => return Err(why.to_owned()),
             Loose::Damaged(_) | Loose::Absent => {}
         }
-        Ok(match self.stored.read(id) {
-            Ok(object) => match Kind::of_git(object.kind()) {
-                Some(kind) => Ok((kind, object.data().to_vec())),
-                None => Err("is of no known kind".to_owned()),
-            },
-            Err(error) => Err(why_not(&error)),
-        })
+        let (kind, found) = packed().map_err(|error| why_not(&error))?;
+        Ok((Kind::of_git(kind).ok_or("is of no known kind")?, found))
     }
 
     fn is_packed(&self, id: Oid) -> bool {
@@ -181,7 +223,7 @@ impl<'a> Objects<'a> {
 
     /// What the packs hold, looked up once.
     fn packs(&self) -> &[Packed] {
-        self.packs.get_or_init(|| packed(self.disk, &self.directory.join("pack")))
+        self.packs.get_or_init(|| packs::in_folder(self.disk, &self.directory.join("pack")))
     }
 
     fn damaged(id: Oid, why: &str) -> Error {
@@ -209,6 +251,31 @@ impl<'a> Objects<'a> {
             self.put(id, kind, bytes.to_vec())?;
         }
         Ok(id)
+    }
+
+    /// Adds a file of that many bytes, which are read once more and never all in memory; it is durable
+    /// when this returns. False where they are not those of that id any more.
+    // rule: cost/memory
+    pub fn add_stream(&mut self, blob: Oid, bytes: u64, stream: impl Read) -> Result<bool> {
+        let path = loose::path_of(&self.directory, blob);
+        let mut named = Named::new(Kind::Blob, bytes, stream);
+        let header = object::header(Kind::Blob, bytes);
+        let object = header.as_bytes().chain(&mut named);
+        let mut compressed = read::ZlibEncoder::new(object, Kind::Blob.compression());
+        let fresh = make_new_named(&self.directory, &format!("tmp_obj_{blob}"), |path| {
+            self.disk.write_from(path, &mut compressed, 0o400)
+        })?;
+        let written = compressed.total_out();
+        if named.id() != Some(blob) {
+            self.disk.remove_file(&fresh).context("removing", &fresh)?;
+            return Ok(false);
+        }
+        self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
+        self.make_folder(path.parent().unwrap_or(&self.directory))?;
+        replace_file(self.disk, &fresh, &path)?;
+        self.added.insert(blob);
+        self.written += written;
+        Ok(true)
     }
 
     fn put(&mut self, id: Oid, kind: Kind, bytes: Vec<u8>) -> Result<()> {
@@ -282,35 +349,9 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// What a pack holds by its index.
-struct Packed {
-    ids: HashSet<Oid>,
-    /// When the pack or its index was touched last, in seconds and nanoseconds.
-    changed: (i64, i64),
-}
-
-impl Packed {
-    fn has(&self, id: Oid) -> bool {
-        self.ids.contains(&id)
-    }
-}
-
-/// The packs in a folder whose index can be read.
-fn packed(disk: &dyn Disk, folder: &Path) -> Vec<Packed> {
-    let names = text_names(disk, folder).unwrap_or_default();
-    let indexes = names.iter().filter(|name| name.ends_with(".idx")).map(|name| folder.join(name));
-    let packed = indexes.filter_map(|path| {
-        let pack = disk.stat(&path.with_extension("pack")).ok()?;
-        let (bytes, stat) = disk.read(&path, u64::MAX).ok()?;
-        let ids = pack_index::parse(&bytes)?.into_iter().map(|(id, _)| id).collect();
-        Some(Packed { ids, changed: stat.changed.max(pack.changed) })
-    });
-    packed.collect()
-}
-
 fn compress(kind: Kind, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), kind.compression());
-    encoder.write_all(format!("{} {}\0", kind.name(), bytes.len()).as_bytes())?;
+    encoder.write_all(object::header(kind, bytes.len() as u64).as_bytes())?;
     encoder.write_all(bytes)?;
     encoder.finish()
 }

@@ -3,10 +3,10 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
-use herma_core::disk::{Disk, LockGuard, Sharing, Stat, SystemDisk};
+use herma_core::disk::{Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind};
+use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::Path;
 
 /// What a disk does wrong; the functions get the sandbox and the path where they need them.
@@ -109,6 +109,11 @@ impl Disk for FaultyDisk {
         }
     }
 
+    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
+        let (content, stat) = self.read(path, u64::MAX)?;
+        Ok((Box::new(Cursor::new(content)), stat))
+    }
+
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.disk.read_link(path)
     }
@@ -119,6 +124,10 @@ impl Disk for FaultyDisk {
 
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         self.disk.write_soon(path, content, self.mode(path, mode))
+    }
+
+    fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()> {
+        self.disk.write_from(path, content, self.mode(path, mode))
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {

@@ -1,9 +1,9 @@
 //! The system's disk with a hook before every call: the hook may make the call fail, or do
 //! something to the disk first.
 
-use herma_core::disk::{Disk, LockGuard, Sharing, Stat, SystemDisk};
+use herma_core::disk::{Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// What is about to be done.
@@ -13,11 +13,11 @@ pub enum Call {
     Stat,
     /// [`Disk::list`].
     List,
-    /// [`Disk::read`].
+    /// [`Disk::open`].
     Read,
     /// [`Disk::read_link`].
     ReadLink,
-    /// [`Disk::write_new`] or [`Disk::write_soon`].
+    /// [`Disk::write_new`], [`Disk::write_soon`] or [`Disk::write_from`].
     WriteNew,
     /// [`Disk::append`].
     Append,
@@ -79,9 +79,9 @@ impl Disk for HookedDisk {
         SystemDisk.list(path)
     }
 
-    fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
+    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
         (self.hook)(Call::Read, path)?;
-        SystemDisk.read(path, limit)
+        SystemDisk.open(path)
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -97,6 +97,11 @@ impl Disk for HookedDisk {
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         (self.hook)(Call::WriteNew, path)?;
         SystemDisk.write_soon(path, content, mode)
+    }
+
+    fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()> {
+        (self.hook)(Call::WriteNew, path)?;
+        SystemDisk.write_from(path, content, mode)
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {

@@ -11,6 +11,7 @@ mod agent;
 mod capture;
 mod concurrent;
 mod config;
+mod cost;
 mod crash;
 mod diff;
 mod fault;
@@ -30,6 +31,7 @@ pub use agent::*;
 pub use capture::*;
 pub use concurrent::*;
 pub use config::*;
+pub use cost::*;
 pub use crash::*;
 pub use diff::*;
 pub use fault::*;
@@ -102,6 +104,8 @@ pub enum State {
     Faults,
     /// The same, with a lane of several processes on one store.
     Concurrent,
+    /// The same, with a lane that measures what operations take.
+    Cost,
     /// In the book only; nothing checks it yet.
     Planned,
 }
@@ -113,6 +117,7 @@ impl fmt::Display for State {
             State::Damage => "decided by the lane `damage`",
             State::Faults => "decided by the lane `faults`",
             State::Concurrent => "decided by the lane `concurrent`",
+            State::Cost => "decided by the lane `cost`",
             State::Planned => "not yet modelled",
         })
     }
@@ -217,6 +222,7 @@ pub fn catalogue() -> impl Iterator<Item = RuleRef> {
         crash::RULES,
         fault::RULES,
         concurrent::RULES,
+        cost::RULES,
         lock::RULES,
         agent::RULES,
     ]

@@ -1,0 +1,29 @@
+//! The content of a stored file, of which no more is in memory than a bound, however much it is.
+
+use crate::error::Result;
+use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
+use crate::store::objects::Objects;
+use git2::Oid;
+
+/// The content of a file.
+pub enum Content<'a> {
+    /// All of it.
+    Read(Vec<u8>),
+    /// So much that it is read when it is used.
+    Stored(&'a Objects<'a>, Oid),
+}
+
+impl<'a> Content<'a> {
+    /// That of a blob, which is whole.
+    ///
+    /// # Errors
+    /// A blob that is missing or damaged; a disk that fails.
+    // rule: cost/memory
+    pub fn of(objects: &'a Objects<'a>, blob: Oid) -> Result<Self> {
+        if let Some(bytes) = objects.read_up_to(Kind::Blob, blob, IN_MEMORY_BYTES_MAX)? {
+            return Ok(Content::Read(bytes));
+        }
+        objects.check(Kind::Blob, blob)?;
+        Ok(Content::Stored(objects, blob))
+    }
+}

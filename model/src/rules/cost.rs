@@ -1,0 +1,26 @@
+//! What an operation may take: memory, and reading.
+
+super::rules! {
+    COST_MEMORY {
+        id: "cost/memory",
+        statement: "The memory that an operation takes does not grow with the size of one file.",
+        tier: Durability,
+        level: Should,
+        since: "0.1",
+        state: Planned,
+        source: "measured: a checkpoint of a file of 3 GB took 6.3 GB of memory, and a restore beside \
+            one of 30 GB was ended half-way",
+        needs: [],
+    }
+    COST_UNCHANGED {
+        id: "cost/unchanged",
+        statement: "A checkpoint of a project in which nothing changed does not read what its files \
+            hold.",
+        tier: Durability,
+        level: Should,
+        since: "0.1",
+        state: Planned,
+        source: "design: Speed and size to reach",
+        needs: [],
+    }
+}
