@@ -8,6 +8,7 @@ mod careful;
 mod cases;
 mod command;
 mod concurrent;
+mod cost;
 mod damage;
 mod docs;
 mod faults;

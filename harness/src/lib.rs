@@ -36,6 +36,7 @@ pub mod cases;
 mod check;
 pub mod compare;
 pub mod concurrent;
+pub mod cost;
 pub mod coverage;
 pub mod damage;
 pub mod depth;

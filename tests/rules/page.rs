@@ -23,7 +23,7 @@ rules alone.
   2: nothing is lost, nothing leaks, no answer is a lie. 3: the same under crashes, I/O errors and
   several processes. A: the wider checkpoint of a whole agent.
 - **since** is the version of the rule book that the rule came with.
-- A rule that is **decided by a lane** is met by no history: `herma-conform damage`, `faults` or `concurrent`
+- A rule that is **decided by a lane** is met by no history: `herma-conform damage`, `faults`, `concurrent` or `cost`
   judges it. One that is **not yet modelled** is in the book, and nothing checks it yet.
 - **Needs** are the [capabilities](#capabilities) that an implementation must have before it can be
   judged by the rule. Without them the rule is shown as not applicable.

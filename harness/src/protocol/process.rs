@@ -75,6 +75,11 @@ impl Killer {
 }
 
 impl Adapter {
+    /// The process itself.
+    pub fn leader(&self) -> Pid {
+        self.group
+    }
+
     /// Who can kill it while somebody waits for its reply.
     pub fn killer(&self) -> Killer {
         Killer(self.group)

@@ -13,6 +13,7 @@ use crate::protocol::process::{Adapter, Killer, Limits};
 use crate::protocol::translate;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
+use rustix::process::Pid;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
@@ -128,6 +129,11 @@ impl ProcessSubject {
     /// Who can kill the process and all that it started, from another thread, while this is there.
     pub fn killer(&self) -> Option<Killer> {
         self.process.as_ref().ok().map(|process| process.adapter.killer())
+    }
+
+    /// The process that leads the group of all that it starts.
+    pub fn leader(&self) -> Option<Pid> {
+        self.process.as_ref().ok().map(|process| process.adapter.leader())
     }
 
     fn opened(&mut self) -> Result<Introduced, Fault> {

@@ -7,7 +7,7 @@ super::rules! {
         tier: Durability,
         level: Should,
         since: "0.1",
-        state: Planned,
+        state: Cost,
         source: "measured: a checkpoint of a file of 3 GB took 6.3 GB of memory, and a restore beside \
             one of 30 GB was ended half-way",
         needs: [],
@@ -19,7 +19,7 @@ super::rules! {
         tier: Durability,
         level: Should,
         since: "0.1",
-        state: Planned,
+        state: Cost,
         source: "design: Speed and size to reach",
         needs: [],
     }

@@ -9,6 +9,7 @@ mod commands;
 mod comparing;
 mod concurrent;
 mod confined;
+mod cost;
 mod damage;
 mod ending;
 mod faults;
@@ -127,6 +128,9 @@ enum Command {
     /// Let several processes use one store at the same time: some order explains every answer
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", concurrent::EXAMPLES))]
     Concurrent(concurrent::ConcurrentArguments),
+    /// Measure what a subject takes where one file is large, and where nothing changed
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", cost::EXAMPLES))]
+    Cost(cost::CostArguments),
     /// Run a command whose every changing call is noted, and that meets a fault at one of them
     #[command(hide = true)]
     Supervised(supervised::SupervisedArguments),
@@ -395,6 +399,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => comparing::compare(arguments),
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
+        Command::Cost(arguments) => cost::cost(arguments),
         Command::Damage(arguments) => damage::damage(arguments),
         Command::Faults(arguments) => faults::faults(arguments),
         Command::Concurrent(arguments) => concurrent::concurrent(arguments),
