@@ -134,6 +134,20 @@ fn a_large_object_that_is_damaged_is_found_and_stored_again() {
 }
 
 #[test]
+fn a_large_file_is_stored_although_git_removes_the_empty_folder_that_it_was_to_be_put_in() {
+    let (world, project, content) = large();
+    let (object, once) = (object(&world, content.as_bytes()), Mutex::new(true));
+    let is_object = |path: &Path| path.to_string_lossy().contains("tmp_obj");
+    let folder = object.parent().unwrap().to_owned();
+    let disk = before(Call::Rename, is_object, move |_| {
+        if std::mem::take(&mut *once.lock().unwrap()) { fs::remove_dir(&folder) } else { Ok(()) }
+    });
+    created(&manager(&world, disk), &project, "first");
+    assert!(object.is_file());
+    assert_eq!(leftovers(&world), [""; 0]);
+}
+
+#[test]
 fn a_disk_that_gets_full_under_a_large_file_costs_the_checkpoint_and_leaves_nothing() {
     let (world, project, _) = large();
     let is_object = |path: &Path| path.to_string_lossy().contains("tmp_obj");

@@ -20,6 +20,8 @@ mod ignore;
 mod interop;
 mod large_files;
 mod maintenance;
+mod many_files;
 mod planted_bugs;
 mod rules;
 mod side_by_side;
+mod steady;

@@ -9,7 +9,7 @@ mod walk;
 
 use crate::capture::index::{Index, Known};
 use crate::capture::steady::Failure;
-use crate::capture::walk::{Bounds, Candidate, Walked, too_large, walk};
+use crate::capture::walk::{Bounds, Candidate, too_large, walk};
 use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
@@ -73,9 +73,9 @@ impl Capture<'_> {
     // rule: capture/read-only
     pub fn run(&self, mut blobs: Blobs<'_, '_>) -> Result<Captured> {
         let before = self.root()?;
-        let bounds = Bounds { max_file_bytes: self.config.max_file_bytes, base: &self.base };
+        let Config { max_file_bytes, max_files, .. } = *self.config;
+        let bounds = Bounds { max_file_bytes, max_files, base: &self.base };
         let walked = walk(self.disk, self.root, &bounds)?;
-        self.check_count(&walked)?;
         let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
         let (mut files, mut folders) = (BTreeMap::new(), walked.folders);
         folders.insert(Vec::new(), before.mode);
@@ -116,24 +116,6 @@ impl Capture<'_> {
             }
             Err(error) => Err(error).context("looking at", self.root),
         }
-    }
-
-    /// Only files that would be captured count, and one that cannot be read would not be.
-    // rule: scope/too-many-files
-    fn check_count(&self, walked: &Walked) -> Result<()> {
-        let limit = self.config.max_files;
-        if walked.candidates.len() <= limit {
-            return Ok(());
-        }
-        // rule: scope/counts-captured
-        let readable = |candidate: &&Candidate| {
-            let path = on_disk(self.root, &candidate.path);
-            candidate.stat.kind == FileKind::Link || self.disk.read(&path, 0).is_ok()
-        };
-        if walked.candidates.iter().filter(readable).take(limit + 1).count() > limit {
-            return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
-        }
-        Ok(())
     }
 
     /// Whether this is a file that a restore put beside a place and did not come to remove. What is
@@ -179,7 +161,7 @@ impl Capture<'_> {
                     return Ok(Read::Item(item, Some(known), candidate.stat.mode));
                 }
                 let most = if cap == 0 { u64::MAX } else { cap };
-                let read = steady::read(self.disk, &path, most, keep);
+                let read = steady::read(self.disk, &path, most, self.started.as_ref(), keep);
                 read.map(|file| file.map(|(blob, stat)| (blob, Some(stat))))
             }
         };

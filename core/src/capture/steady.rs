@@ -33,7 +33,7 @@ impl From<Error> for Failure {
 }
 
 /// Reads a file of at most `most` bytes, and stores it where it is to be kept; none where it has
-/// more.
+/// more. `started` is the stat of a file made before anything was read.
 // rule: capture/bytes
 // rule: capture/no-conversion
 // rule: capture/honest
@@ -41,10 +41,11 @@ pub fn read(
     disk: &dyn Disk,
     path: &Path,
     most: u64,
+    started: Option<&Stat>,
     mut keep: Option<&mut Objects<'_>>,
 ) -> Result<Option<(Oid, Stat)>, Failure> {
     for _ in 0..ATTEMPTS_MAX {
-        match attempt(disk, path, most, keep.as_deref_mut())? {
+        match attempt(disk, path, most, started, keep.as_deref_mut())? {
             Seen::Changing => {}
             Seen::TooLarge => return Ok(None),
             Seen::File(blob, stat) => return Ok(Some((blob, stat))),
@@ -72,6 +73,7 @@ fn attempt(
     disk: &dyn Disk,
     path: &Path,
     most: u64,
+    started: Option<&Stat>,
     keep: Option<&mut Objects<'_>>,
 ) -> Result<Seen, Failure> {
     let in_memory = most.min(IN_MEMORY_BYTES_MAX);
@@ -80,6 +82,12 @@ fn attempt(
         return Ok(Seen::Changing);
     }
     if content.len() as u64 <= in_memory {
+        // Of two changes in one tick of the clock the second one leaves no trace but the bytes.
+        // rule: capture/steady
+        let is_young = started.is_some_and(|started| !before.is_settled_before(started));
+        if is_young && disk.read(path, in_memory + 1)?.0 != content {
+            return Ok(Seen::Changing);
+        }
         return Ok(Seen::File(name(&content, keep)?, before));
     }
     if in_memory == most || before.size > most {

@@ -4,7 +4,7 @@
 //! [`crate::capture`].
 
 use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
 use crate::path::{join, on_disk};
 use crate::report::Remark;
@@ -56,6 +56,8 @@ fn levels(chain: &Option<Rc<Chain>>) -> Vec<(&[u8], &IgnoreFile)> {
 pub struct Bounds<'a> {
     /// Files larger than this many bytes are left out; 0 is no bound.
     pub max_file_bytes: u64,
+    /// With more files than this that can be read the walk ends.
+    pub max_files: usize,
     /// The checkpoint base, which is never walked into.
     pub base: &'a Path,
 }
@@ -67,12 +69,16 @@ struct Walk<'a> {
     excludes: Excludes,
     walked: Walked,
     pending: Vec<(Vec<u8>, Option<Rc<Chain>>)>,
+    /// Of so many candidates is known whether they can be read, and so many of them can.
+    looked_at: usize,
+    readable: usize,
 }
 
 /// Walks the project at `root`.
 ///
 /// # Errors
-/// The root cannot be read, or the disk fails. What there is no permission to read is left out.
+/// The root cannot be read, or the disk fails; [`Error::TooManyFiles`]. What there is no permission to
+/// read is left out.
 pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked> {
     let mut walk = Walk {
         disk,
@@ -81,6 +87,8 @@ pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked>
         excludes: Excludes::of_every_project(),
         walked: Walked::default(),
         pending: Vec::new(),
+        looked_at: 0,
+        readable: 0,
     };
     let entries = disk.entries(root).context("reading the directory", root)?;
     walk.enter(Vec::new(), None, entries)?;
@@ -148,6 +156,27 @@ impl Walk<'_> {
                 }
                 Kind::File | Kind::Link => self.walked.candidates.push(Candidate { path, stat }),
             }
+        }
+        self.check_count()
+    }
+
+    /// Only files that would be captured count, and one that cannot be read would not be.
+    // rule: scope/too-many-files
+    // rule: scope/counts-captured
+    fn check_count(&mut self) -> Result<()> {
+        let (candidates, limit) = (&self.walked.candidates, self.bounds.max_files);
+        if candidates.len() <= limit {
+            return Ok(());
+        }
+        let is_readable = |candidate: &&Candidate| {
+            let path = on_disk(self.root, &candidate.path);
+            candidate.stat.kind == Kind::Link || self.disk.read(&path, 0).is_ok()
+        };
+        let most = limit + 1 - self.readable;
+        self.readable += candidates[self.looked_at..].iter().filter(is_readable).take(most).count();
+        self.looked_at = candidates.len();
+        if self.readable > limit {
+            return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
         }
         Ok(())
     }

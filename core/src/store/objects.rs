@@ -254,7 +254,8 @@ impl<'a> Objects<'a> {
     }
 
     /// Adds a file of that many bytes, which are read once more and never all in memory; it is durable
-    /// when this returns. False where they are not those of that id any more.
+    /// when this returns. False where it is to be tried again: they are not those of that id any more,
+    /// or git removed the folder that the object was to be put in.
     // rule: cost/memory
     pub fn add_stream(&mut self, blob: Oid, bytes: u64, stream: impl Read) -> Result<bool> {
         let path = loose::path_of(&self.directory, blob);
@@ -271,8 +272,13 @@ impl<'a> Objects<'a> {
             return Ok(false);
         }
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
-        self.make_folder(path.parent().unwrap_or(&self.directory))?;
-        replace_file(self.disk, &fresh, &path)?;
+        let folder = path.parent().unwrap_or(&self.directory);
+        self.make_folder(folder)?;
+        let placed = replace_file(self.disk, &fresh, &path);
+        if placed.is_err() && self.is_gone(folder) {
+            return Ok(false);
+        }
+        placed?;
         self.added.insert(blob);
         self.written += written;
         Ok(true)
@@ -325,11 +331,14 @@ impl<'a> Objects<'a> {
             self.make_folder(&folder)?;
             replace_file(self.disk, &fresh, &path)
         };
-        // Git removes a folder that is empty while it packs.
-        let is_gone = || self.disk.stat(&folder).is_err();
-        place().or_else(|error| if is_gone() { place() } else { Err(error) })?;
+        place().or_else(|error| if self.is_gone(&folder) { place() } else { Err(error) })?;
         self.written += compressed.len() as u64;
         Ok(())
+    }
+
+    /// Git removes a folder that is empty while it packs.
+    fn is_gone(&self, folder: &Path) -> bool {
+        self.disk.stat(folder).is_err()
     }
 
     fn make_folder(&self, folder: &Path) -> Result<()> {
