@@ -3,9 +3,9 @@
 
 use herma_harness::damage::Opened;
 use herma_harness::damage::judge::Rule;
-use herma_harness::faults::fault::Fault;
+use herma_harness::faults::fault::{At, Fault};
 use herma_harness::faults::report::{Extent, Report};
-use herma_harness::faults::{Chosen, Lane, NAIVE, Operation, Outcome, naive};
+use herma_harness::faults::{Chosen, Lane, NAIVE, Outcome, Story, naive};
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
@@ -13,9 +13,9 @@ use herma_harness::subject::{AdapterCommand, Identity};
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn conform(arguments: &[&str]) -> Output {
@@ -50,15 +50,24 @@ fn started(bug: &[&str]) -> (AdapterCommand, [OsString; 2]) {
     (start, [program, "supervised".into()])
 }
 
-/// What comes of every fault at some calls of an operation.
-fn outcomes(lane: &Lane<'_>, operation: Operation, faults: &[Fault], most: usize) -> Vec<Outcome> {
+/// What comes of every fault at some calls of a story.
+fn outcomes(lane: &Lane<'_>, story: &str, faults: &[Fault], most: usize) -> Vec<Outcome> {
     let scratch = Scratch::default_place();
-    let points = lane.points(operation, &scratch).unwrap().len();
-    let anyway = lane.anyway(operation, &scratch).unwrap();
-    let at = (0..most.min(points)).map(|one| 1 + one * points / most.min(points));
-    let all = at.flat_map(|at| faults.iter().map(move |fault| (at, *fault)));
-    all.map(|(at, fault)| lane.run(Chosen { operation, fault, at }, &anyway, &scratch).unwrap())
-        .collect()
+    let story: Story = story.parse().unwrap();
+    let anyway = lane.anyway(&story, &scratch).unwrap();
+    let is_read = |fault: &Fault| fault.comes_at() == At::Reads;
+    let changes = lane.points(&story, false, &scratch).unwrap();
+    let mut outcomes = Vec::new();
+    for fault in faults {
+        let read = is_read(fault).then(|| lane.points(&story, true, &scratch).unwrap());
+        let places = fault.comes_at().among(read.as_ref().unwrap_or(&changes));
+        let count = most.min(places.len());
+        for at in (0..count).map(|one| places[one * places.len() / count]) {
+            let chosen = Chosen { story: story.clone(), fault: *fault, at };
+            outcomes.push(lane.run(chosen, &anyway, &scratch).unwrap());
+        }
+    }
+    outcomes
 }
 
 #[test]
@@ -73,13 +82,21 @@ fn nothing_is_held_against_the_core_whatever_happens_at_some_calls() {
     // Who holds the lock of a project is waited for for seconds, so that comes once only.
     let short: Vec<Fault> =
         Fault::ALL.into_iter().filter(|fault| *fault != Fault::HoldTake).collect();
-    for operation in Operation::ALL {
-        let held = outcomes(&lane, operation, &[Fault::HoldTake], 1);
-        for one in held.into_iter().chain(outcomes(&lane, operation, &short, 2)) {
+    for (story, faults, most) in [
+        ("take", &short[..], 1),
+        ("take+take+take", &[Fault::HoldTake], 1),
+        ("take+take+restore", &short, 2),
+        ("take+take+restore-file", &[Fault::Io, Fault::Read], 1),
+        ("take+prune+take", &short, 1),
+        ("take+restore+prune", &short, 1),
+        ("take+take+list", &[Fault::Read], 3),
+        ("take+take+diff", &[Fault::Read], 3),
+    ] {
+        for one in outcomes(&lane, story, faults, most) {
             assert_eq!(one.failures.len(), 0, "{one:?}");
             // What was killed was killed at the call that was meant.
             assert!(one.chosen.fault != Fault::Kill || one.point.is_some(), "{one:?}");
-            assert!(one.checked > 20, "{one:?}");
+            assert!(one.checked > 10, "{one:?}");
         }
     }
 }
@@ -94,7 +111,7 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     let capabilities = capabilities.into_iter().fold(Capabilities::none(), Capabilities::with);
     let opened = Opened { open: &start.opener(), subject: Identity::default(), capabilities };
     let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1 };
-    let all = outcomes(&lane, Operation::Take, &[Fault::Kill], usize::MAX);
+    let all = outcomes(&lane, "take+take+take", &[Fault::Kill], usize::MAX);
     let locked = |one: &&Outcome| {
         let point = one.point.as_ref();
         point.is_some_and(|point| point.path.ends_with(".lock") && point.call != "open")
@@ -103,11 +120,12 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     for one in all.iter().filter(locked) {
         assert!(one.failures.iter().any(|one| one.rule == Rule::NotAsBefore), "{one:?}");
     }
-    let extent = Extent { points: all.len(), exhaustive: true, not_run: None };
+    let (story, points) = ("take+take+take".parse().unwrap(), all.len());
+    let extent = Extent { story, reads: false, points, exhaustive: true, not_run: None };
     let report = Report {
         subject: Identity::new("it", "1"),
         seed: 1,
-        operations: BTreeMap::from([(Operation::Take, extent)]),
+        stories: vec![extent],
         faults: all,
         not_judged: Vec::new(),
         replay: "herma-conform faults --seed 1".into(),
@@ -117,10 +135,10 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     let text = report.text(false);
     for part in [
         "not-as-before: a fault costs nothing",
-        "  fault:    a checkpoint after an edit: ",
+        "  fault:    a checkpoint after an edit (after take+take): ",
         ": killed before it",
-        "  replay:   herma-conform faults --seed 1 --only take:kill:",
-        "take: each of its ",
+        "  replay:   herma-conform faults --seed 1 --only take+take+take:kill:",
+        "take+take+take: each of its ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -135,7 +153,8 @@ fn the_canary_fails() {
         return;
     }
     let (start, supervised) = started(&[]);
-    assert!(naive(&start.command[0], &supervised, &Scratch::default_place()).unwrap());
+    let missed = naive(&start.command[0], &supervised, &Fault::ALL, &Scratch::default_place());
+    assert_eq!(missed.unwrap(), None);
 }
 
 #[test]
@@ -155,6 +174,27 @@ fn one_fault_is_repeated_by_the_line_that_is_printed() {
     assert!(String::from_utf8(again.stdout).unwrap().contains("not-as-before"), "{line}");
 }
 
+/// Runs a script under supervision in a folder that has `below` in it: how it ends, and the calls
+/// below that folder.
+fn supervised(root: &Path, fault: &[&str], script: &str) -> (Option<i32>, Vec<String>) {
+    let (below, noted) = (root.join("below"), root.join("noted"));
+    let _ = fs::remove_file(&noted);
+    let status = Command::new(built_binary("herma-conform"))
+        .args(["supervised", "--below"])
+        .arg(&below)
+        .arg("--points")
+        .arg(&noted)
+        .args(fault)
+        .args(["--", "sh", "-c", script])
+        .current_dir(root)
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    let text = fs::read_to_string(&noted).unwrap();
+    let short = |line: &str| line.replace(&format!("{}/", below.display()), "");
+    (status.code(), text.lines().map(short).collect())
+}
+
 #[test]
 fn every_changing_call_of_a_command_is_noted_and_one_of_them_fails() {
     if !can_supervise() {
@@ -162,33 +202,55 @@ fn every_changing_call_of_a_command_is_noted_and_one_of_them_fails() {
     }
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let (below, noted) = (root.join("below"), root.join("noted"));
+    let below = root.join("below");
     fs::create_dir(&below).unwrap();
-    let supervised = |fault: &[&str]| {
-        let _ = fs::remove_file(&noted);
-        let script = "cd below; echo x > a; echo x > ../elsewhere; mkdir d && mv a d/b && rm -r d";
-        let status = Command::new(built_binary("herma-conform"))
-            .args(["supervised", "--below"])
-            .arg(&below)
-            .arg("--points")
-            .arg(&noted)
-            .args(fault)
-            .args(["--", "sh", "-c", script])
-            .current_dir(&root)
-            .stderr(std::process::Stdio::null())
-            .status()
-            .unwrap();
-        let text = fs::read_to_string(&noted).unwrap();
-        let short = |line: &str| line.replace(&format!("{}/", below.display()), "");
-        (status.code(), text.lines().map(short).collect::<Vec<String>>())
-    };
-    let (code, calls) = supervised(&[]);
+    let script = "cd below; echo x > a; echo x > ../elsewhere; mkdir d && mv a d/b && rm -r d";
+    let (code, calls) = supervised(&root, &[], script);
     assert_eq!(code, Some(0));
     let due = ["open\ta", "write\ta", "mkdir\td", "rename\td/b", "remove\td/b", "remove\td"];
     assert_eq!(calls, due);
-    let (code, calls) = supervised(&["--at", "3", "--fault", "no-space"]);
+    let (code, calls) = supervised(&root, &["--at", "3", "--fault", "no-space"], script);
     assert_eq!((code, calls.len()), (Some(1), 3));
     assert_eq!(fs::read_dir(&below).unwrap().count(), 1);
-    let (code, calls) = supervised(&["--at", "3", "--fault", "kill"]);
+    let (code, calls) = supervised(&root, &["--at", "3", "--fault", "kill"], script);
     assert_eq!((code, calls.len()), (Some(137), 3));
+}
+
+#[test]
+fn a_write_is_cut_short_a_read_fails_and_what_was_not_synced_is_gone_with_the_power() {
+    if !can_supervise() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let below = root.join("below");
+    fs::create_dir(&below).unwrap();
+    let all = |fault: &[&str], script: &str| {
+        fs::remove_dir_all(&below).unwrap();
+        fs::create_dir(&below).unwrap();
+        fs::write(below.join("old"), "old\n").unwrap();
+        let (code, calls) = supervised(&root, fault, script);
+        let read = |name: &str| fs::read_to_string(below.join(name)).ok();
+        (code, calls, ["old", "new", "after"].map(read))
+    };
+    let script =
+        "cd below; dd if=old of=new bs=8 count=1 conv=fsync; echo more >> old; cat new > after";
+    let (code, calls, held) = all(&[], script);
+    assert_eq!(code, Some(0));
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(held, [text("old\nmore\n"), text("old\n"), text("old\n")]);
+    let place = |of: &str| 1 + calls.iter().position(|call| call == of).unwrap();
+    let with = |fault: &str, at: usize| all(&["--at", &at.to_string(), "--fault", fault], script).2;
+    // Who does not look at what it is told loses the rest; `dd` writes on.
+    assert_eq!(with("short", place("write\tnew")), held);
+    assert_eq!(with("power-bytes", place("sync\tnew")), [text("old\n"), text(""), None]);
+    assert_eq!(with("power-bytes", place("open\tafter")), [text("old\n"), text("old\n"), None]);
+    let end = calls.len() + 1;
+    assert_eq!(with("power-bytes", end), [text("old\n"), text("old\n"), text("")]);
+    assert_eq!(with("power-torn", end), [text("old\n\0\0\0\0\0"), text("old\n"), text("\0\0\0\0")]);
+    assert_eq!(with("power-names", end), [text("old\n"), text("old\n"), None]);
+    let (_, calls, _) = all(&["--reads"], script);
+    let at = 1 + calls.iter().position(|call| call == "read\tnew").unwrap();
+    let (code, _, held) = all(&["--reads", "--at", &at.to_string(), "--fault", "read"], script);
+    assert_eq!((code, &held[2]), (Some(1), &text("")));
 }

@@ -177,7 +177,8 @@ mod tests {
                 tree: tree(&format!("{number} {at}"), at > 0),
             };
             let hash = format!("{number}").repeat(16);
-            Project { name, dir: name.into(), hash, checkpoints: (0..3).map(at).collect() }
+            let start = Tree::new();
+            Project { name, dir: name.into(), hash, start, checkpoints: (0..3).map(at).collect() }
         };
         Past { projects: vec![project(0, "alpha"), project(1, "beta")], most: None }
     }

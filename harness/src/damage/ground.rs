@@ -63,15 +63,16 @@ impl<'a> Ground<'a> {
         let aside = scratch.temporary()?;
         let mut ground = Ground { sandbox, opened, settings, aside, seconds: FIRST_SECOND };
         let mut past = Past { projects: Vec::new(), most };
-        for name in PROJECTS.into_iter().take(plan.trees.len()) {
+        for (name, start) in PROJECTS.into_iter().zip(&plan.starts) {
             let dir = ground.sandbox.root().join("work").join(name);
             fs::create_dir_all(&dir)?;
             let dir = ByteString::from(dir.as_os_str().as_bytes());
             let hash = hash_of(&dir);
-            past.projects.push(Project { name, dir, hash, checkpoints: Vec::new() });
+            let (start, checkpoints) = (start.clone(), Vec::new());
+            past.projects.push(Project { name, dir, hash, start, checkpoints });
         }
         ground.live(plan, &mut past)?;
-        copy_whole(&ground.sandbox.base(), &ground.aside.path().join("base"))?;
+        ground.keep()?;
         Ok((ground, past))
     }
 
@@ -114,6 +115,10 @@ impl<'a> Ground<'a> {
     fn learn_ids(&mut self, subject: &mut dyn Subject, past: &mut Past) -> Result<(), DamageError> {
         let most = past.most.unwrap_or(usize::MAX);
         for project in &mut past.projects {
+            // Who has taken none may refuse to list any.
+            if project.checkpoints.is_empty() {
+                continue;
+            }
             let surplus = project.checkpoints.len().saturating_sub(most);
             project.checkpoints.drain(..surplus);
             let answer = subject.ask(&Request::List { dir: project.dir.clone() });
@@ -169,9 +174,7 @@ impl<'a> Ground<'a> {
     /// # Errors
     /// It cannot be copied.
     pub fn keep(&self) -> io::Result<()> {
-        let aside = self.aside.path().join("base");
-        fs::remove_dir_all(&aside)?;
-        copy_whole(&self.sandbox.base(), &aside)
+        replace(&self.sandbox.base(), &self.aside.path().join("base"))
     }
 
     /// A new turn, some time later.
@@ -199,8 +202,7 @@ impl<'a> Ground<'a> {
     /// # Errors
     /// It cannot be done.
     pub fn reset(&self, damage: Option<&Damage>) -> io::Result<()> {
-        fs::remove_dir_all(self.sandbox.base())?;
-        copy_whole(&self.aside.path().join("base"), &self.sandbox.base())?;
+        replace(&self.aside.path().join("base"), &self.sandbox.base())?;
         let elsewhere = self.sandbox.root().join("outside/secret.txt");
         damage.map_or(Ok(()), |damage| damage.apply(&self.store(), &elsewhere))
     }
@@ -307,6 +309,14 @@ pub fn wrecked(tree: &Tree) -> Tree {
     let mut wrecked: Tree = tree.iter().enumerate().filter_map(wreck).collect();
     wrecked.insert("wreck/new.txt".into(), file("created since\n"));
     wrecked
+}
+
+/// Puts a copy of a folder in the place of another one; nothing where there is none.
+fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    if from.exists() { copy_whole(from, to) } else { Ok(()) }
 }
 
 /// Copies a folder with permissions and times, links as links: an index is newer or older than what

@@ -154,8 +154,11 @@ impl<'a, 'b> Inquiry<'a, 'b> {
     fn take_and_go_on(&mut self, subject: &mut dyn Subject, project: usize) -> Result<(), Stop> {
         let past = self.past;
         let name = past.projects[project].name;
-        let asked = format!("a checkpoint of {name} as its newest one has it");
-        self.take(subject, project, past.now(project), &asked)?;
+        // Without a checkpoint nobody knows what would be unchanged.
+        if !past.projects[project].checkpoints.is_empty() {
+            let asked = format!("a checkpoint of {name} as its newest one has it");
+            self.take(subject, project, past.now(project), &asked)?;
+        }
         let mut edited = past.now(project).clone();
         edited.insert("a.txt".into(), file(format!("{name} after the damage\n")));
         edited.insert("src/after.txt".into(), file("new\n"));

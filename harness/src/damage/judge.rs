@@ -25,6 +25,8 @@ pub enum Rule {
     InTheWay,
     /// What a fault at one call of an operation leaves is as before.
     NotAsBefore,
+    /// Where a restore fails half-way, the answer says which paths are as recorded, or which are not.
+    HalfRestored,
     /// A restore that is said to be complete is so.
     FalseSuccess,
     /// What a take reports is stored.
@@ -41,6 +43,7 @@ impl Rule {
     /// The rule of the book that it comes under, in a lane that is about `lane`.
     pub fn in_the_book(self, lane: RuleRef) -> RuleRef {
         match self {
+            Rule::HalfRestored => &rules::FAULT_NAMES_HALF_RESTORED,
             Rule::FalseSuccess => &rules::RESTORE_HONEST,
             Rule::NotStoredAgain => &rules::CAPTURE_STORED,
             Rule::RefusalChanges => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
@@ -71,6 +74,10 @@ impl Rule {
                 "a fault costs nothing that was reported: all of it is listed, compared and restored, \
                  and the next operation works"
             }
+            Rule::HalfRestored => {
+                "where a restore fails half-way, the answer says which paths are as recorded, or \
+                 which are not"
+            }
             Rule::FalseSuccess => {
                 "after a restore every recorded path is as recorded, or named as not restored"
             }
@@ -93,6 +100,7 @@ impl fmt::Display for Rule {
             Rule::BehindACommit => "behind-a-commit",
             Rule::InTheWay => "in-the-way",
             Rule::NotAsBefore => "not-as-before",
+            Rule::HalfRestored => "half-restored",
             Rule::FalseSuccess => "false-success",
             Rule::NotStoredAgain => "not-stored-again",
             Rule::RefusalChanges => "refusal-changes",
@@ -202,6 +210,30 @@ pub fn restored(rule: Option<Rule>, seen: &Seen<'_>, answer: &Answer) -> Vec<Bro
     found
 }
 
+/// What is wrong with a refusal in the middle of a restore: some paths are as recorded since, others
+/// are not, and it names neither these nor those.
+pub fn half_restored(seen: &Seen<'_>, answer: &Answer) -> Option<Broken> {
+    let Answer::Refused { message, .. } = answer else { return None };
+    let names = |path: &ByteString| message.contains(&*String::from_utf8_lossy(path));
+    let wrong = wrong(seen);
+    let was_wrong = differences(seen.due, seen.before).into_keys();
+    let restored: Vec<&ByteString> =
+        was_wrong.filter(|path| seen.due.contains_key(*path) && !wrong.contains(path)).collect();
+    let is_half = !restored.is_empty() && !wrong.is_empty();
+    let is_said =
+        || wrong.iter().all(|path| names(path)) || restored.iter().all(|path| names(path));
+    (is_half && !is_said()).then(|| Broken {
+        rule: Rule::HalfRestored,
+        due: "the answer names what was brought back, or what was not".into(),
+        found: format!(
+            "{}; as recorded: {}; not as recorded: {}",
+            said(answer),
+            shown(&restored),
+            shown(&wrong)
+        ),
+    })
+}
+
 /// The paths that are not as recorded. A link or file that was to be removed counts where the restore
 /// is exact.
 fn wrong<'a>(seen: &Seen<'a>) -> Vec<&'a ByteString> {
@@ -301,6 +333,26 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_half_way_names_what_is_back_or_what_is_not() {
+        let (due, before) = (tree(&[("a/b", "1"), ("c", "1")]), tree(&[("c", "2")]));
+        let broken = |after: &[(&str, &str)], message: &str| {
+            let after = tree(after);
+            let seen = Seen { due: &due, exact: false, before: &before, after: &after };
+            let (code, message) = (Code::Internal, message.to_owned());
+            half_restored(&seen, &Answer::Refused { code, message, changed: Changed::Partial })
+        };
+        assert!(broken(&[("c", "1")], "the disk is full").is_some());
+        for (after, message) in [
+            (&[("c", "1")][..], "a/b was not brought back"),
+            (&[("c", "1")], "only c is as before"),
+            (&[("c", "2")], "nothing was done"),
+            (&[("a/b", "1"), ("c", "1")], "nobody knows what"),
+        ] {
+            assert_eq!(broken(after, message), None, "{message}");
+        }
+    }
+
+    #[test]
     fn a_refusal_costs_what_must_come_back_and_changes_nothing() {
         let before = tree(&[("c", "2"), ("new", "2")]);
         assert_eq!(rules(None, &before, true, &refused()), []);
@@ -313,7 +365,8 @@ mod tests {
     fn what_must_be_listed_and_is_not_is_named() {
         let checkpoint = |id: &str| Checkpoint { id: id.into(), tree: Tree::new() };
         let checkpoints = vec![checkpoint("one"), checkpoint("two")];
-        let project = Project { name: "alpha", dir: "".into(), hash: String::new(), checkpoints };
+        let (dir, hash, start) = ("".into(), String::new(), Tree::new());
+        let project = Project { name: "alpha", dir, hash, start, checkpoints };
         let past = Past { projects: vec![project], most: None };
         let due = || (0..2).map(|at| (Which { project: 0, at }, Rule::CostsMore));
         let entry = |id: &str| Listed {

@@ -8,6 +8,8 @@ use herma_model::answer::{Answer, Changed, CheckpointOutcome, Code, Listed, Rest
 use herma_model::world::hash_of;
 use herma_model::{ByteString, Request, Settings};
 use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -46,8 +48,7 @@ impl Naive {
 
     fn take(&self, dir: &ByteString, reason: &str) -> Result<Answer, String> {
         if !self.store.join("HEAD").exists() {
-            std::fs::create_dir_all(self.store.join("indexes"))
-                .map_err(|error| error.to_string())?;
+            fs::create_dir_all(self.store.join("indexes")).map_err(|error| error.to_string())?;
             let store = self.store.to_string_lossy().into_owned();
             let mut git = git_alone();
             git.args(["init", "--quiet", "--bare", "--template=", &store]);
@@ -68,8 +69,18 @@ impl Naive {
             commit.extend(["-p", parent]);
         }
         let id = self.git(dir, &commit)?;
-        self.git(dir, &["update-ref", &name, &id])?;
+        self.point(&name, &id).map_err(|error| error.to_string())?;
         taken(CheckpointOutcome::Created { id })
+    }
+
+    /// Moves a ref in the way that comes to mind first.
+    fn point(&self, name: &str, id: &str) -> io::Result<()> {
+        let reference = self.store.join(name);
+        let lock = reference.with_extension("lock");
+        fs::create_dir_all(self.store.join("refs/hermes"))?;
+        let mut file = File::create_new(&lock)?;
+        let _ = file.write(format!("{id}\n").as_bytes())?;
+        fs::rename(lock, reference)
     }
 
     fn list(&self, dir: &ByteString) -> Result<Answer, String> {

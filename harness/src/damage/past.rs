@@ -23,6 +23,8 @@ pub struct Project {
     pub dir: ByteString,
     /// What stands for it in the store.
     pub hash: String,
+    /// What it holds before its first checkpoint.
+    pub start: Tree,
     /// Its checkpoints, oldest first.
     pub checkpoints: Vec<Checkpoint>,
 }
@@ -65,10 +67,10 @@ impl Past {
         self.projects.iter().position(|project| project.hash == hash)
     }
 
-    /// What the project held at its newest checkpoint, and holds still.
+    /// What the project held at its newest checkpoint, or before there was one, and holds still.
     pub fn now(&self, project: usize) -> &Tree {
-        let newest = self.projects[project].checkpoints.last();
-        &newest.expect("every project of a past has a checkpoint").tree
+        let Project { start, checkpoints, .. } = &self.projects[project];
+        checkpoints.last().map_or(start, |newest| &newest.tree)
     }
 
     /// How a person calls a checkpoint.

@@ -28,6 +28,8 @@ pub enum Packing {
 
 /// All that is drawn of one past.
 pub struct Plan {
+    /// What each project holds before its first checkpoint.
+    pub starts: Vec<Tree>,
     /// What each project holds at each of its checkpoints, oldest first.
     pub trees: Vec<Vec<Tree>>,
     /// When the store is packed.
@@ -41,16 +43,17 @@ impl Plan {
     pub fn draw(seed: u64, number: u64, projects: usize) -> Self {
         let mut dice = Dice::new(seed, number, "past");
         let big = dice.once_in(3).then_some(projects.saturating_sub(1));
-        let trees = (0..projects.min(PROJECTS.len()))
+        let trees: Vec<Vec<Tree>> = (0..projects.min(PROJECTS.len()))
             .map(|project| trees(&mut dice, PROJECTS[project], big == Some(project)))
             .collect();
+        let starts = trees.iter().map(|trees| trees[0].clone()).collect();
         let after = 1 + dice.below(4);
         let packing = match dice.below(5) {
             0 | 1 => Packing::Never,
             2 | 3 => Packing::Repack(after),
             _ => Packing::Collect(after),
         };
-        Plan { trees, packing, few: dice.once_in(5) }
+        Plan { starts, trees, packing, few: dice.once_in(5) }
     }
 
     /// How many rounds of checkpoints there are.

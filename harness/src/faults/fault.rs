@@ -1,14 +1,14 @@
 //! What may happen to a process at one of its calls.
 
+use super::Point;
 use super::operation::Operation;
 use herma_model::rules::{self, RuleRef};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 /// A fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
     /// It is killed, with all that it started, before the call is made.
     Kill,
@@ -18,23 +18,95 @@ pub enum Fault {
     NoSpace,
     /// From the call on every call that needs space fails with ENOSPC.
     Full,
+    /// The call writes half of its bytes, and says so; nothing comes at a call that writes none.
+    Short,
     /// The call waits until another process took a checkpoint.
     HoldTake,
     /// The call waits until another process pruned.
     HoldPrune,
+    /// A call that reads fails with EIO.
+    Read,
+    /// The power goes before the call.
+    Power(Power),
 }
+
+/// What of the changes that were not synced a power loss leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Power {
+    /// All names, and no bytes of files that were not synced.
+    Bytes,
+    /// All names, and some blocks of those files.
+    Torn,
+    /// Neither names nor bytes.
+    Names,
+}
+
+/// What there is to say of a fault.
+struct Row(Fault, &'static str, &'static str);
+
+/// Every fault, as it is spelled on a command line, and in words.
+const ROWS: [Row; 11] = [
+    Row(Fault::Kill, "kill", "killed before it"),
+    Row(Fault::Io, "io", "it failed with EIO"),
+    Row(Fault::NoSpace, "no-space", "it failed with ENOSPC"),
+    Row(Fault::Full, "full", "it and all that needs space after it failed with ENOSPC"),
+    Row(Fault::Short, "short", "it wrote half of its bytes, and said so"),
+    Row(Fault::HoldTake, "hold-take", "it waited while another process took a checkpoint"),
+    Row(Fault::HoldPrune, "hold-prune", "it waited while another process pruned"),
+    Row(Fault::Read, "read", "it failed with EIO"),
+    Row(
+        Fault::Power(Power::Bytes),
+        "power-bytes",
+        "the power went before it: bytes that were not synced are gone",
+    ),
+    Row(
+        Fault::Power(Power::Torn),
+        "power-torn",
+        "the power went before it: of bytes that were not synced every second block is gone",
+    ),
+    Row(
+        Fault::Power(Power::Names),
+        "power-names",
+        "the power went before it: all that came after the last sync is gone",
+    ),
+];
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 6] =
-        [Fault::Kill, Fault::Io, Fault::NoSpace, Fault::Full, Fault::HoldTake, Fault::HoldPrune];
+    pub const ALL: [Fault; ROWS.len()] = {
+        let mut all = [Fault::Kill; ROWS.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = ROWS[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// What another process does while the call waits.
     pub fn meanwhile(self) -> Option<Operation> {
         match self {
             Fault::HoldTake => Some(Operation::Take),
             Fault::HoldPrune => Some(Operation::Prune),
-            Fault::Kill | Fault::Io | Fault::NoSpace | Fault::Full => None,
+            _ => None,
+        }
+    }
+
+    /// Whether it ends the process, so that nothing is asked of its answer.
+    pub fn ends_it(self) -> bool {
+        matches!(self, Fault::Kill | Fault::Power(_))
+    }
+
+    /// At which calls it can come.
+    pub fn comes_at(self) -> At {
+        match self {
+            Fault::Kill | Fault::Io | Fault::HoldTake | Fault::HoldPrune => At::Changes,
+            Fault::NoSpace | Fault::Full => At::Fills,
+            Fault::Short => At::Writes,
+            Fault::Read => At::Reads,
+            Fault::Power(Power::Bytes | Power::Torn) => At::ChangesAndTheEnd,
+            // Before that, it is what another one leaves after a call that is earlier.
+            Fault::Power(Power::Names) => At::TheEnd,
         }
     }
 
@@ -42,33 +114,68 @@ impl Fault {
     pub fn rule(self) -> RuleRef {
         match self {
             Fault::Kill => &rules::CRASH_KILL,
-            Fault::Io | Fault::NoSpace | Fault::Full => &rules::FAULT_CLEAR_REFUSAL,
+            Fault::Power(_) => &rules::CRASH_POWER_LOSS,
             Fault::HoldTake | Fault::HoldPrune => &rules::CONCURRENT_KEEPS,
+            Fault::Io | Fault::NoSpace | Fault::Full | Fault::Short | Fault::Read => {
+                &rules::FAULT_CLEAR_REFUSAL
+            }
         }
+    }
+
+    fn row(self) -> &'static Row {
+        let row = ROWS.iter().find(|row| row.0 == self);
+        row.expect("every fault has a row: the test looks")
     }
 
     /// As it is spelled on a command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Fault::Kill => "kill",
-            Fault::Io => "io",
-            Fault::NoSpace => "no-space",
-            Fault::Full => "full",
-            Fault::HoldTake => "hold-take",
-            Fault::HoldPrune => "hold-prune",
-        }
+        self.row().1
     }
 
     /// In words.
     pub fn words(self) -> &'static str {
-        match self {
-            Fault::Kill => "killed before it",
-            Fault::Io => "it failed with EIO",
-            Fault::NoSpace => "it failed with ENOSPC",
-            Fault::Full => "it and all that needs space after it failed with ENOSPC",
-            Fault::HoldTake => "it waited while another process took a checkpoint",
-            Fault::HoldPrune => "it waited while another process pruned",
-        }
+        self.row().2
+    }
+}
+
+/// At which calls of an operation a fault can come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Those that change something.
+    Changes,
+    /// Those of them that need space.
+    Fills,
+    /// Those of them that write bytes.
+    Writes,
+    /// Those that change something, and after the last of them, when the operation was answered.
+    ChangesAndTheEnd,
+    /// Only then.
+    TheEnd,
+    /// Those that read.
+    Reads,
+}
+
+/// Calls that change something for which the disk needs no space.
+const NEED_NO_SPACE: [&str; 5] = ["truncate", "rename", "remove", "chmod", "sync"];
+
+impl At {
+    /// Which of the calls that were noted, from 1.
+    pub fn among(self, points: &[Point]) -> Vec<usize> {
+        let end = matches!(self, At::ChangesAndTheEnd | At::TheEnd).then_some(points.len() + 1);
+        let is_one = |point: &Point| match self {
+            At::Changes | At::ChangesAndTheEnd | At::Reads => true,
+            At::Fills => !NEED_NO_SPACE.contains(&&*point.call),
+            At::Writes => point.call == "write",
+            At::TheEnd => false,
+        };
+        let calls = points.iter().zip(1..).filter(|(point, _)| is_one(point)).map(|(_, at)| at);
+        calls.chain(end).collect()
+    }
+}
+
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -95,5 +202,19 @@ impl FromStr for Fault {
 
     fn from_str(text: &str) -> Result<Self, String> {
         named("fault", text, &Fault::ALL, Fault::name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_called_by_its_name() {
+        let names: Vec<&str> = Fault::ALL.into_iter().map(Fault::name).collect();
+        for fault in Fault::ALL {
+            assert_eq!(fault.name().parse(), Ok(fault));
+            assert_eq!(names.iter().filter(|name| **name == fault.name()).count(), 1);
+        }
     }
 }

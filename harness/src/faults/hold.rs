@@ -1,4 +1,5 @@
-//! How a supervised process is held at a call, and how it is let go on: by two files.
+//! What a supervised process and who started it tell each other, by files: that it is held at a call
+//! and let go on, and that the power went.
 
 use std::fs::File;
 use std::io;
@@ -15,6 +16,11 @@ const HELD_MAX: Duration = Duration::from_secs(300);
 pub struct Hold {
     held: PathBuf,
     released: PathBuf,
+}
+
+/// What is there once a power loss came, beside where calls are noted.
+pub fn power_went(points: &Path) -> PathBuf {
+    points.with_extension("power-went")
 }
 
 impl Hold {

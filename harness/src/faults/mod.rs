@@ -2,30 +2,34 @@
 //! everything is asked. What was reported before is there still, what is reported is so, and the next
 //! operation works.
 //!
-//! [`Lane::points`] notes the calls of an operation that change something; at each of them [`Lane::run`]
-//! lets one [`fault`] come, in a store of its own. The faults come from outside, by a command that
-//! supervises any program (`herma-conform supervised`); what is asked afterwards is what the damage
-//! lane asks. See `herma-conform faults --help`.
+//! [`Lane::points`] notes the calls of the last operation of a [`Story`] that change something, or that
+//! read; at each of them [`Lane::run`] lets one [`fault`] come, in a store of its own. The faults come
+//! from outside, by a command that supervises any program (`herma-conform supervised`); what the
+//! operation answers is [`verdict`]'s, what is asked afterwards is what the damage lane asks. See
+//! `herma-conform faults --help`.
 
+mod canary;
 pub mod fault;
 pub mod hold;
 mod operation;
 pub mod report;
+mod story;
+mod verdict;
 
 use crate::damage::cost::Cost;
-use crate::damage::ground::{Ground, changed_elsewhere, tree_in};
+use crate::damage::ground::Ground;
 use crate::damage::inquiry::Inquiry;
-use crate::damage::judge::{self, Broken, Rule, Seen, said};
-use crate::damage::naive::Naive;
+use crate::damage::judge::Broken;
 use crate::damage::past::{Checkpoint, Past};
 use crate::damage::plan::{Packing, Plan};
 use crate::damage::{DamageError, Failure, Opened};
-use crate::sandbox::{Sandbox, Scratch};
-use crate::subject::{AdapterCommand, Identity, Subject};
-use fault::Fault;
-use herma_model::answer::{Changed, CheckpointOutcome};
-use herma_model::{Answer, Files, Request, Settings, rules};
-use hold::Hold;
+use crate::sandbox::Scratch;
+use crate::subject::AdapterCommand;
+pub use canary::{Canary, NAIVE, naive, opened_naive};
+use fault::{At, Fault};
+use herma_model::answer::CheckpointOutcome;
+use herma_model::{Answer, Files, Request, Tree, rules};
+use hold::{Hold, power_went};
 pub use operation::Operation;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -33,18 +37,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io, thread};
+pub use story::Story;
 
-/// As it is served to be the canary.
-pub const NAIVE: &str = "naive";
 /// The project that the operation is about.
 const SUBJECT: usize = 0;
 /// Another one.
 const OTHER: usize = 1;
-/// How many projects and checkpoints there are before it: few, since all are asked for each time.
+/// How many projects there are before it: few, since all are asked for each time.
 const PROJECTS: usize = 2;
-const CHECKPOINTS: usize = 2;
 
-/// One call that changes something.
+/// One call that changes something, or that reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// What the call does.
@@ -54,13 +56,13 @@ pub struct Point {
 }
 
 /// A fault at a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Chosen {
-    /// Of this operation.
-    pub operation: Operation,
+    /// Of the last operation of this story.
+    pub story: Story,
     /// What happens.
     pub fault: Fault,
-    /// At which of its calls, from 1.
+    /// At which of its calls, from 1. One more than there are is the moment after it was answered.
     pub at: usize,
 }
 
@@ -70,7 +72,7 @@ pub struct Outcome {
     /// Which.
     #[serde(flatten)]
     pub chosen: Chosen,
-    /// The call that it came at; none where the operation made fewer this time.
+    /// The call that it came at; none where it came at the end, or where the operation made fewer.
     pub point: Option<Point>,
     /// How many answers were judged.
     pub checked: usize,
@@ -102,17 +104,20 @@ struct Acted {
 }
 
 impl Lane<'_> {
-    /// The calls of an operation that change something, where no fault comes.
+    /// The calls of the last operation of a story, where no fault comes: those that read, or those that
+    /// change something.
     ///
     /// # Errors
     /// The subject cannot be asked, or cannot be supervised.
     pub fn points(
         &self,
-        operation: Operation,
+        story: &Story,
+        reads: bool,
         scratch: &Scratch,
     ) -> Result<Vec<Point>, DamageError> {
-        let (mut ground, past) = self.ground(scratch)?;
-        Ok(self.act(&mut ground, &past, operation, None, scratch)?.points)
+        let (mut ground, past) = self.ground(story, scratch)?;
+        let supervised = Supervised { reads, fault: None };
+        Ok(self.act(&mut ground, &past, story.last(), &supervised, scratch)?.points)
     }
 
     /// Which questions are answered wrongly where no fault comes.
@@ -121,10 +126,10 @@ impl Lane<'_> {
     /// As [`Lane::points`].
     pub fn anyway(
         &self,
-        operation: Operation,
+        story: &Story,
         scratch: &Scratch,
     ) -> Result<BTreeSet<String>, DamageError> {
-        let outcome = self.run_with(operation, None, scratch)?;
+        let outcome = self.run_with(story, None, scratch)?;
         Ok(outcome.1.into_iter().map(|failure| failure.asked).collect())
     }
 
@@ -139,8 +144,7 @@ impl Lane<'_> {
         scratch: &Scratch,
     ) -> Result<Outcome, DamageError> {
         let fault = Some((chosen.at, chosen.fault));
-        let (mut points, mut failures, checked) =
-            self.run_with(chosen.operation, fault, scratch)?;
+        let (mut points, mut failures, checked) = self.run_with(&chosen.story, fault, scratch)?;
         failures.retain(|failure| !anyway.contains(&failure.asked));
         let point = (chosen.at <= points.len()).then(|| points.swap_remove(chosen.at - 1));
         Ok(Outcome { chosen, point, checked, failures })
@@ -148,15 +152,18 @@ impl Lane<'_> {
 
     fn run_with(
         &self,
-        operation: Operation,
+        story: &Story,
         fault: Option<(usize, Fault)>,
         scratch: &Scratch,
     ) -> Result<(Vec<Point>, Vec<Failure>, usize), DamageError> {
-        let (mut ground, mut past) = self.ground(scratch)?;
-        let acted = self.act(&mut ground, &past, operation, fault, scratch)?;
-        let is_killed = fault.is_some_and(|(_, fault)| fault == Fault::Kill);
-        let book = fault.map_or(&rules::CRASH_KILL, |(_, fault)| fault.rule());
-        let mut failures: Vec<Failure> = judged(operation, &past, &acted, is_killed)
+        let (mut ground, mut past) = self.ground(story, scratch)?;
+        let operation = story.last();
+        let reads = fault.is_some_and(|(_, fault)| fault.comes_at() == At::Reads);
+        let acted =
+            self.act(&mut ground, &past, operation, &Supervised { reads, fault }, scratch)?;
+        let fault = fault.map(|(_, fault)| fault);
+        let book = fault.map_or(&rules::CRASH_KILL, Fault::rule);
+        let mut failures: Vec<Failure> = verdict::judged(operation, &past, &acted, fault)
             .into_iter()
             .map(|Broken { rule, due, found }| Failure {
                 rule,
@@ -168,14 +175,15 @@ impl Lane<'_> {
             .collect();
         let of_other =
             acted.meanwhile.iter().filter_map(|(project, answer)| Some(((*project)?, answer)));
-        for (project, answer) in of_other.chain([(SUBJECT, &acted.answer)]) {
-            if let Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } = answer
-                && skipped.is_empty()
-            {
-                let tree = Operation::Take.before(&past, project);
-                let taken = Checkpoint { id: id.clone(), tree };
-                past.projects[project].checkpoints.push(taken);
-            }
+        let taken = of_other.chain([(SUBJECT, &acted.answer)]);
+        let taken: Vec<(usize, Checkpoint)> = taken
+            .filter_map(|(project, answer)| {
+                let id = taken_whole(answer)?;
+                Some((project, Checkpoint { id, tree: Operation::Take.before(&past, project) }))
+            })
+            .collect();
+        for (project, checkpoint) in taken {
+            past.projects[project].checkpoints.push(checkpoint);
         }
         for project in [SUBJECT, OTHER] {
             ground.put(&past, project, past.now(project))?;
@@ -187,10 +195,33 @@ impl Lane<'_> {
         Ok((acted.points, failures, inquiry.checked + 1))
     }
 
-    fn ground(&self, scratch: &Scratch) -> Result<(Ground<'_>, Past), DamageError> {
+    /// What is there before the last operation of a story.
+    fn ground(&self, story: &Story, scratch: &Scratch) -> Result<(Ground<'_>, Past), DamageError> {
         let mut plan = Plan::draw(self.seed, 0, PROJECTS);
-        plan.trees.iter_mut().for_each(|trees| trees.truncate(CHECKPOINTS));
-        Ground::new(&Plan { packing: Packing::Never, few: false, ..plan }, self.opened, scratch)
+        plan.trees.iter_mut().for_each(|trees| trees.truncate(story.takes()));
+        let plan = Plan { packing: Packing::Never, few: false, ..plan };
+        let (mut ground, mut past) = Ground::new(&plan, self.opened, scratch)?;
+        let mut subject = ground.open();
+        for operation in story.middle() {
+            let before: Tree = operation.before(&past, SUBJECT);
+            ground.put(&past, SUBJECT, &before)?;
+            ground.turn(subject.as_mut());
+            let answer = subject.ask(&operation.request(&ground, &past, SUBJECT));
+            match (operation, taken_whole(&answer), answer) {
+                (Operation::Take, Some(id), _) => {
+                    past.projects[SUBJECT].checkpoints.push(Checkpoint { id, tree: before });
+                }
+                (Operation::Restore, _, Answer::Restored(_)) => {}
+                (Operation::Prune, _, Answer::Swept { .. }) => {}
+                (operation, _, answer) => {
+                    let said = crate::damage::judge::said(&answer);
+                    let why = format!("{}, and the answer was: {said}", operation.words());
+                    return Err(DamageError::NoPast(why));
+                }
+            }
+        }
+        drop(subject);
+        Ok((ground, past))
     }
 
     /// Has a supervised subject do the operation.
@@ -199,25 +230,24 @@ impl Lane<'_> {
         ground: &mut Ground<'_>,
         past: &Past,
         operation: Operation,
-        fault: Option<(usize, Fault)>,
+        supervised: &Supervised,
         scratch: &Scratch,
     ) -> Result<Acted, DamageError> {
         let folder = scratch.temporary()?;
         let noted = folder.path().join("points");
-        let meanwhile = fault.and_then(|(_, fault)| fault.meanwhile());
+        let fault = supervised.fault.map(|(_, fault)| fault);
+        let meanwhile = fault.and_then(Fault::meanwhile);
         // A checkpoint beside a restore of the same project may hold anything of both.
-        let other = if operation == Operation::Restore { OTHER } else { SUBJECT };
+        let other = if operation.restores() { OTHER } else { SUBJECT };
+        ground.put(past, SUBJECT, &operation.before(past, SUBJECT))?;
         if meanwhile == Some(Operation::Take) {
             ground.put(past, other, &Operation::Take.before(past, other))?;
-        }
-        if meanwhile != Some(Operation::Take) || operation != Operation::Prune {
-            ground.put(past, SUBJECT, &operation.before(past, SUBJECT))?;
         }
         let before = ground.look()?;
         let mut subject = ground.open_by(&|sandbox, settings, seconds| {
             let below = [sandbox.base(), sandbox.root().join("work")];
             let mut start = self.start.clone();
-            start.command.splice(0..0, self.command(&below, &noted, fault));
+            start.command.splice(0..0, supervised.command(self.supervised, &below, &noted));
             start.opener()(sandbox, settings, seconds)
         });
         ground.turn(subject.as_mut());
@@ -243,31 +273,49 @@ impl Lane<'_> {
         let meanwhile = meanwhile.transpose()?.flatten();
         let adapter = subject.fault().cloned();
         drop(subject);
-        let is_killed = fault.is_some_and(|(_, fault)| fault == Fault::Kill);
-        if let Some(adapter) = adapter.filter(|_| !is_killed) {
+        if let Some(adapter) = adapter.filter(|_| !fault.is_some_and(Fault::ends_it)) {
             return Err(DamageError::Adapter(adapter));
+        }
+        if matches!(fault, Some(Fault::Power(_))) && !power_went(&noted).exists() {
+            return Err(DamageError::NoPast("the power did not go".into()));
         }
         let points = points(&fs::read(&noted)?, ground.sandbox());
         Ok(Acted { answer, meanwhile, before, after: ground.look()?, points })
     }
+}
 
-    fn command(
-        &self,
-        below: &[PathBuf],
-        points: &Path,
-        fault: Option<(usize, Fault)>,
-    ) -> Vec<OsString> {
-        let mut command = self.supervised.to_vec();
+/// What is noted of a process, and what comes at which of its calls.
+struct Supervised {
+    reads: bool,
+    fault: Option<(usize, Fault)>,
+}
+
+impl Supervised {
+    fn command(&self, supervised: &[OsString], below: &[PathBuf], points: &Path) -> Vec<OsString> {
+        let mut command = supervised.to_vec();
         for folder in below {
             command.extend(["--below".into(), folder.into()]);
         }
         command.extend(["--points".into(), points.into()]);
-        if let Some((at, fault)) = fault {
+        if self.reads {
+            command.push("--reads".into());
+        }
+        if let Some((at, fault)) = self.fault {
             let at = at.to_string();
             command.extend(["--at".into(), at.into(), "--fault".into(), fault.name().into()]);
         }
         command.push("--".into());
         command
+    }
+}
+
+/// The id of a new checkpoint, from which nothing was left out.
+fn taken_whole(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped } => {
+            skipped.is_empty().then(|| id.clone())
+        }
+        _ => None,
     }
 }
 
@@ -292,38 +340,6 @@ fn while_held<T>(
     Ok(done)
 }
 
-/// Plain git with nothing around it, opened in a sandbox.
-pub fn opened_naive(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
-    Naive::boxed(sandbox, settings, seconds)
-}
-
-/// Whether plain git with nothing around it, killed or held at a call of a take, fails in this lane.
-///
-/// # Errors
-/// It cannot be asked, or cannot be supervised.
-pub fn naive(
-    program: &OsString,
-    supervised: &[OsString],
-    scratch: &Scratch,
-) -> Result<bool, DamageError> {
-    let start = AdapterCommand::of_a_bug(program, NAIVE)?;
-    let (subject, capabilities) = (Identity::new(NAIVE, ""), Naive::able_to());
-    let opened = Opened { open: &start.opener(), subject, capabilities };
-    let lane = Lane { opened: &opened, start: &start, supervised, seed: 0 };
-    let points = lane.points(Operation::Take, scratch)?;
-    let is_lock = |point: &Point| point.path.contains("refs/") && point.path.ends_with(".lock");
-    let anyway = lane.anyway(Operation::Take, scratch)?;
-    let fails = |fault, at: Option<usize>| -> Result<bool, DamageError> {
-        let Some(at) = at else { return Ok(false) };
-        let chosen = Chosen { operation: Operation::Take, fault, at: at + 1 };
-        Ok(!lane.run(chosen, &anyway, scratch)?.failures.is_empty())
-    };
-    // Where the ref is written: it stays locked. Before it is locked: it is moved from what it was
-    // before another process moved it.
-    Ok(fails(Fault::Kill, points.iter().rposition(is_lock))?
-        && fails(Fault::HoldTake, points.iter().position(is_lock))?)
-}
-
 fn points(noted: &[u8], root: &Path) -> Vec<Point> {
     let text = String::from_utf8_lossy(noted);
     let root = format!("{}/", root.display());
@@ -332,55 +348,4 @@ fn points(noted: &[u8], root: &Path) -> Vec<Point> {
         path: path.strip_prefix(&root).unwrap_or(path).to_owned(),
     };
     text.lines().filter_map(|line| line.split_once('\t')).map(point).collect()
-}
-
-fn crashed(answer: &Answer) -> Option<&str> {
-    match answer {
-        Answer::Crashed(text) => Some(text),
-        _ => None,
-    }
-}
-
-/// What is wrong with the answer of the operation itself, or with what it did to the files.
-fn judged(operation: Operation, past: &Past, acted: &Acted, is_killed: bool) -> Vec<Broken> {
-    let Acted { answer, meanwhile, before, after, .. } = acted;
-    let name = past.projects[SUBJECT].name;
-    let mut broken = Vec::new();
-    let elsewhere = match operation {
-        Operation::Restore => changed_elsewhere(before, after, name),
-        _ => (before != after).then(|| name.into()),
-    };
-    if let Some(path) = elsewhere {
-        let due = "nothing else is changed".to_owned();
-        broken.push(Broken {
-            rule: Rule::ReachesElsewhere,
-            due,
-            found: format!("{path:?} is another"),
-        });
-    }
-    let answers = meanwhile.iter().map(|(_, answer)| answer).chain([answer]);
-    for text in answers.filter_map(crashed).filter(|_| !is_killed) {
-        let rule = if text.starts_with("silent:") { Rule::Hangs } else { Rule::Crashes };
-        broken.push(Broken { rule, due: "an answer".into(), found: text.to_owned() });
-    }
-    match answer {
-        Answer::Crashed(_) => {}
-        Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => {}
-        // Who came first may have taken it, whatever it answered.
-        Answer::Taken { .. } if meanwhile.iter().any(|(of, _)| *of == Some(SUBJECT)) => {}
-        Answer::Taken { .. } => {
-            let due = "a checkpoint of what was edited, or a refusal".to_owned();
-            broken.push(Broken { rule: Rule::FalseSuccess, due, found: said(answer) });
-        }
-        // What it says of a half-done restore is its own answer.
-        Answer::Refused { changed: Changed::Partial | Changed::Unknown, .. } => {}
-        _ if operation == Operation::Restore => {
-            let (before, after) = (tree_in(before, name), tree_in(after, name));
-            let due = &past.projects[SUBJECT].checkpoints[0].tree;
-            let seen = Seen { due, exact: false, before: &before, after: &after };
-            broken.extend(judge::restored(None, &seen, answer));
-        }
-        _ => {}
-    }
-    broken
 }

@@ -1,8 +1,8 @@
 //! What the lane found, as a person and as a program read it.
 
-use super::{Chosen, Failure, Operation, Outcome};
+use super::{Chosen, Failure, Outcome, Story};
 use crate::damage::judge::Rule;
-use crate::faults::fault::Fault;
+use crate::faults::fault::{At, Fault};
 use crate::subject::Identity;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ pub struct Report {
     pub subject: Identity,
     /// The seed.
     pub seed: u64,
-    /// What was run of each operation.
-    pub operations: BTreeMap<Operation, Extent>,
+    /// What was run of each story.
+    pub stories: Vec<Extent>,
     /// The faults of which something can be said.
     pub faults: Vec<Outcome>,
     /// Why nothing can be said of the others.
@@ -26,10 +26,14 @@ pub struct Report {
     pub spelled: String,
 }
 
-/// How much of an operation was run.
+/// How much of a story was run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Extent {
-    /// How many of its calls change something.
+    /// The story.
+    pub story: Story,
+    /// What counts: calls that read, or calls that change something.
+    pub reads: bool,
+    /// How many of these calls its last operation makes.
     pub points: usize,
     /// Whether every one of them was run, and two runs made the same calls.
     pub exhaustive: bool,
@@ -38,7 +42,7 @@ pub struct Extent {
 }
 
 /// By what failures are put together.
-type Sort = (Rule, Operation, Fault);
+type Sort<'a> = (Rule, &'a Story, Fault);
 
 impl Report {
     /// Whether anything was wrong.
@@ -55,10 +59,10 @@ impl Report {
     /// every failure.
     pub fn text(&self, all: bool) -> String {
         let mut text = String::new();
-        let mut sorts: BTreeMap<Sort, Vec<(&Outcome, &Failure)>> = BTreeMap::new();
+        let mut sorts: BTreeMap<Sort<'_>, Vec<(&Outcome, &Failure)>> = BTreeMap::new();
         for one in &self.faults {
             for failure in &one.failures {
-                let sort = (failure.rule, one.chosen.operation, one.chosen.fault);
+                let sort = (failure.rule, &one.chosen.story, one.chosen.fault);
                 sorts.entry(sort).or_default().push((one, failure));
             }
         }
@@ -80,19 +84,23 @@ impl Report {
     }
 
     fn failure(&self, one: &Outcome, failure: &Failure) -> String {
-        let Chosen { operation, fault, at } = one.chosen;
-        let points = self.operations.get(&operation).map_or(0, |extent| extent.points);
+        let Chosen { story, fault, at } = &one.chosen;
+        let reads = fault.comes_at() == At::Reads;
+        let mut extents = self.stories.iter();
+        let extent = extents.find(|extent| extent.story == *story && extent.reads == reads);
+        let points = extent.map_or(0, |extent| extent.points);
         let point = match &one.point {
             Some(point) => format!("{} of {}, point {at} of {points}", point.call, point.path),
+            None if *at > points => "at the end".to_owned(),
             None => format!("point {at}, which it did not reach"),
         };
         format!(
             "{}: {}\n  rule:     {}\n  fault:    {}: {point}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
-             replay:   {} --only {operation}:{fault}:{at}{}\n",
+             replay:   {} --only {story}:{fault}:{at}{}\n",
             failure.rule,
             failure.rule.statement(),
             failure.book,
-            operation.words(),
+            told(story),
             fault.words(),
             failure.asked,
             failure.due,
@@ -103,39 +111,44 @@ impl Report {
     }
 
     fn figures(&self) -> String {
-        let mut table: BTreeMap<(Operation, Fault), [usize; 4]> = BTreeMap::new();
+        let mut table: BTreeMap<(&Story, Fault), [usize; 4]> = BTreeMap::new();
         for one in &self.faults {
-            let figures = table.entry((one.chosen.operation, one.chosen.fault)).or_default();
+            let figures = table.entry((&one.chosen.story, one.chosen.fault)).or_default();
             figures[0] += 1;
             figures[1] += one.checked;
             figures[2] += usize::from(!one.failures.is_empty());
             figures[3] += one.failures.len();
         }
         let mut text = format!(
-            "{:<10} {:<10} {:>7} {:>9} {:>7} {:>9}\n",
-            "operation", "fault", "faults", "answers", "failed", "failures"
+            "{:<24} {:<11} {:>7} {:>9} {:>7} {:>9}\n",
+            "story", "fault", "faults", "answers", "failed", "failures"
         );
-        for ((operation, fault), [faults, checked, failed, failures]) in table {
+        for ((story, fault), [faults, checked, failed, failures]) in table {
             text.push_str(&format!(
-                "{operation:<10} {fault:<10} {faults:>7} {checked:>9} {failed:>7} {failures:>9}\n"
+                "{story:<24} {fault:<11} {faults:>7} {checked:>9} {failed:>7} {failures:>9}\n"
             ));
         }
-        for (operation, extent) in &self.operations {
-            text.push_str(&match &extent.not_run {
-                Some(why) => format!("{operation}: not run: {why}\n"),
-                None if extent.exhaustive => {
-                    format!("{operation}: each of its {} changing calls\n", extent.points)
-                }
-                None => format!("{operation}: a sample of some {} changing calls\n", extent.points),
+        for Extent { story, reads, points, exhaustive, not_run } in &self.stories {
+            let calls = if *reads { "calls that read" } else { "changing calls" };
+            text.push_str(&match not_run {
+                Some(why) => format!("{story}: not run: {why}\n"),
+                None if *exhaustive => format!("{story}: each of its {points} {calls}\n"),
+                None => format!("{story}: a sample of some {points} {calls}\n"),
             });
         }
         if let Some((chosen, why)) = self.not_judged.first() {
-            let Chosen { operation, fault, at } = chosen;
+            let Chosen { story, fault, at } = chosen;
             let count = self.not_judged.len();
-            text.push_str(&format!(
-                "not judged: {count} faults; {operation}:{fault}:{at}: {why}\n"
-            ));
+            text.push_str(&format!("not judged: {count} faults; {story}:{fault}:{at}: {why}\n"));
         }
         text
+    }
+}
+
+/// The last operation of a story, and what came before it.
+fn told(story: &Story) -> String {
+    match story.to_string().rsplit_once('+') {
+        Some((before, _)) => format!("{} (after {before})", story.last().words()),
+        None => format!("{} (the first of all)", story.last().words()),
     }
 }

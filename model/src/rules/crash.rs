@@ -19,7 +19,7 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Faults,
         source: "behaviour: Durability and concurrency",
         needs: [],
     }

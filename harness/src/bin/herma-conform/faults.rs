@@ -7,9 +7,9 @@ use crate::ending::{
 use crate::progress;
 use crate::subjects::{Chosen as ChosenSubject, LaneArguments};
 use herma_harness::damage::{DamageError, Opened};
-use herma_harness::faults::fault::Fault;
+use herma_harness::faults::fault::{At, Fault};
 use herma_harness::faults::report::{Extent, Report};
-use herma_harness::faults::{Chosen, Lane, Operation, Outcome, naive};
+use herma_harness::faults::{Chosen, Lane, Operation, Outcome, Point, Story, naive};
 use herma_harness::sandbox::Scratch;
 use herma_harness::suite::introduce;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   herma-conform faults                           the reference implementation
   herma-conform faults --fault kill --operation take hermes-agent@0.19.0
-  herma-conform faults --seed 1 --only take:kill:131  one fault again, with all that is wrong";
+  herma-conform faults --length 3                what up to three operations leave, then one more
+  herma-conform faults --seed 1 --only take+take:kill:31  one fault again, with all that is wrong";
 
 /// The arguments of `faults`.
 #[derive(clap::Args)]
@@ -30,17 +31,22 @@ pub struct FaultsArguments {
     /// The seed of what is there before; a fresh one each time by default
     #[arg(long)]
     seed: Option<u64>,
-    /// Only these faults: kill, io, no-space, full, hold-take, hold-prune
+    /// Only these faults: kill, io, no-space, full, short, hold-take, hold-prune, read, power-bytes,
+    /// power-torn, power-names
     #[arg(long)]
     fault: Vec<Fault>,
-    /// Only in these operations: take, restore, prune
+    /// Only in these operations: take, restore, restore-file, prune, sweep, list, diff
     #[arg(long)]
     operation: Vec<Operation>,
+    /// In the last operation of every story of up to so many; by default of the first checkpoint of
+    /// all, and of each operation after two checkpoints
+    #[arg(long, value_name = "OPERATIONS")]
+    length: Option<usize>,
     /// At no more than so many calls of each operation, evenly spread
     #[arg(long, value_name = "CALLS", default_value_t = 200)]
     points: usize,
     /// Only this fault, with all that is wrong
-    #[arg(long, value_name = "OPERATION:FAULT:CALL", value_parser = only)]
+    #[arg(long, value_name = "STORY:FAULT:CALL", value_parser = only)]
     only: Option<Chosen>,
     #[command(flatten)]
     lane: LaneArguments,
@@ -48,11 +54,11 @@ pub struct FaultsArguments {
 
 fn only(text: &str) -> Result<Chosen, String> {
     let parts: Vec<&str> = text.split(':').collect();
-    let [operation, fault, at] = parts[..] else {
-        return Err("it is spelled like take:kill:131".into());
+    let [story, fault, at] = parts[..] else {
+        return Err("it is spelled like take+take:kill:131".into());
     };
     let at = at.parse().map_err(|_| format!("{at:?} is no number of a call"))?;
-    Ok(Chosen { operation: Operation::from_str(operation)?, fault: Fault::from_str(fault)?, at })
+    Ok(Chosen { story: Story::from_str(story)?, fault: Fault::from_str(fault)?, at })
 }
 
 /// `herma-conform faults`.
@@ -66,7 +72,13 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
     let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
     let program: OsString = std::env::current_exe().map_err(unknown)?.into();
     let supervised = [program.clone(), "supervised".into()];
-    canary(&program, &supervised, &scratch)?;
+    let only = arguments.only.as_ref();
+    let faults = match (only, &arguments.fault[..]) {
+        (Some(only), _) => vec![only.fault],
+        (None, []) => Fault::ALL.to_vec(),
+        (None, some) => some.to_vec(),
+    };
+    canary(&program, &supervised, &faults, &scratch)?;
     let start = chosen.in_a_process(Duration::from_secs(arguments.lane.deadline))?;
     let open = start.opener();
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
@@ -76,21 +88,21 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
         return Ok(ExitCode::from(TOO_LITTLE));
     }
     let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed };
-    let (operations, anyway, all) = planned(&lane, arguments, &scratch)?;
+    let Planned { stories, anyway, all } = planned(&lane, arguments, &faults, &scratch)?;
     let jobs = arguments.lane.jobs.unwrap_or_else(cores);
     let outcomes = progress::try_map(&all, "faults", jobs, |one| {
-        match lane.run(*one, &anyway[&one.operation], &scratch) {
-            Ok(outcome) => Ok((*one, Ok(outcome))),
+        match lane.run(one.clone(), &anyway[&one.story], &scratch) {
+            Ok(outcome) => Ok((one.clone(), Ok(outcome))),
             Err(error @ DamageError::Sandbox(_)) => Err(failed(error)),
-            Err(error) => Ok((*one, Err(error.to_string()))),
+            Err(error) => Ok((one.clone(), Err(error.to_string()))),
         }
     })?;
     let (faults, not_judged) = parted(outcomes);
     let replay =
         format!("herma-conform faults --seed {seed} --deadline {}", arguments.lane.deadline);
     let (subject, spelled) = (opened.subject.clone(), chosen.spelled());
-    let report = Report { subject, seed, operations, faults, not_judged, replay, spelled };
-    say(&if arguments.lane.json { report.json() } else { report.text(arguments.only.is_some()) });
+    let report = Report { subject, seed, stories, faults, not_judged, replay, spelled };
+    say(&if arguments.lane.json { report.json() } else { report.text(only.is_some()) });
     Ok(match &report {
         report if report.is_broken() => ExitCode::from(BROKEN),
         report if report.faults.is_empty() => ExitCode::from(TOO_LITTLE),
@@ -102,48 +114,89 @@ fn failed(error: DamageError) -> NoVerdict {
     (format!("{error}; no verdict is given"), NO_VERDICT)
 }
 
-/// What is run of each operation, what is answered wrongly in it without a fault, and all faults.
-type Planned = (BTreeMap<Operation, Extent>, BTreeMap<Operation, BTreeSet<String>>, Vec<Chosen>);
+/// What is run of each story, what is answered wrongly in it without a fault, and all faults.
+#[derive(Default)]
+struct Planned {
+    stories: Vec<Extent>,
+    anyway: BTreeMap<Story, BTreeSet<String>>,
+    all: Vec<Chosen>,
+}
 
 fn planned(
     lane: &Lane<'_>,
     arguments: &FaultsArguments,
+    faults: &[Fault],
     scratch: &Scratch,
 ) -> Result<Planned, NoVerdict> {
-    let or_all =
-        |given: &[Fault]| if given.is_empty() { Fault::ALL.to_vec() } else { given.to_vec() };
-    let mut faults =
-        arguments.only.map_or_else(|| or_all(&arguments.fault), |only| vec![only.fault]);
-    // What another process is to do meanwhile must be possible, too.
-    let needs = |fault: &Fault| fault.meanwhile().and_then(Operation::needs);
-    faults.retain(|fault| needs(fault).is_none_or(|one| lane.opened.capabilities.has(one)));
-    let (mut extents, mut anyway, mut all) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for operation in Operation::ALL {
-        let wanted = arguments.only.map_or_else(
-            || arguments.operation.is_empty() || arguments.operation.contains(&operation),
-            |only| only.operation == operation,
-        );
-        if !wanted {
-            continue;
-        }
-        if let Some(lacking) = operation.needs().filter(|one| !lane.opened.capabilities.has(one)) {
+    let lacks = |needed: &&str| !lane.opened.capabilities.has(needed);
+    let stories = match (&arguments.only, arguments.length) {
+        (Some(only), _) => vec![only.story.clone()],
+        (None, Some(length)) => Story::up_to(length),
+        (None, None) => Story::usual(),
+    };
+    let wanted = |story: &Story| {
+        arguments.operation.is_empty() || arguments.operation.contains(&story.last())
+    };
+    let mut planned = Planned::default();
+    for story in stories.into_iter().filter(wanted) {
+        let lacking = story.needs().find(lacks);
+        if let Some(lacking) = lacking {
             let not_run = Some(format!("it lacks `{lacking}`"));
-            extents.insert(operation, Extent { points: 0, exhaustive: false, not_run });
+            let (points, reads, exhaustive) = (0, false, false);
+            planned.stories.push(Extent { story, reads, points, exhaustive, not_run });
             continue;
         }
-        let points = lane.points(operation, scratch).map_err(failed)?;
-        let calls = |points: &[herma_harness::faults::Point]| -> Vec<String> {
-            points.iter().map(|point| point.call.clone()).collect()
-        };
-        let again = lane.points(operation, scratch).map_err(failed)?;
-        let chosen = spread(points.len(), arguments.points);
-        let exhaustive = calls(&points) == calls(&again) && chosen.len() == points.len();
-        extents.insert(operation, Extent { points: points.len(), exhaustive, not_run: None });
-        anyway.insert(operation, lane.anyway(operation, scratch).map_err(failed)?);
-        let of = |fault| chosen.iter().map(move |at| Chosen { operation, fault, at: *at });
-        all.extend(faults.iter().flat_map(|fault| of(*fault)));
+        for reads in [false, true] {
+            // What another process is to do meanwhile must be possible, too.
+            let meanwhile = |fault: &Fault| fault.meanwhile().and_then(Operation::needs);
+            let can_be = |fault: &&Fault| {
+                (fault.comes_at() == At::Reads) == reads
+                    && !meanwhile(fault).as_ref().is_some_and(lacks)
+            };
+            let faults: Vec<Fault> = faults.iter().filter(can_be).copied().collect();
+            if !faults.is_empty() {
+                let most = arguments.points;
+                planned.stories.push(calls(
+                    lane,
+                    &story,
+                    (&faults, most),
+                    scratch,
+                    &mut planned.all,
+                )?);
+            }
+        }
+        let anyway = lane.anyway(&story, scratch).map_err(failed)?;
+        planned.anyway.insert(story, anyway);
     }
-    Ok((extents, anyway, arguments.only.map_or(all, |only| vec![only])))
+    if let Some(only) = &arguments.only {
+        planned.all = vec![only.clone()];
+    }
+    Ok(planned)
+}
+
+/// The calls of the last operation of a story, and every fault at no more than so many of them.
+fn calls(
+    lane: &Lane<'_>,
+    story: &Story,
+    (faults, most): (&[Fault], usize),
+    scratch: &Scratch,
+    all: &mut Vec<Chosen>,
+) -> Result<Extent, NoVerdict> {
+    let reads = faults.iter().any(|fault| fault.comes_at() == At::Reads);
+    let points = lane.points(story, reads, scratch).map_err(failed)?;
+    let again = lane.points(story, reads, scratch).map_err(failed)?;
+    let names = |points: &[Point]| -> Vec<String> {
+        points.iter().map(|point| point.call.clone()).collect()
+    };
+    let mut exhaustive = names(&points) == names(&again);
+    for fault in faults {
+        let places = fault.comes_at().among(&points);
+        let chosen = spread(places.len(), most).into_iter().map(|at| places[at - 1]);
+        exhaustive &= places.len() <= most;
+        all.extend(chosen.map(|at| Chosen { story: story.clone(), fault: *fault, at }));
+    }
+    let (story, points) = (story.clone(), points.len());
+    Ok(Extent { story, reads, points, exhaustive, not_run: None })
 }
 
 /// Numbers from 1 to `points`, all or so many of them.
@@ -168,12 +221,17 @@ fn parted(
     (faults, not_judged)
 }
 
-/// Plain git with nothing around it is killed while it takes a checkpoint: a lane that holds nothing
-/// against it would notice nothing.
-fn canary(program: &OsString, supervised: &[OsString], scratch: &Scratch) -> Result<(), NoVerdict> {
-    match naive(program, supervised, scratch) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err((NO_CANARY.into(), SELF_CHECK)),
+/// Plain git with nothing around it meets the same faults: a lane that holds nothing against it would
+/// notice nothing.
+fn canary(
+    program: &OsString,
+    supervised: &[OsString],
+    faults: &[Fault],
+    scratch: &Scratch,
+) -> Result<(), NoVerdict> {
+    match naive(program, supervised, faults, scratch) {
+        Ok(None) => Ok(()),
+        Ok(Some(missed)) => Err((format!("{NO_CANARY} ({missed})"), SELF_CHECK)),
         Err(DamageError::Sandbox(error)) => Err(failed(error.into())),
         Err(error) => {
             let message = format!("not run: this system tells of no calls, or not of all: {error}");
@@ -194,8 +252,8 @@ mod tests {
 
     #[test]
     fn one_fault_is_spelled_as_it_is_shown() {
-        let one = only("take:no-space:7").unwrap();
-        assert_eq!((one.operation, one.fault, one.at), (Operation::Take, Fault::NoSpace, 7));
+        let one = only("take+take:no-space:7").unwrap();
+        assert_eq!((one.story.takes(), one.fault, one.at), (1, Fault::NoSpace, 7));
         for wrong in ["take:kill", "give:kill:1", "take:rust:1", "take:kill:x"] {
             assert!(only(wrong).is_err(), "{wrong}");
         }

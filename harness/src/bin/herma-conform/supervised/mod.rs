@@ -1,15 +1,19 @@
-//! `supervised`: a command of whose every changing call below some folders is noted, and that meets a
-//! fault at one of them. Faults are put before an adapter so.
+//! `supervised`: a command of whose every call below some folders that changes something (or, where
+//! that is asked for, reads) is noted, and that meets a fault at one of them. Faults are put before
+//! an adapter so.
 //!
 //! It works for any program and all that it starts, as Linux tells of the calls (seccomp).
 
 mod calls;
+mod durable;
 mod notify;
+mod short;
 
 use crate::ending::{NO_VERDICT, fail};
-use calls::{Call, changed};
-use herma_harness::faults::fault::Fault;
-use herma_harness::faults::hold::Hold;
+use calls::{Call, Sort};
+use durable::Durable;
+use herma_harness::faults::fault::{Fault, Power};
+use herma_harness::faults::hold::{Hold, power_went};
 use notify::{Answer, Ended, Listener, Waiting};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::ffi::OsString;
@@ -44,6 +48,9 @@ pub struct SupervisedArguments {
     /// Where every call that counts is noted
     #[arg(long)]
     points: PathBuf,
+    /// Note calls that read, not those that change something
+    #[arg(long)]
+    reads: bool,
     /// At which of them the fault comes, from 1
     #[arg(long, requires = "fault")]
     at: Option<u64>,
@@ -74,12 +81,18 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
     notify::outlive_a_request_to_end();
     // So that it can wait for what a process leaves behind that is killed.
     set_child_subreaper(Some(getpid()))?;
-    let mut supervision = Supervision { arguments, points, seen: 0 };
+    let power = arguments.fault.and_then(|fault| match fault {
+        Fault::Power(power) => Some(power),
+        _ => None,
+    });
+    let durable = power.map(|_| Durable::all(&arguments.below)).transpose()?;
+    let sort = if arguments.reads { Sort::Reading } else { Sort::Changing };
+    let mut supervision = Supervision { arguments, points, sort, seen: 0, durable };
     let (sender, receiver) = channel();
     let command = arguments.command.clone();
     // Whoever installs the filter is told of, too: this thread must not be.
     let starting = thread::spawn(move || -> io::Result<Child> {
-        let listener = Listener::install()?;
+        let listener = Listener::install(sort)?;
         let _ = sender.send(listener);
         Command::new(&command[0]).args(&command[1..]).envs(STEADY).spawn()
     });
@@ -98,11 +111,16 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
             Some(_) => while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {},
         }
     }
-    status.map_or_else(|| child.wait(), Ok)
+    let status = status.map_or_else(|| child.wait(), Ok)?;
+    // It ended before the power went.
+    if let Some(power) = power {
+        supervision.lose(power)?;
+    }
+    Ok(status)
 }
 
-/// Kills all that was started, waits for it, and ends as if killed, too.
-fn end_all() -> ! {
+/// Kills all that was started, and waits for it.
+fn kill_all() {
     loop {
         let started = started_by(getpid());
         for pid in &started {
@@ -111,10 +129,15 @@ fn end_all() -> ! {
         // What those started is ours by now; nobody else waits for it.
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         if started.is_empty() {
-            std::process::exit(128 + Signal::KILL.as_raw());
+            return;
         }
         thread::sleep(LOOK_AGAIN);
     }
+}
+
+/// Ends as if killed, too.
+fn end_as_killed() -> ! {
+    std::process::exit(128 + Signal::KILL.as_raw())
 }
 
 /// The processes that one started, and those that they started.
@@ -144,7 +167,10 @@ fn started(starting: thread::JoinHandle<io::Result<Child>>) -> io::Result<Child>
 struct Supervision<'a> {
     arguments: &'a SupervisedArguments,
     points: File,
+    sort: Sort,
     seen: u64,
+    /// What is durable, where the power is to go.
+    durable: Option<Durable>,
 }
 
 impl Supervision<'_> {
@@ -162,17 +188,25 @@ impl Supervision<'_> {
     }
 
     fn decide(&mut self, waiting: &Waiting) -> io::Result<Answer> {
+        let Some(call) = Call::of(waiting, self.sort) else { return Ok(Answer::GoOn) };
         let below = |path: &PathBuf| self.arguments.below.iter().any(|one| path.starts_with(one));
-        let Some((call, path)) = changed(waiting).filter(|(_, path)| below(path)) else {
-            return Ok(Answer::GoOn);
-        };
-        self.seen += 1;
-        let line = [call.name.as_bytes(), b"\t", path.as_os_str().as_bytes(), b"\n"].concat();
-        self.points.write_all(&line)?;
-        self.fault(call)
+        let path = call.path(waiting).filter(below);
+        let mut answer = Answer::GoOn;
+        if let Some(path) = &path {
+            self.seen += 1;
+            let name = call.name.as_bytes();
+            let line = [name, b"\t", path.as_os_str().as_bytes(), b"\n"].concat();
+            self.points.write_all(&line)?;
+            answer = self.fault(call, waiting)?;
+        }
+        // What waits for everything is about no path.
+        if let Some(durable) = &mut self.durable {
+            durable.note(call, waiting, path.is_some())?;
+        }
+        Ok(answer)
     }
 
-    fn fault(&self, call: &Call) -> io::Result<Answer> {
+    fn fault(&mut self, call: &Call, waiting: &Waiting) -> io::Result<Answer> {
         let (Some(at), Some(fault)) = (self.arguments.at, self.arguments.fault) else {
             return Ok(Answer::GoOn);
         };
@@ -180,12 +214,25 @@ impl Supervision<'_> {
         if is_at && fault.meanwhile().is_some() {
             Hold::beside(&self.arguments.points).hold()?;
         }
+        if is_at && fault.ends_it() {
+            kill_all();
+            if let Fault::Power(power) = fault {
+                self.lose(power)?;
+            }
+            end_as_killed();
+        }
+        let half = || short::half(waiting).map_or(Answer::GoOn, Answer::Made);
         Ok(match fault {
-            Fault::Kill if is_at => end_all(),
-            Fault::Io if is_at => Answer::Fail(libc::EIO),
-            Fault::NoSpace if is_at && call.takes_space => Answer::Fail(libc::ENOSPC),
-            Fault::Full if self.seen >= at && call.takes_space => Answer::Fail(libc::ENOSPC),
+            Fault::Io | Fault::Read if is_at => Answer::Fail(libc::EIO),
+            Fault::NoSpace if is_at && call.takes_space() => Answer::Fail(libc::ENOSPC),
+            Fault::Full if self.seen >= at && call.takes_space() => Answer::Fail(libc::ENOSPC),
+            Fault::Short if is_at => half(),
             _ => Answer::GoOn,
         })
+    }
+
+    fn lose(&self, power: Power) -> io::Result<()> {
+        self.durable.as_ref().map_or(Ok(()), |durable| durable.lose(power))?;
+        File::create(power_went(&self.arguments.points)).map(drop)
     }
 }

@@ -1,15 +1,14 @@
 //! Being told of the calls of another process before they happen: a filter of Linux (seccomp) with a
 //! listener. Here and nowhere else memory is touched that Rust does not know.
 
-use super::calls::{CALLS, Call};
+use super::calls::{CALLS, CREATING, Does, Flags, Sort};
 use std::fs::File;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
-/// Only opens that may change something are told of: they have one of these flags.
-const CHANGING: u32 = (libc::O_CREAT | libc::O_TRUNC) as u32;
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const IS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const HAS: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
@@ -41,12 +40,14 @@ pub enum Answer {
     GoOn,
     /// It fails with this error, and is not made.
     Fail(i32),
+    /// It was made in its place, and returns this.
+    Made(i64),
 }
 
 impl Listener {
-    /// Has this thread, and all that it starts, tell of its calls.
-    pub fn install() -> io::Result<Self> {
-        let mut filter = filter();
+    /// Has this thread, and all that it starts, tell of its calls of a sort.
+    pub fn install(sort: Sort) -> io::Result<Self> {
+        let mut filter = filter(sort);
         let program =
             libc::sock_fprog { len: filter.len() as libc::c_ushort, filter: filter.as_mut_ptr() };
         let install = |flags: libc::c_ulong| {
@@ -97,11 +98,12 @@ impl Listener {
 
     /// Answers a call; one whose thread is gone needs none.
     pub fn answer(&self, waiting: &Waiting, answer: &Answer) {
-        let (flags, error) = match answer {
-            Answer::GoOn => (libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32, 0),
-            Answer::Fail(error) => (0, -error),
+        let (flags, error, val) = match answer {
+            Answer::GoOn => (libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32, 0, 0),
+            Answer::Fail(error) => (0, -error, 0),
+            Answer::Made(returned) => (0, 0, *returned),
         };
-        let mut said = libc::seccomp_notif_resp { id: waiting.id, val: 0, error, flags };
+        let mut said = libc::seccomp_notif_resp { id: waiting.id, val, error, flags };
         // SAFETY: the kernel reads the structure, which outlives the call.
         unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw mut said) };
     }
@@ -120,55 +122,68 @@ pub fn outlive_a_request_to_end() {
 pub struct Ended;
 
 impl Waiting {
+    /// A file that says something of the process.
+    pub fn file(&self, name: &str) -> PathBuf {
+        Path::new("/proc").join(self.thread.to_string()).join(name)
+    }
+
+    /// The file of this process that stands for the open file of an argument.
+    pub fn open_file(&self, argument: usize) -> PathBuf {
+        self.file(&format!("fd/{}", self.arguments[argument] as i32))
+    }
+
     /// Text in the memory of the process, up to its NUL; none where there is none to be read.
     pub fn text(&self, address: u64) -> Option<Vec<u8>> {
         let mut bytes = vec![0; BYTES_OF_A_PATH_MAX];
         // It may end where a page does.
-        let read = File::open(format!("/proc/{}/mem", self.thread)).ok()?;
-        let length = read.read_at(&mut bytes, address).ok()?;
+        let length = File::open(self.file("mem")).ok()?.read_at(&mut bytes, address).ok()?;
         let end = bytes[..length].iter().position(|byte| *byte == 0)?;
         bytes.truncate(end);
         Some(bytes)
     }
 
+    /// So many bytes of its memory.
+    pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        File::open(self.file("mem")).ok()?.read_exact_at(&mut bytes, address).ok()?;
+        Some(bytes)
+    }
+
     /// A number in the memory of the process.
     pub fn number_at(&self, address: u64) -> Option<u64> {
-        let mut bytes = [0; 8];
-        File::open(format!("/proc/{}/mem", self.thread))
-            .ok()?
-            .read_exact_at(&mut bytes, address)
-            .ok()?;
-        Some(u64::from_ne_bytes(bytes))
+        Some(u64::from_ne_bytes(self.bytes(address, 8)?.try_into().ok()?))
     }
 }
 
-/// Tells of the calls of the table, has no ring of io_uring, and lets everything else be.
-fn filter() -> Vec<libc::sock_filter> {
+/// Tells of the calls of a sort, has no ring of io_uring, and lets everything else be.
+fn filter(sort: Sort) -> Vec<libc::sock_filter> {
     let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
     let jump = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let number_at = mem::offset_of!(libc::seccomp_data, nr) as u32;
     let argument_at = |at: usize| (mem::offset_of!(libc::seccomp_data, args) + 8 * at) as u32;
     let no_call = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    let (told, allowed) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
     let mut filter = vec![
         step(LOAD, number_at),
         jump(IS, libc::SYS_io_uring_setup as u32, 0, 1),
         step(RETURN, no_call),
     ];
-    for Call { number, flags, .. } in CALLS {
-        match flags {
-            Some(at) => filter.extend([
-                jump(IS, *number as u32, 0, 4),
-                step(LOAD, argument_at(*at)),
-                jump(HAS, CHANGING, 0, 1),
-                step(RETURN, libc::SECCOMP_RET_USER_NOTIF),
-                step(RETURN, libc::SECCOMP_RET_ALLOW),
+    for call in CALLS {
+        let number = call.number as u32;
+        match call.does {
+            // Files are opened all the time; most are neither created nor emptied by it.
+            Does::Opens(Flags::At(at)) if sort == Sort::Changing => filter.extend([
+                jump(IS, number, 0, 4),
+                step(LOAD, argument_at(at)),
+                jump(HAS, CREATING, 0, 1),
+                step(RETURN, told),
+                step(RETURN, allowed),
             ]),
-            None => filter.extend([
-                jump(IS, *number as u32, 0, 1),
-                step(RETURN, libc::SECCOMP_RET_USER_NOTIF),
-            ]),
+            Does::Reads if sort == Sort::Changing => {}
+            Does::Fills | Does::Changes | Does::Syncs if sort == Sort::Reading => {}
+            _ => filter.extend([jump(IS, number, 0, 1), step(RETURN, told)]),
         }
     }
-    filter.push(step(RETURN, libc::SECCOMP_RET_ALLOW));
+    filter.push(step(RETURN, allowed));
     filter
 }
