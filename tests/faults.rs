@@ -3,7 +3,7 @@
 
 use herma_harness::damage::Opened;
 use herma_harness::damage::judge::Rule;
-use herma_harness::faults::fault::{At, Fault};
+use herma_harness::faults::fault::{Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
 use herma_harness::faults::{Chosen, Lane, NAIVE, Outcome, Story, naive};
 use herma_harness::protocol::capabilities::Capabilities;
@@ -55,12 +55,9 @@ fn outcomes(lane: &Lane<'_>, story: &str, faults: &[Fault], most: usize) -> Vec<
     let scratch = Scratch::default_place();
     let story: Story = story.parse().unwrap();
     let anyway = lane.anyway(&story, &scratch).unwrap();
-    let is_read = |fault: &Fault| fault.comes_at() == At::Reads;
-    let changes = lane.points(&story, false, &scratch).unwrap();
     let mut outcomes = Vec::new();
-    for fault in faults {
-        let read = is_read(fault).then(|| lane.points(&story, true, &scratch).unwrap());
-        let places = fault.comes_at().among(read.as_ref().unwrap_or(&changes));
+    for fault in faults.iter().filter(|fault| fault.is_for(story.last())) {
+        let places = fault.comes_at().among(&lane.points(&story, *fault, &scratch).unwrap());
         let count = most.min(places.len());
         for at in (0..count).map(|one| places[one * places.len() / count]) {
             let chosen = Chosen { story: story.clone(), fault: *fault, at };
@@ -121,7 +118,7 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
         assert!(one.failures.iter().any(|one| one.rule == Rule::NotAsBefore), "{one:?}");
     }
     let (story, points) = ("take+take+take".parse().unwrap(), all.len());
-    let extent = Extent { story, reads: false, points, exhaustive: true, not_run: None };
+    let extent = Extent { story, calls: Calls::Changing, points, exhaustive: true, not_run: None };
     let report = Report {
         subject: Identity::new("it", "1"),
         seed: 1,
@@ -249,8 +246,9 @@ fn a_write_is_cut_short_a_read_fails_and_what_was_not_synced_is_gone_with_the_po
     assert_eq!(with("power-bytes", end), [text("old\n"), text("old\n"), text("")]);
     assert_eq!(with("power-torn", end), [text("old\n\0\0\0\0\0"), text("old\n"), text("\0\0\0\0")]);
     assert_eq!(with("power-names", end), [text("old\n"), text("old\n"), None]);
-    let (_, calls, _) = all(&["--reads"], script);
+    let (_, calls, _) = all(&["--calls", "reading"], script);
     let at = 1 + calls.iter().position(|call| call == "read\tnew").unwrap();
-    let (code, _, held) = all(&["--reads", "--at", &at.to_string(), "--fault", "read"], script);
+    let (code, _, held) =
+        all(&["--calls", "reading", "--at", &at.to_string(), "--fault", "read"], script);
     assert_eq!((code, &held[2]), (Some(1), &text("")));
 }

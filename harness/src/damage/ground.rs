@@ -242,7 +242,8 @@ impl<'a> Ground<'a> {
         Ok(manifest::read(self.sandbox.root(), &self.sandbox.base(), None)?.files)
     }
 
-    fn root(&self, past: &Past, project: usize) -> PathBuf {
+    /// Where a project is.
+    pub fn root(&self, past: &Past, project: usize) -> PathBuf {
         self.sandbox.root().join("work").join(past.projects[project].name)
     }
 

@@ -25,6 +25,12 @@ pub enum Rule {
     InTheWay,
     /// What a fault at one call of an operation leaves is as before.
     NotAsBefore,
+    /// A file that changes while it is read is captured as one of its versions, or named.
+    Torn,
+    /// Nothing outside the project is captured.
+    CapturesElsewhere,
+    /// What somebody saves while a restore runs is not lost.
+    SaveLost,
     /// Where a restore fails half-way, the answer says which paths are as recorded, or which are not.
     HalfRestored,
     /// A restore that is said to be complete is so.
@@ -43,6 +49,9 @@ impl Rule {
     /// The rule of the book that it comes under, in a lane that is about `lane`.
     pub fn in_the_book(self, lane: RuleRef) -> RuleRef {
         match self {
+            Rule::Torn => &rules::CAPTURE_STEADY,
+            Rule::CapturesElsewhere => &rules::CAPTURE_CONTAINED,
+            Rule::SaveLost => &rules::RESTORE_KEEPS_SAVES,
             Rule::HalfRestored => &rules::FAULT_NAMES_HALF_RESTORED,
             Rule::FalseSuccess => &rules::RESTORE_HONEST,
             Rule::NotStoredAgain => &rules::CAPTURE_STORED,
@@ -74,6 +83,14 @@ impl Rule {
                 "a fault costs nothing that was reported: all of it is listed, compared and restored, \
                  and the next operation works"
             }
+            Rule::Torn => {
+                "a file that changes while it is read is captured as one of its versions, or left \
+                 out and named"
+            }
+            Rule::CapturesElsewhere => "nothing outside the project is captured",
+            Rule::SaveLost => {
+                "what somebody saves while a restore runs is kept, or in a checkpoint"
+            }
             Rule::HalfRestored => {
                 "where a restore fails half-way, the answer says which paths are as recorded, or \
                  which are not"
@@ -100,6 +117,9 @@ impl fmt::Display for Rule {
             Rule::BehindACommit => "behind-a-commit",
             Rule::InTheWay => "in-the-way",
             Rule::NotAsBefore => "not-as-before",
+            Rule::Torn => "torn",
+            Rule::CapturesElsewhere => "captures-elsewhere",
+            Rule::SaveLost => "save-lost",
             Rule::HalfRestored => "half-restored",
             Rule::FalseSuccess => "false-success",
             Rule::NotStoredAgain => "not-stored-again",

@@ -73,10 +73,10 @@ impl Past {
         checkpoints.last().map_or(start, |newest| &newest.tree)
     }
 
-    /// How a person calls a checkpoint.
+    /// How a person calls a checkpoint: by its number from the oldest, whatever came after it.
     pub fn name(&self, which: Which) -> String {
         let project = &self.projects[which.project];
-        format!("checkpoint {} of {} in {}", which.at + 1, project.checkpoints.len(), project.name)
+        format!("checkpoint {} of {}", which.at + 1, project.name)
     }
 }
 

@@ -68,7 +68,7 @@ pub fn file(content: impl AsRef<[u8]>) -> Entry {
 }
 
 /// Bytes that do not get smaller.
-fn noise(name: &str, length: usize) -> Vec<u8> {
+pub fn noise(name: &str, length: usize) -> Vec<u8> {
     let block = |at| digest(format!("{name} {at}").as_bytes()).to_be_bytes();
     (0..length.div_ceil(8)).flat_map(block).collect()
 }

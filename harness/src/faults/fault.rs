@@ -1,6 +1,7 @@
 //! What may happen to a process at one of its calls.
 
 use super::Point;
+use super::actor::Actor;
 use super::operation::Operation;
 use herma_model::rules::{self, RuleRef};
 use serde::{Serialize, Serializer};
@@ -28,6 +29,41 @@ pub enum Fault {
     Read,
     /// The power goes before the call.
     Power(Power),
+    /// The call, which may also be one that reads, waits until somebody did this in the project.
+    Actor(Actor),
+}
+
+/// Calls of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// Those that change something, or wait until changes are durable.
+    Changing,
+    /// Those that read.
+    Reading,
+    /// Both.
+    All,
+}
+
+impl Calls {
+    const EACH: [Calls; 3] = [Calls::Changing, Calls::Reading, Calls::All];
+
+    /// As it is spelled on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Calls::Changing => "changing",
+            Calls::Reading => "reading",
+            Calls::All => "all",
+        }
+    }
+}
+
+impl FromStr for Calls {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named("sort of calls", text, &Calls::EACH, Calls::name)
+    }
 }
 
 /// What of the changes that were not synced a power loss leaves.
@@ -45,7 +81,7 @@ pub enum Power {
 struct Row(Fault, &'static str, &'static str);
 
 /// Every fault, as it is spelled on a command line, and in words.
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 14] = [
     Row(Fault::Kill, "kill", "killed before it"),
     Row(Fault::Io, "io", "it failed with EIO"),
     Row(Fault::NoSpace, "no-space", "it failed with ENOSPC"),
@@ -68,6 +104,13 @@ const ROWS: [Row; 11] = [
         Fault::Power(Power::Names),
         "power-names",
         "the power went before it: all that came after the last sync is gone",
+    ),
+    Row(Fault::Actor(Actor::Save), "save", "it waited while somebody saved a file by a rename"),
+    Row(Fault::Actor(Actor::SaveOver), "save-over", "it waited while somebody wrote a file anew"),
+    Row(
+        Fault::Actor(Actor::Swap),
+        "swap",
+        "it waited while somebody put a link to a place outside where a folder was",
     ),
 ];
 
@@ -92,6 +135,25 @@ impl Fault {
         }
     }
 
+    /// Whether the call waits for something that happens beside it.
+    pub fn holds(self) -> bool {
+        self.meanwhile().is_some() || matches!(self, Fault::Actor(_))
+    }
+
+    /// What somebody does while the call waits.
+    pub fn actor(self) -> Option<Actor> {
+        match self {
+            Fault::Actor(actor) => Some(actor),
+            _ => None,
+        }
+    }
+
+    /// Whether it comes in this operation. Somebody at work in a project matters to who reads or
+    /// writes there.
+    pub fn is_for(self, operation: Operation) -> bool {
+        self.actor().is_none() || operation == Operation::Take || operation.restores()
+    }
+
     /// Whether it ends the process, so that nothing is asked of its answer.
     pub fn ends_it(self) -> bool {
         matches!(self, Fault::Kill | Fault::Power(_))
@@ -107,6 +169,7 @@ impl Fault {
             Fault::Power(Power::Bytes | Power::Torn) => At::ChangesAndTheEnd,
             // Before that, it is what another one leaves after a call that is earlier.
             Fault::Power(Power::Names) => At::TheEnd,
+            Fault::Actor(_) => At::All,
         }
     }
 
@@ -116,6 +179,8 @@ impl Fault {
             Fault::Kill => &rules::CRASH_KILL,
             Fault::Power(_) => &rules::CRASH_POWER_LOSS,
             Fault::HoldTake | Fault::HoldPrune => &rules::CONCURRENT_KEEPS,
+            Fault::Actor(Actor::Save | Actor::SaveOver) => &rules::CAPTURE_STEADY,
+            Fault::Actor(Actor::Swap) => &rules::CAPTURE_CONTAINED,
             Fault::Io | Fault::NoSpace | Fault::Full | Fault::Short | Fault::Read => {
                 &rules::FAULT_CLEAR_REFUSAL
             }
@@ -153,17 +218,28 @@ pub enum At {
     TheEnd,
     /// Those that read.
     Reads,
+    /// All of them.
+    All,
 }
 
 /// Calls that change something for which the disk needs no space.
 const NEED_NO_SPACE: [&str; 5] = ["truncate", "rename", "remove", "chmod", "sync"];
 
 impl At {
+    /// Which calls are to be noted for it.
+    pub fn calls(self) -> Calls {
+        match self {
+            At::Reads => Calls::Reading,
+            At::All => Calls::All,
+            _ => Calls::Changing,
+        }
+    }
+
     /// Which of the calls that were noted, from 1.
     pub fn among(self, points: &[Point]) -> Vec<usize> {
         let end = matches!(self, At::ChangesAndTheEnd | At::TheEnd).then_some(points.len() + 1);
         let is_one = |point: &Point| match self {
-            At::Changes | At::ChangesAndTheEnd | At::Reads => true,
+            At::Changes | At::ChangesAndTheEnd | At::Reads | At::All => true,
             At::Fills => !NEED_NO_SPACE.contains(&&*point.call),
             At::Writes => point.call == "write",
             At::TheEnd => false,

@@ -8,6 +8,8 @@
 //! operation answers is [`verdict`]'s, what is asked afterwards is what the damage lane asks. See
 //! `herma-conform faults --help`.
 
+pub mod actor;
+mod beside;
 mod canary;
 pub mod fault;
 pub mod hold;
@@ -25,8 +27,9 @@ use crate::damage::plan::{Packing, Plan};
 use crate::damage::{DamageError, Failure, Opened};
 use crate::sandbox::Scratch;
 use crate::subject::AdapterCommand;
+use actor::Actor;
 pub use canary::{Canary, NAIVE, naive, opened_naive};
-use fault::{At, Fault};
+use fault::{Calls, Fault};
 use herma_model::answer::CheckpointOutcome;
 use herma_model::{Answer, Files, Request, Tree, rules};
 use hold::{Hold, power_went};
@@ -96,7 +99,8 @@ pub struct Lane<'a> {
 struct Acted {
     answer: Answer,
     /// Of which project another process was asked for a checkpoint while it was held, and what that
-    /// answered; or of none, for another operation.
+    /// answered; or of none, for another operation, and for who works in the project and answers
+    /// nothing.
     meanwhile: Option<(Option<usize>, Answer)>,
     before: Files,
     after: Files,
@@ -104,19 +108,18 @@ struct Acted {
 }
 
 impl Lane<'_> {
-    /// The calls of the last operation of a story, where no fault comes: those that read, or those that
-    /// change something.
+    /// The calls of the last operation of a story that a fault can come at, where it does not.
     ///
     /// # Errors
     /// The subject cannot be asked, or cannot be supervised.
     pub fn points(
         &self,
         story: &Story,
-        reads: bool,
+        fault: Fault,
         scratch: &Scratch,
     ) -> Result<Vec<Point>, DamageError> {
         let (mut ground, past) = self.ground(story, scratch)?;
-        let supervised = Supervised { reads, fault: None };
+        let supervised = Supervised { fault: Some(fault), at: None };
         Ok(self.act(&mut ground, &past, story.last(), &supervised, scratch)?.points)
     }
 
@@ -129,7 +132,7 @@ impl Lane<'_> {
         story: &Story,
         scratch: &Scratch,
     ) -> Result<BTreeSet<String>, DamageError> {
-        let outcome = self.run_with(story, None, scratch)?;
+        let outcome = self.run_with(story, &Supervised { fault: None, at: None }, scratch)?;
         Ok(outcome.1.into_iter().map(|failure| failure.asked).collect())
     }
 
@@ -143,8 +146,9 @@ impl Lane<'_> {
         anyway: &BTreeSet<String>,
         scratch: &Scratch,
     ) -> Result<Outcome, DamageError> {
-        let fault = Some((chosen.at, chosen.fault));
-        let (mut points, mut failures, checked) = self.run_with(&chosen.story, fault, scratch)?;
+        let supervised = Supervised { fault: Some(chosen.fault), at: Some(chosen.at) };
+        let (mut points, mut failures, checked) =
+            self.run_with(&chosen.story, &supervised, scratch)?;
         failures.retain(|failure| !anyway.contains(&failure.asked));
         let point = (chosen.at <= points.len()).then(|| points.swap_remove(chosen.at - 1));
         Ok(Outcome { chosen, point, checked, failures })
@@ -153,37 +157,26 @@ impl Lane<'_> {
     fn run_with(
         &self,
         story: &Story,
-        fault: Option<(usize, Fault)>,
+        supervised: &Supervised,
         scratch: &Scratch,
     ) -> Result<(Vec<Point>, Vec<Failure>, usize), DamageError> {
         let (mut ground, mut past) = self.ground(story, scratch)?;
         let operation = story.last();
-        let reads = fault.is_some_and(|(_, fault)| fault.comes_at() == At::Reads);
-        let acted =
-            self.act(&mut ground, &past, operation, &Supervised { reads, fault }, scratch)?;
-        let fault = fault.map(|(_, fault)| fault);
+        let acted = self.act(&mut ground, &past, operation, supervised, scratch)?;
+        let fault = supervised.fault;
         let book = fault.map_or(&rules::CRASH_KILL, Fault::rule);
-        let mut failures: Vec<Failure> = verdict::judged(operation, &past, &acted, fault)
-            .into_iter()
-            .map(|Broken { rule, due, found }| Failure {
-                rule,
-                book: rule.in_the_book(book).id,
-                asked: operation.words().to_owned(),
-                due,
-                found,
-            })
-            .collect();
-        let of_other =
-            acted.meanwhile.iter().filter_map(|(project, answer)| Some(((*project)?, answer)));
-        let taken = of_other.chain([(SUBJECT, &acted.answer)]);
-        let taken: Vec<(usize, Checkpoint)> = taken
-            .filter_map(|(project, answer)| {
-                let id = taken_whole(answer)?;
-                Some((project, Checkpoint { id, tree: Operation::Take.before(&past, project) }))
-            })
-            .collect();
-        for (project, checkpoint) in taken {
-            past.projects[project].checkpoints.push(checkpoint);
+        let failure = |Broken { rule, due, found }| {
+            let (book, asked) = (rule.in_the_book(book).id, operation.words().to_owned());
+            Failure { rule, book, asked, due, found }
+        };
+        let judged = verdict::judged(operation, &past, &acted, fault);
+        let mut failures: Vec<Failure> = judged.into_iter().map(failure).collect();
+        if let Some(actor) = fault.and_then(Fault::actor) {
+            ground.keep()?;
+            let found = beside::judged(actor, operation, (&mut ground, &mut past), &acted)?;
+            failures.extend(found.into_iter().map(failure));
+        } else {
+            learn(&mut past, &acted);
         }
         for project in [SUBJECT, OTHER] {
             ground.put(&past, project, past.now(project))?;
@@ -235,11 +228,14 @@ impl Lane<'_> {
     ) -> Result<Acted, DamageError> {
         let folder = scratch.temporary()?;
         let noted = folder.path().join("points");
-        let fault = supervised.fault.map(|(_, fault)| fault);
-        let meanwhile = fault.and_then(Fault::meanwhile);
+        let Supervised { fault, at } = *supervised;
+        let (meanwhile, actor) = (fault.and_then(Fault::meanwhile), fault.and_then(Fault::actor));
         // A checkpoint beside a restore of the same project may hold anything of both.
         let other = if operation.restores() { OTHER } else { SUBJECT };
-        ground.put(past, SUBJECT, &operation.before(past, SUBJECT))?;
+        let held = operation.before(past, SUBJECT);
+        let held = actor.map_or(held.clone(), |actor| actor.before(operation, held));
+        ground.put(past, SUBJECT, &held)?;
+        actor.map_or(Ok(()), |actor| actor.prepare(ground.sandbox()))?;
         if meanwhile == Some(Operation::Take) {
             ground.put(past, other, &Operation::Take.before(past, other))?;
         }
@@ -254,16 +250,12 @@ impl Lane<'_> {
         let hold = Hold::beside(&noted);
         let (shared, is_over) = (&*ground, AtomicBool::new(false));
         let (answer, meanwhile) = thread::scope(|scope| {
-            let other = meanwhile.map(|asked| {
+            let work = meanwhile.map(Beside::Process).or(actor.map(Beside::Actor));
+            let other = work.filter(|_| at.is_some()).map(|work| {
                 let is_over = || is_over.load(Ordering::SeqCst);
                 let hold = &hold;
-                scope.spawn(move || {
-                    while_held(hold, &is_over, || {
-                        let of = (asked == Operation::Take).then_some(other);
-                        let request = renamed(asked.request(shared, past, other));
-                        (of, shared.open().ask(&request))
-                    })
-                })
+                let work = move || work.happens((shared, past), operation, other);
+                scope.spawn(move || while_held(hold, &is_over, work))
             });
             let answer = subject.ask(&operation.request(shared, past, SUBJECT));
             is_over.store(true, Ordering::SeqCst);
@@ -273,10 +265,11 @@ impl Lane<'_> {
         let meanwhile = meanwhile.transpose()?.flatten();
         let adapter = subject.fault().cloned();
         drop(subject);
-        if let Some(adapter) = adapter.filter(|_| !fault.is_some_and(Fault::ends_it)) {
+        let ends_it = at.is_some() && fault.is_some_and(Fault::ends_it);
+        if let Some(adapter) = adapter.filter(|_| !ends_it) {
             return Err(DamageError::Adapter(adapter));
         }
-        if matches!(fault, Some(Fault::Power(_))) && !power_went(&noted).exists() {
+        if at.is_some() && matches!(fault, Some(Fault::Power(_))) && !power_went(&noted).exists() {
             return Err(DamageError::NoPast("the power did not go".into()));
         }
         let points = points(&fs::read(&noted)?, ground.sandbox());
@@ -284,10 +277,57 @@ impl Lane<'_> {
     }
 }
 
-/// What is noted of a process, and what comes at which of its calls.
+/// What happens while a call is held.
+#[derive(Clone, Copy)]
+enum Beside {
+    Process(Operation),
+    Actor(Actor),
+}
+
+impl Beside {
+    /// Does it; another process is asked about `project`.
+    fn happens(
+        self,
+        (ground, past): (&Ground<'_>, &Past),
+        operation: Operation,
+        project: usize,
+    ) -> io::Result<(Option<usize>, Answer)> {
+        match self {
+            Beside::Process(asked) => {
+                let of = (asked == Operation::Take).then_some(project);
+                let request = renamed(asked.request(ground, past, project));
+                Ok((of, ground.open().ask(&request)))
+            }
+            Beside::Actor(actor) => {
+                actor.act(operation, ground.sandbox(), &ground.root(past, SUBJECT))?;
+                Ok((None, Answer::Done))
+            }
+        }
+    }
+}
+
+/// Adds the checkpoints to the past that were reported, and from which nothing was left out.
+fn learn(past: &mut Past, acted: &Acted) {
+    let of_other = acted.meanwhile.iter();
+    let of_other = of_other.filter_map(|(project, answer)| Some(((*project)?, answer)));
+    let reported = of_other.chain([(SUBJECT, &acted.answer)]);
+    let taken: Vec<(usize, Checkpoint)> = reported
+        .filter_map(|(project, answer)| {
+            let id = taken_whole(answer)?;
+            Some((project, Checkpoint { id, tree: Operation::Take.before(past, project) }))
+        })
+        .collect();
+    for (project, checkpoint) in taken {
+        past.projects[project].checkpoints.push(checkpoint);
+    }
+}
+
+/// What comes at which call of a process. Without a number nothing comes, and what the fault could come
+/// at is noted.
+#[derive(Clone, Copy)]
 struct Supervised {
-    reads: bool,
-    fault: Option<(usize, Fault)>,
+    fault: Option<Fault>,
+    at: Option<usize>,
 }
 
 impl Supervised {
@@ -297,10 +337,9 @@ impl Supervised {
             command.extend(["--below".into(), folder.into()]);
         }
         command.extend(["--points".into(), points.into()]);
-        if self.reads {
-            command.push("--reads".into());
-        }
-        if let Some((at, fault)) = self.fault {
+        let calls = self.fault.map_or(Calls::Changing, |fault| fault.comes_at().calls());
+        command.extend(["--calls".into(), calls.name().into()]);
+        if let (Some(fault), Some(at)) = (self.fault, self.at) {
             let at = at.to_string();
             command.extend(["--at".into(), at.into(), "--fault".into(), fault.name().into()]);
         }
@@ -333,11 +372,11 @@ fn renamed(request: Request) -> Request {
 fn while_held<T>(
     hold: &Hold,
     is_over: &dyn Fn() -> bool,
-    work: impl FnOnce() -> T,
+    work: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<Option<T>> {
     let done = hold.wait(is_over).then(work);
     hold.release()?;
-    Ok(done)
+    done.transpose()
 }
 
 fn points(noted: &[u8], root: &Path) -> Vec<Point> {

@@ -2,10 +2,10 @@
 
 use super::{Chosen, Failure, Outcome, Story};
 use crate::damage::judge::Rule;
-use crate::faults::fault::{At, Fault};
+use crate::faults::fault::{Calls, Fault};
 use crate::subject::Identity;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All that was found in one subject.
 #[derive(Debug, Serialize)]
@@ -31,14 +31,30 @@ pub struct Report {
 pub struct Extent {
     /// The story.
     pub story: Story,
-    /// What counts: calls that read, or calls that change something.
-    pub reads: bool,
+    /// Which calls count.
+    pub calls: Calls,
     /// How many of these calls its last operation makes.
     pub points: usize,
     /// Whether every one of them was run, and two runs made the same calls.
     pub exhaustive: bool,
     /// Why it was not run at all, if it was not.
     pub not_run: Option<String>,
+}
+
+impl Extent {
+    fn said(&self) -> String {
+        let Extent { story, points, .. } = self;
+        let calls = match self.calls {
+            Calls::Changing => "changing calls",
+            Calls::Reading => "calls that read",
+            Calls::All => "calls that change something or read",
+        };
+        match &self.not_run {
+            Some(why) => format!("{story}: not run: {why}\n"),
+            None if self.exhaustive => format!("{story}: each of its {points} {calls}\n"),
+            None => format!("{story}: a sample of some {points} {calls}\n"),
+        }
+    }
 }
 
 /// By what failures are put together.
@@ -85,9 +101,9 @@ impl Report {
 
     fn failure(&self, one: &Outcome, failure: &Failure) -> String {
         let Chosen { story, fault, at } = &one.chosen;
-        let reads = fault.comes_at() == At::Reads;
+        let calls = fault.comes_at().calls();
         let mut extents = self.stories.iter();
-        let extent = extents.find(|extent| extent.story == *story && extent.reads == reads);
+        let extent = extents.find(|extent| extent.story == *story && extent.calls == calls);
         let points = extent.map_or(0, |extent| extent.points);
         let point = match &one.point {
             Some(point) => format!("{} of {}, point {at} of {points}", point.call, point.path),
@@ -128,14 +144,8 @@ impl Report {
                 "{story:<24} {fault:<11} {faults:>7} {checked:>9} {failed:>7} {failures:>9}\n"
             ));
         }
-        for Extent { story, reads, points, exhaustive, not_run } in &self.stories {
-            let calls = if *reads { "calls that read" } else { "changing calls" };
-            text.push_str(&match not_run {
-                Some(why) => format!("{story}: not run: {why}\n"),
-                None if *exhaustive => format!("{story}: each of its {points} {calls}\n"),
-                None => format!("{story}: a sample of some {points} {calls}\n"),
-            });
-        }
+        let extents: BTreeSet<String> = self.stories.iter().map(Extent::said).collect();
+        text.extend(extents);
         if let Some((chosen, why)) = self.not_judged.first() {
             let Chosen { story, fault, at } = chosen;
             let count = self.not_judged.len();

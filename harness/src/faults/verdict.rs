@@ -21,6 +21,9 @@ pub(super) fn judged(
     let mut broken = Vec::new();
     let elsewhere = match operation.restores() {
         true => changed_elsewhere(before, after, name),
+        false if fault.is_some_and(|fault| fault.actor().is_some()) => {
+            changed_elsewhere(before, after, name)
+        }
         false => (before != after).then(|| name.into()),
     };
     if let Some(path) = elsewhere {
@@ -57,7 +60,8 @@ pub(super) fn judged(
         },
         Operation::Restore | Operation::RestoreFile | Operation::Prune | Operation::Sweep => None,
     });
-    if operation.restores() {
+    // Beside somebody who works in the project, it may be as they left it.
+    if operation.restores() && fault.is_none_or(|fault| fault.actor().is_none()) {
         broken.extend(restored(operation, past, (&before, &after), answer));
     }
     broken

@@ -270,8 +270,19 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Faults,
         source: "behaviour: Capture",
+        needs: [],
+    }
+    CAPTURE_CONTAINED {
+        id: "capture/contained",
+        statement: "Nothing outside the project is captured, also where a folder becomes a link \
+            while a checkpoint is taken.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Faults,
+        source: "issue: Nothing is lost, item 5",
         needs: [],
     }
 }

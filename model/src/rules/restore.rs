@@ -364,4 +364,15 @@ super::rules! {
         hint: "Resolving a missing directory, or running git inside it, fails: resolve its parent, \
             then make the directory again.",
     }
+    RESTORE_KEEPS_SAVES {
+        id: "restore/keeps-saves",
+        statement: "What somebody saves while a restore runs is not lost: it is kept, or in a \
+            checkpoint.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Faults,
+        source: "behaviour: Restore",
+        needs: [],
+    }
 }

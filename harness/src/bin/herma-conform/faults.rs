@@ -7,7 +7,7 @@ use crate::ending::{
 use crate::progress;
 use crate::subjects::{Chosen as ChosenSubject, LaneArguments};
 use herma_harness::damage::{DamageError, Opened};
-use herma_harness::faults::fault::{At, Fault};
+use herma_harness::faults::fault::{Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
 use herma_harness::faults::{Chosen, Lane, Operation, Outcome, Point, Story, naive};
 use herma_harness::sandbox::Scratch;
@@ -32,7 +32,7 @@ pub struct FaultsArguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Only these faults: kill, io, no-space, full, short, hold-take, hold-prune, read, power-bytes,
-    /// power-torn, power-names
+    /// power-torn, power-names, save, save-over, swap
     #[arg(long)]
     fault: Vec<Fault>,
     /// Only in these operations: take, restore, restore-file, prune, sweep, list, diff
@@ -142,28 +142,22 @@ fn planned(
         let lacking = story.needs().find(lacks);
         if let Some(lacking) = lacking {
             let not_run = Some(format!("it lacks `{lacking}`"));
-            let (points, reads, exhaustive) = (0, false, false);
-            planned.stories.push(Extent { story, reads, points, exhaustive, not_run });
+            let (points, calls, exhaustive) = (0, Calls::All, false);
+            planned.stories.push(Extent { story, calls, points, exhaustive, not_run });
             continue;
         }
-        for reads in [false, true] {
-            // What another process is to do meanwhile must be possible, too.
-            let meanwhile = |fault: &Fault| fault.meanwhile().and_then(Operation::needs);
-            let can_be = |fault: &&Fault| {
-                (fault.comes_at() == At::Reads) == reads
-                    && !meanwhile(fault).as_ref().is_some_and(lacks)
-            };
-            let faults: Vec<Fault> = faults.iter().filter(can_be).copied().collect();
-            if !faults.is_empty() {
-                let most = arguments.points;
-                planned.stories.push(calls(
-                    lane,
-                    &story,
-                    (&faults, most),
-                    scratch,
-                    &mut planned.all,
-                )?);
-            }
+        // What another process is to do meanwhile must be possible, too.
+        let meanwhile = |fault: &Fault| fault.meanwhile().and_then(Operation::needs);
+        let can_be = |fault: &&Fault| {
+            fault.is_for(story.last()) && !meanwhile(fault).as_ref().is_some_and(lacks)
+        };
+        let mut like: BTreeMap<_, Vec<Fault>> = BTreeMap::new();
+        for fault in faults.iter().filter(can_be) {
+            like.entry((fault.comes_at().calls(), fault.actor())).or_default().push(*fault);
+        }
+        for faults in like.values() {
+            let chosen = calls(lane, &story, (faults, arguments.points), scratch, &mut planned.all);
+            planned.stories.push(chosen?);
         }
         let anyway = lane.anyway(&story, scratch).map_err(failed)?;
         planned.anyway.insert(story, anyway);
@@ -174,7 +168,8 @@ fn planned(
     Ok(planned)
 }
 
-/// The calls of the last operation of a story, and every fault at no more than so many of them.
+/// The calls of the last operation of a story, and every fault at no more than so many of them. The
+/// faults come at the same calls.
 fn calls(
     lane: &Lane<'_>,
     story: &Story,
@@ -182,9 +177,9 @@ fn calls(
     scratch: &Scratch,
     all: &mut Vec<Chosen>,
 ) -> Result<Extent, NoVerdict> {
-    let reads = faults.iter().any(|fault| fault.comes_at() == At::Reads);
-    let points = lane.points(story, reads, scratch).map_err(failed)?;
-    let again = lane.points(story, reads, scratch).map_err(failed)?;
+    let calls = faults[0].comes_at().calls();
+    let points = lane.points(story, faults[0], scratch).map_err(failed)?;
+    let again = lane.points(story, faults[0], scratch).map_err(failed)?;
     let names = |points: &[Point]| -> Vec<String> {
         points.iter().map(|point| point.call.clone()).collect()
     };
@@ -196,7 +191,7 @@ fn calls(
         all.extend(chosen.map(|at| Chosen { story: story.clone(), fault: *fault, at }));
     }
     let (story, points) = (story.clone(), points.len());
-    Ok(Extent { story, reads, points, exhaustive, not_run: None })
+    Ok(Extent { story, calls, points, exhaustive, not_run: None })
 }
 
 /// Numbers from 1 to `points`, all or so many of them.

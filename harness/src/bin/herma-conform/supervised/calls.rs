@@ -1,6 +1,7 @@
 //! The calls that change what is on a disk or read it, and which of their arguments say where.
 
 use super::notify::Waiting;
+use herma_harness::faults::fault::Calls;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
@@ -54,15 +55,6 @@ enum Place {
     From(usize, usize),
     /// No single file.
     Everywhere,
-}
-
-/// Calls of which one is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    /// Those that change something, or wait until changes are durable.
-    Changing,
-    /// Those that read.
-    Reading,
 }
 
 const fn call(number: i64, name: &'static str, place: Place, does: Does) -> Call {
@@ -128,8 +120,8 @@ pub const CALLS: &[Call] = &[
 pub const CREATING: u32 = (libc::O_CREAT | libc::O_TRUNC) as u32;
 
 impl Call {
-    /// The call that waits, where it is one of that sort.
-    pub fn of(waiting: &Waiting, sort: Sort) -> Option<&'static Call> {
+    /// The call that waits, where it is one of those.
+    pub fn of(waiting: &Waiting, calls: Calls) -> Option<&'static Call> {
         let creates = |flags: u64| flags & u64::from(CREATING) != 0;
         let is_changing = |call: &Call| match call.does {
             Does::Reads => false,
@@ -140,7 +132,11 @@ impl Call {
             }
         };
         let mut all = CALLS.iter().filter(|call| call.number == waiting.number);
-        all.find(|call| is_changing(call) == (sort == Sort::Changing))
+        all.find(|call| match calls {
+            Calls::Changing => is_changing(call),
+            Calls::Reading => !is_changing(call),
+            Calls::All => true,
+        })
     }
 
     /// Whether the disk needs space for it, where it is one that changes something.

@@ -10,9 +10,9 @@ mod notify;
 mod short;
 
 use crate::ending::{NO_VERDICT, fail};
-use calls::{Call, Sort};
+use calls::Call;
 use durable::Durable;
-use herma_harness::faults::fault::{Fault, Power};
+use herma_harness::faults::fault::{Calls, Fault, Power};
 use herma_harness::faults::hold::{Hold, power_went};
 use notify::{Answer, Ended, Listener, Waiting};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
@@ -48,9 +48,9 @@ pub struct SupervisedArguments {
     /// Where every call that counts is noted
     #[arg(long)]
     points: PathBuf,
-    /// Note calls that read, not those that change something
-    #[arg(long)]
-    reads: bool,
+    /// Which calls count: changing, reading, all
+    #[arg(long, default_value = "changing")]
+    calls: Calls,
     /// At which of them the fault comes, from 1
     #[arg(long, requires = "fault")]
     at: Option<u64>,
@@ -86,13 +86,13 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
         _ => None,
     });
     let durable = power.map(|_| Durable::all(&arguments.below)).transpose()?;
-    let sort = if arguments.reads { Sort::Reading } else { Sort::Changing };
-    let mut supervision = Supervision { arguments, points, sort, seen: 0, durable };
+    let calls = arguments.calls;
+    let mut supervision = Supervision { arguments, points, seen: 0, durable };
     let (sender, receiver) = channel();
     let command = arguments.command.clone();
     // Whoever installs the filter is told of, too: this thread must not be.
     let starting = thread::spawn(move || -> io::Result<Child> {
-        let listener = Listener::install(sort)?;
+        let listener = Listener::install(calls)?;
         let _ = sender.send(listener);
         Command::new(&command[0]).args(&command[1..]).envs(STEADY).spawn()
     });
@@ -167,7 +167,6 @@ fn started(starting: thread::JoinHandle<io::Result<Child>>) -> io::Result<Child>
 struct Supervision<'a> {
     arguments: &'a SupervisedArguments,
     points: File,
-    sort: Sort,
     seen: u64,
     /// What is durable, where the power is to go.
     durable: Option<Durable>,
@@ -188,7 +187,7 @@ impl Supervision<'_> {
     }
 
     fn decide(&mut self, waiting: &Waiting) -> io::Result<Answer> {
-        let Some(call) = Call::of(waiting, self.sort) else { return Ok(Answer::GoOn) };
+        let Some(call) = Call::of(waiting, self.arguments.calls) else { return Ok(Answer::GoOn) };
         let below = |path: &PathBuf| self.arguments.below.iter().any(|one| path.starts_with(one));
         let path = call.path(waiting).filter(below);
         let mut answer = Answer::GoOn;
@@ -211,7 +210,7 @@ impl Supervision<'_> {
             return Ok(Answer::GoOn);
         };
         let is_at = self.seen == at;
-        if is_at && fault.meanwhile().is_some() {
+        if is_at && fault.holds() {
             Hold::beside(&self.arguments.points).hold()?;
         }
         if is_at && fault.ends_it() {

@@ -1,7 +1,8 @@
 //! Being told of the calls of another process before they happen: a filter of Linux (seccomp) with a
 //! listener. Here and nowhere else memory is touched that Rust does not know.
 
-use super::calls::{CALLS, CREATING, Does, Flags, Sort};
+use super::calls::{CALLS, CREATING, Does, Flags};
+use herma_harness::faults::fault::Calls;
 use std::fs::File;
 use std::io;
 use std::mem;
@@ -45,9 +46,9 @@ pub enum Answer {
 }
 
 impl Listener {
-    /// Has this thread, and all that it starts, tell of its calls of a sort.
-    pub fn install(sort: Sort) -> io::Result<Self> {
-        let mut filter = filter(sort);
+    /// Has this thread, and all that it starts, tell of these calls.
+    pub fn install(calls: Calls) -> io::Result<Self> {
+        let mut filter = filter(calls);
         let program =
             libc::sock_fprog { len: filter.len() as libc::c_ushort, filter: filter.as_mut_ptr() };
         let install = |flags: libc::c_ulong| {
@@ -155,8 +156,8 @@ impl Waiting {
     }
 }
 
-/// Tells of the calls of a sort, has no ring of io_uring, and lets everything else be.
-fn filter(sort: Sort) -> Vec<libc::sock_filter> {
+/// Tells of these calls, has no ring of io_uring, and lets everything else be.
+fn filter(calls: Calls) -> Vec<libc::sock_filter> {
     let step = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
     let jump = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let number_at = mem::offset_of!(libc::seccomp_data, nr) as u32;
@@ -172,15 +173,15 @@ fn filter(sort: Sort) -> Vec<libc::sock_filter> {
         let number = call.number as u32;
         match call.does {
             // Files are opened all the time; most are neither created nor emptied by it.
-            Does::Opens(Flags::At(at)) if sort == Sort::Changing => filter.extend([
+            Does::Opens(Flags::At(at)) if calls == Calls::Changing => filter.extend([
                 jump(IS, number, 0, 4),
                 step(LOAD, argument_at(at)),
                 jump(HAS, CREATING, 0, 1),
                 step(RETURN, told),
                 step(RETURN, allowed),
             ]),
-            Does::Reads if sort == Sort::Changing => {}
-            Does::Fills | Does::Changes | Does::Syncs if sort == Sort::Reading => {}
+            Does::Reads if calls == Calls::Changing => {}
+            Does::Fills | Does::Changes | Does::Syncs if calls == Calls::Reading => {}
             _ => filter.extend([jump(IS, number, 0, 1), step(RETURN, told)]),
         }
     }
