@@ -48,6 +48,7 @@ pub mod generate;
 mod git_objects;
 pub mod history;
 pub mod hostile;
+pub mod large;
 mod nearest;
 pub mod null;
 mod oracle;

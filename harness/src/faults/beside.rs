@@ -47,7 +47,8 @@ fn held(ground: &mut Ground<'_>, past: &Past, id: &str) -> Result<Option<Tree>, 
     let mut subject = ground.open();
     ground.turn(subject.as_mut());
     let (dir, target) = (past.projects[SUBJECT].dir.clone(), id.into());
-    let answer = subject.ask(&Request::Restore { dir, target, exact: false, force: false });
+    let exact = ground.capabilities().has("restore.exact");
+    let answer = subject.ask(&Request::Restore { dir, target, exact, force: false });
     let tree = tree_in(&ground.look()?, past.projects[SUBJECT].name);
     Ok(matches!(answer, Answer::Restored(_)).then_some(tree))
 }

@@ -105,7 +105,8 @@ impl Operation {
         match self {
             Operation::Take => ground.take(past, project),
             Operation::Restore => {
-                Request::Restore { dir, target: oldest(), exact: false, force: false }
+                let exact = !ground.capabilities().has("restore.leaves_new");
+                Request::Restore { dir, target: oldest(), exact, force: false }
             }
             Operation::RestoreFile => {
                 Request::RestoreFile { dir, target: oldest(), path: ONE.into() }

@@ -1,6 +1,8 @@
 //! What `run`, `replay`, `shrink` and `rules` do, from arguments to exit code.
 
-use crate::ending::{BROKEN, NoVerdict, TOO_LITTLE, USAGE, colour, no_verdict, say, scratch};
+use crate::ending::{
+    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, colour, no_verdict, say, scratch,
+};
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
 use crate::{HistoryArguments, PlaceArguments, RunArguments};
@@ -8,6 +10,7 @@ use herma_harness::cases;
 use herma_harness::divergence::Divergence;
 use herma_harness::generate::Options;
 use herma_harness::history::History;
+use herma_harness::large;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::report;
 use herma_harness::results::{github, text};
@@ -130,6 +133,22 @@ fn histories(chosen: &Chosen, options: &Options) -> u64 {
 /// One history at a time on each core.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// `herma-conform project`.
+///
+/// # Errors
+/// The folder is there, or cannot be written.
+pub fn project(folder: &Path) -> Result<ExitCode, NoVerdict> {
+    let made = large::make(folder).map_err(|error| {
+        (format!("no project was made in {}: {error}", quoted(folder)), NO_VERDICT)
+    })?;
+    let (files, bytes) = (made.files, made.bytes);
+    say(&format!(
+        "{files} files with {bytes} bytes\nuse it: herma-conform run --workspace {}\n",
+        quoted(folder)
+    ));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A run on generated projects must put every modelled rule to the test; one on a few copies of a

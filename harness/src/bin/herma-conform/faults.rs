@@ -83,8 +83,10 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
     let open = start.opener();
     let (subject, capabilities) = introduce(&open, &scratch).map_err(no_verdict)?;
     let opened = Opened { open: &open, subject, capabilities };
-    if !opened.capabilities.has("test.store") {
-        say(&format!("not run: {} lacks `test.store`\n", opened.subject.name));
+    let capabilities = &opened.capabilities;
+    if capabilities.needs_repository() || capabilities.store_folder().is_some() {
+        let name = &opened.subject.name;
+        say(&format!("not run: {name} keeps its store in the project, which is changed here\n"));
         return Ok(ExitCode::from(TOO_LITTLE));
     }
     let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed };

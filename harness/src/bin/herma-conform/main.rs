@@ -105,6 +105,11 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         into: PathBuf,
     },
+    /// Make a large project to run histories on, in a new folder: many, deep, long-named, large files
+    Project {
+        /// The folder, which is not there yet
+        folder: PathBuf,
+    },
     /// Run the suite on deliberately broken subjects and print how each is found
     #[command(after_help = EXIT_CODES)]
     Bugs(BugsArguments),
@@ -397,6 +402,7 @@ fn main() -> ExitCode {
         Command::Update { gate, allow_new } => gate::update(gate, *allow_new),
         Command::Case(command) => cases::case(command),
         Command::Compare(arguments) => comparing::compare(arguments),
+        Command::Project { folder } => commands::project(folder),
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
         Command::Cost(arguments) => cost::cost(arguments),
