@@ -4,9 +4,9 @@
 //! and missing parts of an answer are not compared. Rules that could only be tested that way are
 //! shown as *not applicable*, never as held.
 
+use super::claims::meant;
 use super::message::Hello;
 use crate::history::{History, Operation};
-use crate::nearest::nearest;
 use herma_model::request::{Capability, REQUESTS};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{Request, Settings};
@@ -80,7 +80,7 @@ static CAPABILITIES: &[Capability] = &[
 ];
 
 /// Those that are a size in bytes, which not everybody can set to every number of them.
-const SIZES: &[&str] = &[MAX_FILE_BYTES, MAX_TOTAL_BYTES];
+pub(super) const SIZES: &[&str] = &[MAX_FILE_BYTES, MAX_TOTAL_BYTES];
 const MAX_FILE_BYTES: &str = "settings.max_file_bytes";
 const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
@@ -370,8 +370,11 @@ fn find(name: &str) -> Option<&'static str> {
 }
 
 fn unknown(name: &str) -> String {
-    let nearest = nearest(name, known().map(|(name, _)| name));
-    format!("there is no capability `{name}`; did you mean `{nearest}`?")
+    let meant = meant(name);
+    format!(
+        "there is no capability `{name}`; did you mean `{meant}`? `herma-conform capabilities` \
+         lists all"
+    )
 }
 
 #[cfg(test)]

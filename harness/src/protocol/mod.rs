@@ -9,6 +9,7 @@
 pub mod asked;
 pub mod capabilities;
 pub mod check;
+pub mod claims;
 pub mod fault;
 pub mod message;
 pub mod process;

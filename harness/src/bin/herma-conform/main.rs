@@ -23,7 +23,8 @@ mod subjects;
 mod supervised;
 
 use clap::{Parser, Subcommand};
-use ending::ended;
+use ending::{ended, say};
+use herma_harness::protocol::claims;
 use herma_harness::suite::Share;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -116,6 +117,12 @@ enum Command {
     /// List, begin and check written cases
     #[command(subcommand, after_help = EXIT_CODES)]
     Case(CaseCommand),
+    /// List what an adapter can claim: what it means, what it is asked, which rules wait for it
+    Capabilities {
+        /// Print them as one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Write and check adapters, which drive implementations in any language
     #[command(subcommand)]
     Adapter(AdapterCommand),
@@ -373,6 +380,10 @@ fn main() -> ExitCode {
     match &command {
         Command::Rules { json } => return commands::rules(*json),
         Command::Schema => return reporting::schema(),
+        Command::Capabilities { json } => {
+            say(&if *json { claims::json() } else { claims::text() });
+            return ExitCode::SUCCESS;
+        }
         Command::Report { from, form } => return reporting::report(from, *form),
         Command::Merge { parts, into } => return reporting::merge(parts, into),
         Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(*lang),
@@ -415,6 +426,7 @@ fn main() -> ExitCode {
         Command::Rules { .. }
         | Command::Schema
         | Command::Report { .. }
+        | Command::Capabilities { .. }
         | Command::Merge { .. }
         | Command::Adapter(_)
         | Command::Confined { .. }

@@ -1,0 +1,178 @@
+//! What there is to claim, for people and programs: each capability with its meaning, its values, what
+//! it is asked and answered with, and the rules that wait for it. What claims mean for judging is
+//! `capabilities`' business.
+
+use super::capabilities::{SIZES, known};
+use crate::nearest::nearest;
+use herma_model::request::{REQUESTS, RequestKind};
+use herma_model::rules;
+use serde::Serialize;
+
+/// What an answer needs for a claim, and other words that people have for it.
+struct Row(&'static str, &'static [&'static str], &'static [&'static str]);
+
+/// Of the capabilities of which there is more to say than their meaning.
+const ROWS: &[Row] = &[
+    Row("ensure_checkpoint", &[], &["auto", "automatic", "once", "per"]),
+    Row("checkpoint", &[], &["snapshot", "save", "backup", "manual", "create"]),
+    Row("take.unchanged", &["outcome"], &["dedup", "deduplicate", "skip", "noop", "identical"]),
+    Row("take.declines_empty", &["outcome"], &["nothing", "blank"]),
+    Row("take.skipped", &["skipped"], &["unreadable", "omitted", "warnings"]),
+    Row("diff", &["entries"], &["compare", "preview", "changes"]),
+    Row("diff.stats", &["stats"], &["lines", "counts", "insertions", "deletions"]),
+    Row("list.reason", &["checkpoints[].reason"], &["message", "comment", "label"]),
+    Row("list.stats", &["checkpoints[].stats"], &["lines", "counts"]),
+    Row("target.number", &[], &["index", "ordinal"]),
+    Row("target.short", &[], &["prefix", "abbreviated", "hash"]),
+    Row("restore.exact", &["removed"], &["clean", "delete", "mirror"]),
+    Row("restore.leaves_new", &["left"], &["untracked", "keep"]),
+    Row("restore.safety", &["safety"], &["undo", "backup", "before"]),
+    Row("restore.force", &["forced_past"], &["override"]),
+    Row("restore.report", &["restored", "removed", "left", "kept", "failed"], &["paths"]),
+    Row("restore.undoes_turn", &["undoes_turn"], &["conversation", "message", "chat"]),
+    Row("restore.file", &[], &["path", "single", "partial"]),
+    Row("settings.max_file_bytes", &[], &["size", "large", "cap"]),
+    Row("settings.max_files", &[], &["count", "cap"]),
+    Row("settings.max_snapshots", &[], &["retention", "history", "keep", "cap"]),
+    Row("settings.max_total_bytes", &[], &["quota", "disk", "size", "cap"]),
+    Row("prune", &["counts"], &["gc", "garbage", "cleanup", "expire", "purge"]),
+    Row("sweep", &["counts"], &["startup", "cleanup"]),
+    Row("status", &["projects"], &["info", "stat"]),
+    Row("clear", &[], &["wipe", "reset", "delete"]),
+    Row("test.clock", &[], &["time", "now"]),
+    Row("layout", &[], &["git", "format"]),
+];
+
+/// One capability.
+#[derive(Debug, Serialize)]
+pub struct Claim {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means, in a sentence.
+    pub meaning: &'static str,
+    /// What may be claimed.
+    pub values: &'static str,
+    /// The operations that are asked of who claims it, and of nobody else.
+    pub operations: Vec<&'static str>,
+    /// The fields that its answers need.
+    pub fields: &'static [&'static str],
+    /// The rules that are judged of who claims it, where nothing else they need is missing.
+    pub rules: Vec<&'static str>,
+}
+
+/// Every capability, in reading order.
+pub fn claims() -> Vec<Claim> {
+    let needs = |kind: &&RequestKind, name: &str| kind.capability.is_some_and(|one| one.0 == name);
+    let claim = |(name, meaning): (&'static str, &'static str)| Claim {
+        name,
+        meaning,
+        values: match SIZES.contains(&name) {
+            true => "true, false, or a number of bytes of which it must be a multiple",
+            false => "true or false",
+        },
+        operations: REQUESTS
+            .iter()
+            .filter(|kind| needs(kind, name))
+            .map(|kind| kind.name)
+            .collect(),
+        fields: row(name).map_or(&[], |row| row.1),
+        rules: rules::catalogue()
+            .filter(|rule| rule.needs.contains(&name))
+            .map(|rule| rule.id)
+            .collect(),
+    };
+    known().map(claim).collect()
+}
+
+/// All of them for a person.
+pub fn text() -> String {
+    let mut text = String::new();
+    for Claim { name, meaning, values, operations, fields, rules } in claims() {
+        text.push_str(&format!("{name}: {meaning}\n"));
+        if SIZES.contains(&name) {
+            text.push_str(&format!("  values:      {values}\n"));
+        }
+        let parts = [("operations", &operations[..]), ("answers need", fields), ("rules", &rules)];
+        for (what, all) in parts.into_iter().filter(|(_, all)| !all.is_empty()) {
+            text.push_str(&format!("  {:<12} {}\n", format!("{what}:"), all.join(", ")));
+        }
+    }
+    text
+}
+
+/// All of them for a program.
+pub fn json() -> String {
+    serde_json::to_string_pretty(&claims()).expect("a claim holds only what JSON can say") + "\n"
+}
+
+/// The capability that a name probably means that is none: by its words, where they say something, or
+/// else by its letters.
+pub(super) fn meant(name: &str) -> &'static str {
+    let wanted = words(name);
+    let score = |(known, meaning): &(&str, &str)| {
+        let also: Vec<String> =
+            row(known).map_or(&[][..], |row| row.2).iter().map(|word| (*word).to_owned()).collect();
+        let hits = |of: Vec<String>| {
+            wanted.iter().filter(|word| of.iter().any(|other| alike(word, other))).count()
+        };
+        // What people say for it tells more than a word of its name, and that more than the sentence.
+        4 * hits(also) + 3 * hits(words(known)) + hits(words(meaning))
+    };
+    let most = known().map(|one| score(&one)).max().unwrap_or_default();
+    let best = known().filter(|one| score(one) == most).map(|(known, _)| known);
+    nearest(name, best)
+}
+
+fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.0 == name)
+}
+
+/// The words of a name or sentence, in small letters.
+fn words(text: &str) -> Vec<String> {
+    let parts = text.split(|one: char| !one.is_alphanumeric()).filter(|part| part.len() > 2);
+    parts.map(str::to_lowercase).collect()
+}
+
+/// Whether two words differ in their ends alone.
+fn alike(one: &str, other: &str) -> bool {
+    const STEM: usize = 4;
+    let stem = |word: &str| word.get(..STEM).map(str::to_owned);
+    one == other || stem(one).is_some_and(|begin| stem(other) == Some(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_says_what_it_is_asked_and_which_rules_wait_for_it() {
+        let all = claims();
+        let of = |name: &str| all.iter().find(|one| one.name == name).unwrap();
+        assert_eq!(of("diff").operations, ["diff"]);
+        assert!(of("restore.exact").rules.contains(&"restore/exact"));
+        assert!(of("settings.max_total_bytes").values.contains("bytes"));
+        assert!(ROWS.iter().all(|row| all.iter().any(|one| one.name == row.0)));
+        let text = text();
+        assert!(
+            text.contains("  operations:  diff\n") && text.contains("  answers need: "),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_known_by_what_it_means() {
+        for (name, due) in [
+            ("restore.exac", "restore.exact"),
+            ("dedup", "take.unchanged"),
+            ("snapshot", "checkpoint"),
+            ("garbage_collection", "prune"),
+            ("disk_quota", "settings.max_total_bytes"),
+            ("restore.backup", "restore.safety"),
+            ("list.message", "list.reason"),
+            ("ids.short_prefix", "target.short"),
+            ("gitignore", "capture.gitignore"),
+        ] {
+            assert_eq!(meant(name), due, "{name}");
+        }
+    }
+}
