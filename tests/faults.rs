@@ -13,6 +13,7 @@ use herma_harness::subject::{AdapterCommand, Identity};
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -124,6 +125,7 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
         seed: 1,
         stories: vec![extent],
         faults: all,
+        anyway: vec![("take".parse().unwrap(), BTreeSet::from(["a list".to_owned()]))],
         not_judged: Vec::new(),
         replay: "herma-conform faults --seed 1".into(),
         spelled: " it@1".into(),
@@ -136,6 +138,7 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
         ": killed before it",
         "  replay:   herma-conform faults --seed 1 --only take+take+take:kill:",
         "take+take+take: each of its ",
+        "take: 1 questions are answered wrongly without a fault, too: a list\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

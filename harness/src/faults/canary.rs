@@ -2,7 +2,7 @@
 //! would notice nothing.
 
 use super::actor::Actor;
-use super::fault::{Calls, Fault, Power};
+use super::fault::{Calls, END, Fault, Power};
 use super::{Chosen, Lane, Point, Story};
 use crate::damage::naive::Naive;
 use crate::damage::{DamageError, Opened};
@@ -106,7 +106,7 @@ pub fn naive(
         let (all, anyway) = (&points[&known], &anyway[&story]);
         let places: Vec<usize> = match is_there {
             Some(is_there) => (0..all.len()).filter(|at| is_there(&all[*at])).collect(),
-            None => vec![all.len()],
+            None => vec![END - 1],
         };
         let mut is_found = false;
         for at in places {

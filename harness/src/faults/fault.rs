@@ -222,6 +222,27 @@ pub enum At {
     All,
 }
 
+/// The number of no call: the moment after the last one, however many there are this time.
+pub const END: usize = usize::MAX;
+/// How that is spelled.
+const END_NAME: &str = "end";
+
+/// The number of a call, or the end, as it is spelled on a command line.
+pub fn spelled(at: usize) -> String {
+    if at == END { END_NAME.into() } else { at.to_string() }
+}
+
+/// What is spelled so.
+///
+/// # Errors
+/// It is neither a number nor the end.
+pub fn place(text: &str) -> Result<usize, String> {
+    match text {
+        END_NAME => Ok(END),
+        _ => text.parse().map_err(|_| format!("{text:?} is no number of a call, nor `{END_NAME}`")),
+    }
+}
+
 /// Calls that change something for which the disk needs no space.
 const NEED_NO_SPACE: [&str; 5] = ["truncate", "rename", "remove", "chmod", "sync"];
 
@@ -237,7 +258,7 @@ impl At {
 
     /// Which of the calls that were noted, from 1.
     pub fn among(self, points: &[Point]) -> Vec<usize> {
-        let end = matches!(self, At::ChangesAndTheEnd | At::TheEnd).then_some(points.len() + 1);
+        let end = matches!(self, At::ChangesAndTheEnd | At::TheEnd).then_some(END);
         let is_one = |point: &Point| match self {
             At::Changes | At::ChangesAndTheEnd | At::Reads | At::All => true,
             At::Fills => !NEED_NO_SPACE.contains(&&*point.call),

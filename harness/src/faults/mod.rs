@@ -65,7 +65,7 @@ pub struct Chosen {
     pub story: Story,
     /// What happens.
     pub fault: Fault,
-    /// At which of its calls, from 1. One more than there are is the moment after it was answered.
+    /// At which of its calls, from 1, or [`fault::END`]: the moment after it was answered.
     pub at: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Chosen, Failure, Outcome, Story};
 use crate::damage::judge::Rule;
-use crate::faults::fault::{Calls, Fault};
+use crate::faults::fault::{Calls, END, Fault, spelled};
 use crate::subject::Identity;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ pub struct Report {
     pub stories: Vec<Extent>,
     /// The faults of which something can be said.
     pub faults: Vec<Outcome>,
+    /// What is answered wrongly where no fault comes, of each story: nothing is said of it here.
+    pub anyway: Vec<(Story, BTreeSet<String>)>,
     /// Why nothing can be said of the others.
     pub not_judged: Vec<(Chosen, String)>,
     /// The command that repeats this, but for the subject.
@@ -25,6 +27,9 @@ pub struct Report {
     /// How the subject is spelled at the end of that command.
     pub spelled: String,
 }
+
+/// So many of the questions that are answered wrongly anyway are shown to a person.
+const ANYWAY_SHOWN: usize = 4;
 
 /// How much of a story was run.
 #[derive(Clone, Debug, Serialize)]
@@ -87,12 +92,12 @@ impl Report {
             for (one, failure) in &found[..shown] {
                 text.push_str(&self.failure(one, failure));
             }
-            let mut rest: Vec<usize> =
-                found[shown..].iter().map(|(one, _)| one.chosen.at).collect();
+            let mut rest: Vec<String> =
+                found[shown..].iter().map(|(one, _)| spelled(one.chosen.at)).collect();
             if !rest.is_empty() {
                 let count = rest.len();
                 rest.dedup();
-                text.push_str(&format!("  and {count} more, at {rest:?}\n"));
+                text.push_str(&format!("  and {count} more, at {}\n", rest.join(", ")));
             }
             text.push('\n');
         }
@@ -107,12 +112,12 @@ impl Report {
         let points = extent.map_or(0, |extent| extent.points);
         let point = match &one.point {
             Some(point) => format!("{} of {}, point {at} of {points}", point.call, point.path),
-            None if *at > points => "at the end".to_owned(),
+            None if *at == END => "at the end".to_owned(),
             None => format!("point {at}, which it did not reach"),
         };
         format!(
             "{}: {}\n  rule:     {}\n  fault:    {}: {point}: {}\n  asked:    {}\n  due:      {}\n  found:    {}\n  \
-             replay:   {} --only {story}:{fault}:{at}{}\n",
+             replay:   {} --only {story}:{fault}:{}{}\n",
             failure.rule,
             failure.rule.statement(),
             failure.book,
@@ -122,6 +127,7 @@ impl Report {
             failure.due,
             failure.found,
             self.replay,
+            spelled(*at),
             self.spelled
         )
     }
@@ -146,9 +152,17 @@ impl Report {
         }
         let extents: BTreeSet<String> = self.stories.iter().map(Extent::said).collect();
         text.extend(extents);
+        for (story, asked) in self.anyway.iter().filter(|(_, asked)| !asked.is_empty()) {
+            let some: Vec<&str> = asked.iter().take(ANYWAY_SHOWN).map(String::as_str).collect();
+            let (count, some) = (asked.len(), some.join("; "));
+            text.push_str(&format!(
+                "{story}: {count} questions are answered wrongly without a fault, too: {some}\n"
+            ));
+        }
         if let Some((chosen, why)) = self.not_judged.first() {
             let Chosen { story, fault, at } = chosen;
             let count = self.not_judged.len();
+            let at = spelled(*at);
             text.push_str(&format!("not judged: {count} faults; {story}:{fault}:{at}: {why}\n"));
         }
         text

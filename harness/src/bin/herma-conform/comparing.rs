@@ -3,7 +3,7 @@
 use crate::CompareArguments;
 use crate::commands::{cores, fresh_seed};
 use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, say, scratch};
-use crate::progress;
+use crate::progress::Progress;
 use crate::subjects::Chosen;
 use herma_harness::compare::{Comparison, Differing};
 use herma_harness::generate::Options;
@@ -31,11 +31,11 @@ pub fn compare(arguments: &CompareArguments) -> Result<ExitCode, NoVerdict> {
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
     let options = Options { operations_max: arguments.operations, ..Options::default() };
     let options = options.within(&comparison.capabilities);
-    let bar = progress::bar(arguments.histories, "histories");
+    let progress = Progress::new(arguments.histories, "histories");
     let jobs = arguments.jobs.unwrap_or_else(cores);
-    let tick = || bar.inc(1);
+    let tick = || progress.step();
     let found = comparison.run(&options, seed, arguments.histories, jobs, &tick);
-    bar.finish_and_clear();
+    drop(progress);
     let found = found.map_err(no_verdict)?;
     for differing in &found {
         say(&shown(differing, &arguments.one, &arguments.other));

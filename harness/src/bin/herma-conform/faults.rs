@@ -7,7 +7,7 @@ use crate::ending::{
 use crate::progress;
 use crate::subjects::{Chosen as ChosenSubject, LaneArguments};
 use herma_harness::damage::{DamageError, Opened};
-use herma_harness::faults::fault::{Calls, Fault};
+use herma_harness::faults::fault::{self, Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
 use herma_harness::faults::{Chosen, Lane, Operation, Outcome, Point, Story, naive};
 use herma_harness::sandbox::Scratch;
@@ -57,7 +57,7 @@ fn only(text: &str) -> Result<Chosen, String> {
     let [story, fault, at] = parts[..] else {
         return Err("it is spelled like take+take:kill:131".into());
     };
-    let at = at.parse().map_err(|_| format!("{at:?} is no number of a call"))?;
+    let at = fault::place(at)?;
     Ok(Chosen { story: Story::from_str(story)?, fault: Fault::from_str(fault)?, at })
 }
 
@@ -103,7 +103,8 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
     let replay =
         format!("herma-conform faults --seed {seed} --deadline {}", arguments.lane.deadline);
     let (subject, spelled) = (opened.subject.clone(), chosen.spelled());
-    let report = Report { subject, seed, stories, faults, not_judged, replay, spelled };
+    let anyway = anyway.into_iter().collect();
+    let report = Report { subject, seed, stories, faults, anyway, not_judged, replay, spelled };
     say(&if arguments.lane.json { report.json() } else { report.text(only.is_some()) });
     Ok(match &report {
         report if report.is_broken() => ExitCode::from(BROKEN),

@@ -1,7 +1,7 @@
 //! Running a plan on a subject, and writing the results as they come.
 
 use crate::ending::{NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
-use crate::progress;
+use crate::progress::Progress;
 use crate::subjects::Chosen;
 use herma_harness::canary::canary;
 use herma_harness::cases::{self, Case};
@@ -56,13 +56,13 @@ pub fn run(
     };
     let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
     let stream = Stream::begin(&place.results, &started).map_err(written)?;
-    let bar = progress::bar(plan.all() / plan.share.count as u64, "histories");
+    let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
     let ended = |one: &Ended| {
         stream.write(&Line::History(one.clone()));
-        bar.inc(1);
+        progress.step();
     };
     let findings = run_suite(plan, &open, &scratch, &ended);
-    bar.finish_and_clear();
+    drop(progress);
     let findings = findings.map_err(no_verdict)?;
     let file = |fingerprint: &Fingerprint| place.keep.join(file_name(fingerprint));
     let again = |fingerprint: &Fingerprint| {
