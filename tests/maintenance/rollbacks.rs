@@ -2,7 +2,7 @@
 
 use crate::maintenance::world::{DAY, NOON, World, noise};
 use herma_core::disk::SystemDisk;
-use herma_core::{Config, Listed, RestoreOptions};
+use herma_core::{Config, Listed, PruneOptions, RestoreOptions};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::PathBuf;
@@ -107,6 +107,24 @@ fn what_was_taken_before_a_rollback_comes_back_as_long_as_it_is_listed() {
         assert_eq!((&world.ids(4)[0], &world.ids(4)[2]), (&before, &oldest.id));
     }
     assert!(world.ids(4).ends_with(&[work]));
+    world.git_finds_nothing_broken();
+}
+
+/// Found by a run with seed 484268: it had two places, and kept the second one.
+#[test]
+fn one_that_stands_beside_makes_room_also_where_the_work_before_it_is_gone() {
+    let world = World::new();
+    let work = world.take(PROJECT, &noise(1, 5_000));
+    let first = world.rolls_back(1, &work, "edit 0");
+    let second = world.rolls_back(1, &first, "edit 1");
+    assert_eq!(world.ids(1), [second.clone(), first.clone(), work]);
+    let max_total_bytes = 2_000;
+    let options = PruneOptions { retention_seconds: 0, max_total_bytes, delete_orphans: false };
+    world.prune_with(&options);
+    assert_eq!(world.ids(1), [second.clone(), first]);
+    let third = world.rolls_back(1, &second, "edit 2");
+    assert_eq!(world.ids(1), [third, second]);
+    assert_eq!(world.beside().len(), 1);
     world.git_finds_nothing_broken();
 }
 

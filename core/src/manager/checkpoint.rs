@@ -126,7 +126,9 @@ impl Manager {
         }
         let base = all.iter().find(|one| one.rollback.is_none()).map(|base| base.id);
         let follow = all.iter().take_while(|one| one.rollback.is_some());
-        for one in follow.filter(|one| one.damage.is_none()) {
+        // One that stands beside already keeps its place, also where what it followed was dropped:
+        // with two places it would stay when it makes room.
+        for one in follow.filter(|one| one.damage.is_none() && one.beside.is_none()) {
             let place = rollbacks::Place { number: one.rollback.unwrap_or(0), parent: base };
             rollbacks::add(store.disk, &store.path, hash, place, one.id)?;
         }

@@ -43,7 +43,7 @@ pub struct FaultsArguments {
     #[arg(long, value_name = "OPERATIONS")]
     length: Option<usize>,
     /// At no more than so many calls of each operation, evenly spread
-    #[arg(long, value_name = "CALLS", default_value_t = 200)]
+    #[arg(long, value_name = "CALLS", default_value_t = 20)]
     points: usize,
     /// Only this fault, with all that is wrong
     #[arg(long, value_name = "STORY:FAULT:CALL", value_parser = only)]
