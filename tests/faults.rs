@@ -16,8 +16,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tempfile::TempDir;
 
 fn conform(arguments: &[&str]) -> Output {
     Command::new(built_binary("herma-conform")).args(arguments).output().unwrap()
@@ -174,6 +175,15 @@ fn one_fault_is_repeated_by_the_line_that_is_printed() {
     assert!(String::from_utf8(again.stdout).unwrap().contains("not-as-before"), "{line}");
 }
 
+/// A folder that has `below` in it.
+fn a_folder_below() -> (TempDir, PathBuf, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let below = root.join("below");
+    fs::create_dir(&below).unwrap();
+    (folder, root, below)
+}
+
 /// Runs a script under supervision in a folder that has `below` in it: how it ends, and the calls
 /// below that folder.
 fn supervised(root: &Path, fault: &[&str], script: &str) -> (Option<i32>, Vec<String>) {
@@ -200,10 +210,7 @@ fn every_changing_call_of_a_command_is_noted_and_one_of_them_fails() {
     if !can_supervise() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
-    let below = root.join("below");
-    fs::create_dir(&below).unwrap();
+    let (_folder, root, below) = a_folder_below();
     let script = "cd below; echo x > a; echo x > ../elsewhere; mkdir d && mv a d/b && rm -r d";
     let (code, calls) = supervised(&root, &[], script);
     assert_eq!(code, Some(0));
@@ -221,10 +228,7 @@ fn a_write_is_cut_short_a_read_fails_and_what_was_not_synced_is_gone_with_the_po
     if !can_supervise() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
-    let below = root.join("below");
-    fs::create_dir(&below).unwrap();
+    let (_folder, root, below) = a_folder_below();
     let all = |fault: &[&str], script: &str| {
         fs::remove_dir_all(&below).unwrap();
         fs::create_dir(&below).unwrap();

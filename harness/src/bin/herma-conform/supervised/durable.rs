@@ -102,21 +102,22 @@ impl Durable {
     /// # Errors
     /// It cannot be written.
     pub fn lose(&self, power: Power) -> io::Result<()> {
-        if power == Power::Names {
-            self.back_to_names()?;
+        match power {
+            Power::Names => self.back_to_names(),
+            Power::Bytes => self.change_unsynced(|_, durable| durable.to_vec()),
+            Power::Torn => self.change_unsynced(torn),
         }
+    }
+
+    /// Gives every file what `left` says, of what it holds now and what it held when it was synced.
+    fn change_unsynced(&self, left: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> io::Result<()> {
         for (path, named) in names(&self.below)? {
             let Named::File { id, .. } = named else { continue };
             if self.through.contains(&id) {
                 continue;
             }
             let (now, durable) = (fs::read(&path)?, self.bytes.get(&id));
-            let left = match (power, durable) {
-                // What stands under the names of the last sync was written by this.
-                (Power::Names, _) => continue,
-                (Power::Bytes, durable) => durable.cloned().unwrap_or_default(),
-                (Power::Torn, durable) => torn(&now, durable.map_or(&[], |bytes| bytes)),
-            };
+            let left = left(&now, durable.map_or(&[], |bytes| bytes));
             if left != now {
                 rewrite(&path, &left)?;
             }

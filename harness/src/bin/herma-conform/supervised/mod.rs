@@ -205,7 +205,7 @@ impl Supervision<'_> {
         Ok(answer)
     }
 
-    fn fault(&mut self, call: &Call, waiting: &Waiting) -> io::Result<Answer> {
+    fn fault(&self, call: &Call, waiting: &Waiting) -> io::Result<Answer> {
         let (Some(at), Some(fault)) = (self.arguments.at, self.arguments.fault) else {
             return Ok(Answer::GoOn);
         };
