@@ -6,6 +6,7 @@ use herma_core::RestoreOptions;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 const EXACTLY: RestoreOptions = RestoreOptions { exact: true, force: false };
@@ -50,6 +51,33 @@ fn a_restore_that_died_at_any_call_leaves_nothing_for_good() {
         assert_eq!(machine.left(), Vec::<PathBuf>::new(), "call {number}");
     });
     assert!(seen > 5, "only {seen} stayed");
+}
+
+#[test]
+fn what_one_failing_call_leaves_is_named_and_the_next_restore_removes_it() {
+    let mut seen = 0;
+    at_each_call(|step| {
+        let machine = Machine::new();
+        let first = machine.take();
+        machine.write("a.txt", "changed\n");
+        let number = step.number;
+        let fails = step.counting_disk(move |call| match call == number {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        });
+        let project = machine.project();
+        let restored = machine.on(fails).restore_file(&project, first.as_bytes(), b"a.txt");
+        let left = machine.left();
+        for path in &left {
+            seen += 1;
+            let name = path.strip_prefix(&project).unwrap().as_os_str().as_bytes();
+            let failed = &restored.as_ref().unwrap().failed;
+            assert!(failed.iter().any(|one| one.path == name), "call {number}: {restored:?}");
+        }
+        machine.manager().restore(&project, first.as_bytes(), EXACTLY).unwrap();
+        assert_eq!(machine.left(), Vec::<PathBuf>::new(), "call {number}");
+    });
+    assert!(seen > 0, "nothing stayed at any call");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
 use crate::store::{Store, commit, restoring};
+use std::cell::RefCell;
 use std::path::Path;
 
 /// Options of a full restore.
@@ -143,7 +144,8 @@ impl Manager {
             (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
             (Extent::One(_), None) => Restored::default(),
         };
-        if restore.tidy() {
+        // What stays beside its place the next restore is to look for.
+        if restore.tidy() && report.failed.is_empty() {
             let _ = restoring::end(&store, &project.hash);
         }
         // Only after everything is restored, and never the target.
@@ -192,6 +194,7 @@ impl Manager {
             current,
             leftovers,
             temporary,
+            beside: RefCell::default(),
             target,
             permissions,
             ignores,

@@ -23,6 +23,7 @@ use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Mode, Snapshot};
+use std::cell::RefCell;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 /// A file of so many bytes is read without another look at what it should hold.
 const READ_BYTES: u64 = 1024 * 1024;
 const KEPT: &str = "something that no checkpoint holds is in its place";
+const STAYS: &str = "a restore put it there and could not remove it; the next one does";
 const CHANGED_SINCE: &str = "it changed while the restore ran";
 
 /// The restore of one checkpoint into one project.
@@ -48,6 +50,8 @@ pub struct Restore<'a> {
     pub leftovers: &'a [Vec<u8>],
     /// How the names of such files begin.
     pub temporary: String,
+    /// What this restore put beside its places, be it there still or not.
+    pub beside: RefCell<Vec<PathBuf>>,
     /// What is to be brought back.
     pub target: &'a Snapshot,
     /// What that permitted.
@@ -99,6 +103,7 @@ impl Restore<'_> {
         // The conversation goes back only together with the files.
         // rule: restore/undoes-turn
         report.undoes_turn = report.failed.is_empty();
+        self.name_what_stays(&mut report);
         for list in [&mut report.restored, &mut report.removed, &mut report.left] {
             list.sort_unstable();
         }
@@ -117,8 +122,24 @@ impl Restore<'_> {
             self.draft(path, &item, Vec::new(), &mut batch, &mut report);
             self.settle(batch, &mut report);
             self.verify(&mut report);
+            self.name_what_stays(&mut report);
         }
         Ok(report)
+    }
+
+    /// Adds to the failures what was put beside its place and is there still, whatever the error was
+    /// that kept it: nothing may stand in a project unsaid.
+    // rule: restore/honest
+    fn name_what_stays(&self, report: &mut Restored) {
+        for full in self.beside.take() {
+            let why = match folder::stat(self.disk, &full) {
+                Ok(None) => continue,
+                Ok(Some(_)) => STAYS.to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let path = full.strip_prefix(self.root).unwrap_or(&full);
+            report.failed.push(Remark::new(path.as_os_str().as_bytes(), why));
+        }
     }
 
     /// Removes what restores that died left in the project; returns whether nothing of it stays.
@@ -321,8 +342,8 @@ impl Restore<'_> {
     }
 
     fn placement(&self) -> Placement<'_> {
-        let Restore { disk, root, permissions, temporary, target, .. } = self;
-        Placement { disk: *disk, root, permissions, temporary, target }
+        let Restore { disk, root, permissions, temporary, target, beside, .. } = self;
+        Placement { disk: *disk, root, permissions, temporary, target, beside }
     }
 
     /// Whether what stands at `place` is what was captured of `path`.

@@ -10,6 +10,7 @@ use crate::path::{ancestors, on_disk, parent};
 use crate::store::content::Content;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Mode, Snapshot};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
@@ -31,6 +32,8 @@ pub struct Placement<'a> {
     pub temporary: &'a str,
     /// What is to stand in the project in the end, so that no other file has such a name meanwhile.
     pub target: &'a Snapshot,
+    /// What was put beside its place so far.
+    pub beside: &'a RefCell<Vec<PathBuf>>,
 }
 
 /// A file or link beside the place that it is to take.
@@ -123,8 +126,8 @@ impl Placement<'_> {
         placed
     }
 
-    /// Removes a draft that did not come to its place. A leftover would only be one more file; but
-    /// what is there may have been saved in the meantime, and is left.
+    /// Removes a draft that did not come to its place. What is there may have been saved in the
+    /// meantime, and is left.
     pub fn discard(&self, draft: &Draft) {
         let is_own = |stat: Stat| (stat.device, stat.inode) == (draft.own.device, draft.own.inode);
         if self.disk.stat(&draft.temporary).is_ok_and(is_own) {
@@ -162,13 +165,15 @@ impl Placement<'_> {
         name: &str,
         mut make: impl FnMut(&Path) -> io::Result<()>,
     ) -> Result<PathBuf> {
-        make_new_named(folder, name, |full| {
+        let made = make_new_named(folder, name, |full| {
             let path = full.strip_prefix(self.root).unwrap_or(full);
             match self.target.contains_key(path.as_os_str().as_bytes()) {
                 true => Err(ErrorKind::AlreadyExists.into()),
                 false => make(full),
             }
-        })
+        })?;
+        self.beside.borrow_mut().push(made.clone());
+        Ok(made)
     }
 
     /// Moves what is at `temporary` to `full`; answers false where something is there that may not
@@ -284,7 +289,8 @@ mod tests {
         let permissions = Permissions::default();
         let (disk, root, permissions) = (&SystemDisk, &root, &permissions);
         let (temporary, target) = (".own", &Snapshot::new());
-        let placement = Placement { disk, root, permissions, temporary, target };
+        let beside = &RefCell::default();
+        let placement = Placement { disk, root, permissions, temporary, target, beside };
         let x = Content::Read(b"x".to_vec());
         for path in [&b"link/x"[..], b"file/x", b"link/further/x"] {
             let refused = placement.draft(path, Mode::Plain, &x, 0).err().unwrap().to_string();
