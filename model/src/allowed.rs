@@ -5,6 +5,7 @@ use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::lines::LineBounds;
 use crate::rules::{self, RuleRef};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -62,6 +63,18 @@ pub enum CheckpointKind {
     Disabled,
 }
 
+impl CheckpointKind {
+    /// The word of the protocol for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckpointKind::Created => "created",
+            CheckpointKind::Deduped => "deduped",
+            CheckpointKind::Unchanged => "unchanged",
+            CheckpointKind::Disabled => "disabled",
+        }
+    }
+}
+
 /// The answers that are right for a request for a checkpoint.
 #[derive(Debug)]
 pub struct AllowedCheckpoint {
@@ -94,7 +107,8 @@ pub struct AllowedListed {
 }
 
 /// The figures that may be listed with a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AllowedStats {
     /// None, for the oldest.
     None,
@@ -235,6 +249,16 @@ pub enum Cleared {
     Archives,
     /// All of it.
     Everything,
+}
+
+impl Cleared {
+    /// What it is.
+    pub fn words(self) -> &'static str {
+        match self {
+            Cleared::Archives => "the v1 archives",
+            Cleared::Everything => "everything",
+        }
+    }
 }
 
 #[cfg(test)]

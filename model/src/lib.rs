@@ -23,6 +23,7 @@ pub mod lines;
 pub mod observation;
 pub mod operations;
 pub mod place;
+pub mod plain;
 pub mod request;
 pub mod rules;
 pub mod store;

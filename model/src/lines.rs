@@ -5,9 +5,10 @@
 //! beside it.
 
 use crate::tree::{Difference, Entry};
+use serde::Serialize;
 
 /// The counts of added and removed lines that are right for a set of differences.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineBounds {
     /// Files that differ.
     pub files: usize,

@@ -8,6 +8,7 @@ use crate::bytes::ByteString;
 use crate::files::Files;
 use crate::request::Request;
 use crate::tree::Tree;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ pub struct Base {
 }
 
 /// Where a v1 repository stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The archive it is in; none where it stands in the base itself.
     pub archive: Option<String>,

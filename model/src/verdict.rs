@@ -6,6 +6,7 @@
 
 use crate::answer::{Answer, CheckpointOutcome, SweepOutcome};
 use crate::files::Node;
+use crate::plain::plain;
 use crate::rules::RuleRef;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -133,7 +134,7 @@ impl Checks {
     }
 
     /// Compares two values for `rule`; `what` says what they are, and is the symptom.
-    pub fn same<T: PartialEq + fmt::Debug>(
+    pub fn same<T: PartialEq + Serialize>(
         &mut self,
         judge: Judge,
         rule: RuleRef,
@@ -142,7 +143,11 @@ impl Checks {
         found: &T,
     ) {
         self.check(judge, rule, expected == found, || {
-            Mismatch::new(what, format!("{what}: {expected:?}"), format!("{what}: {found:?}"))
+            Mismatch::new(
+                what,
+                format!("{what}: {expected}", expected = plain(&expected)),
+                format!("{what}: {found}", found = plain(&found)),
+            )
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::allowed::Cleared;
 use crate::observation::Observation;
+use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -20,10 +21,14 @@ pub(super) fn compare(world: &World, due: Cleared, seen: &Observation, checks: &
     }
     let rule = &rules::MAINTENANCE_COMMANDS;
     checks.check(Judge::Disk, rule, left.is_empty(), || {
-        Mismatch::new("not all was cleared", format!("{due:?} gone"), format!("{left:?}"))
+        Mismatch::new("not all was cleared", format!("{} gone", due.words()), plain(&left))
     });
     let lost = due == Cleared::Archives && world.histories().next().is_some() && !base.store_stands;
     checks.check(Judge::Disk, rule, !lost, || {
-        Mismatch::new("more was cleared", format!("{due:?} gone and nothing else"), "no store")
+        Mismatch::new(
+            "more was cleared",
+            format!("{} gone and nothing else", due.words()),
+            "no store",
+        )
     });
 }

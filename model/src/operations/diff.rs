@@ -6,6 +6,7 @@ use crate::allowed::{Allowed, AllowedDiff, Refusal};
 use crate::answer::{Change, DiffEntry, Stats};
 use crate::lines::LineBounds;
 use crate::place::{Place, Standing};
+use crate::plain::plain;
 use crate::rules;
 use crate::tree::{self, Difference, Tree};
 use crate::verdict::{Checks, Judge, Mismatch};
@@ -71,7 +72,7 @@ pub(super) fn compare(
     if world.has("diff.stats") {
         let fits = due.stats.allow_for(stats.files, stats.added, stats.removed);
         checks.check(Judge::Answer, &rules::DIFF_STATS, fits, || {
-            Mismatch::new("other figures", format!("{:?}", due.stats), format!("{stats:?}"))
+            Mismatch::new("other figures", plain(&due.stats), plain(&stats))
         });
     }
 }

@@ -5,6 +5,7 @@ use crate::answer::Listed;
 use crate::bytes::ByteString;
 use crate::lines::LineBounds;
 use crate::place::{Place, Standing};
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::tree;
 use crate::verdict::{Checks, Judge, Mismatch};
@@ -78,7 +79,11 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
     let due = settled.as_ref().unwrap_or(due);
     let expected: Vec<&String> = due.entries.iter().map(|one| &one.id).collect();
     let wrong = |symptom: &str| {
-        Mismatch::new(symptom, format!("ids, newest first: {expected:?}"), format!("{ids:?}"))
+        Mismatch::new(
+            symptom,
+            format!("ids, newest first: {expected}", expected = plain(&expected)),
+            plain(&ids),
+        )
     };
     let alien = ids.iter().any(|id| due.foreign.contains(*id));
     checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
@@ -137,8 +142,8 @@ fn compare_entry(world: &World, due: &AllowedListed, found: &Listed, checks: &mu
         return;
     }
     let wrong = |symptom: &str| {
-        let expected = format!("number {}: {:?}", found.number, due.stats);
-        Mismatch::new(symptom, expected, format!("{found:?}"))
+        let expected = format!("number {}: {}", found.number, plain(&due.stats));
+        Mismatch::new(symptom, expected, plain(&found))
     };
     let (rule, holds, symptom): (RuleRef, bool, &str) = match (&due.stats, &found.stats) {
         (AllowedStats::Unknown, _) => return,

@@ -22,6 +22,7 @@ mod untouched;
 use crate::allowed::{Allowed, AllowedRestore};
 use crate::answer::{Answer, CheckpointOutcome, Code};
 use crate::observation::Observation;
+use crate::plain::plain;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::store;
@@ -138,7 +139,7 @@ fn declines(answer: &Answer) -> bool {
 }
 
 fn another_kind(allowed: &Allowed, answer: &Answer) -> Mismatch {
-    Mismatch::new(word(answer), kind(allowed), format!("{answer:?}"))
+    Mismatch::new(word(answer), kind(allowed), plain(&answer))
 }
 
 /// A project that is named otherwise than by its canonical path is not another project.
@@ -155,7 +156,7 @@ fn identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut C
         let known = project.is_some_and(|project| !world.listed(&project).is_empty());
         let holds = !is_taken_for_another(world, allowed, known, &seen.answer);
         checks.check(Judge::Answer, &rules::SCOPE_IDENTITY, holds, || {
-            let found = format!("{:?}, as if the project had no other name", seen.answer);
+            let found = format!("{}, as if the project had no other name", plain(&seen.answer));
             Mismatch::new("taken for another project", kind(allowed), found)
         });
     }
@@ -263,7 +264,7 @@ fn kind(allowed: &Allowed) -> String {
     let text = match allowed {
         Allowed::Done => "done",
         Allowed::Project { .. } => "the project of a file",
-        Allowed::Checkpoint(due) => return format!("{:?}", due.kind),
+        Allowed::Checkpoint(due) => due.kind.word(),
         Allowed::List(_) => "a list",
         Allowed::Diff(_) => "a diff",
         Allowed::Restore(_) => "a restore",
@@ -273,7 +274,7 @@ fn kind(allowed: &Allowed) -> String {
         Allowed::Unknown => "anything",
         Allowed::Refused(refusals) => {
             let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
-            return format!("a refusal with one of {codes:?}");
+            return format!("a refusal with one of {codes}", codes = plain(&codes));
         }
     };
     text.to_owned()

@@ -3,6 +3,7 @@
 use crate::allowed::Allowed;
 use crate::bytes::{self, ByteString};
 use crate::place::{Place, Standing};
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{MARKERS, World};
@@ -70,6 +71,6 @@ pub(super) fn compare(
 ) {
     checks.check(Judge::Answer, rule, due == found, || {
         let symptom = if found.is_some() { "another project" } else { "no project" };
-        Mismatch::new(symptom, format!("{due:?}"), format!("{found:?}"))
+        Mismatch::new(symptom, plain(&due), plain(&found))
     });
 }

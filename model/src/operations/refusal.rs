@@ -2,6 +2,7 @@
 
 use crate::allowed::Refusal;
 use crate::answer::{Answer, Code};
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
 use crate::world::World;
@@ -31,8 +32,8 @@ pub(super) fn compare(world: &World, due: &[Refusal], answer: &Answer, checks: &
         let codes: Vec<_> = due.iter().flat_map(|one| one.codes).collect();
         let first = codes.first().map_or_else(String::new, |code| format!(", not {code}"));
         let symptom = format!("{}{first}", word(answer));
-        let expected = format!("a refusal with one of {codes:?}");
-        let mismatch = Mismatch::new(symptom, expected, format!("{answer:?}"));
+        let expected = format!("a refusal with one of {codes}", codes = plain(&codes));
+        let mismatch = Mismatch::new(symptom, expected, plain(&answer));
         match answer {
             Answer::Refused { .. } => mismatch.kind(Kind::WrongReason),
             _ => mismatch,

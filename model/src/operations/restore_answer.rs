@@ -5,6 +5,7 @@ use crate::allowed::AllowedRestore;
 use crate::answer::{Remark, Restored};
 use crate::bytes::ByteString;
 use crate::observation::Observation;
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::tree::{Difference, differences};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
@@ -34,7 +35,7 @@ pub(super) fn compare(
             false => "one too many",
         };
         let expected = format!("a pre-rollback checkpoint: {wanted}");
-        Mismatch::new(symptom, expected, format!("{:?}", found.safety))
+        Mismatch::new(symptom, expected, plain(&found.safety))
     });
     checks.held(&rules::RESTORE_TARGET, 1);
     let past = due.is_forced();
@@ -82,8 +83,12 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
                 is: BTreeSet<ByteString>,
                 said: BTreeSet<ByteString>| {
         checks.check(Judge::Answer, rule, is == said, || {
-            Mismatch::new(what, format!("{what}: {is:?}"), format!("{what}: {said:?}"))
-                .kind(Kind::Dishonest)
+            Mismatch::new(
+                what,
+                format!("{what}: {is}", is = plain(&is)),
+                format!("{what}: {said}", said = plain(&said)),
+            )
+            .kind(Kind::Dishonest)
         });
     };
     let kept = without_free(outcome.kept());
@@ -95,7 +100,11 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
         failed.into_iter().partition(|path| outcome.has_failed(path));
     same(checks, honest, "failed", BTreeSet::new(), others);
     checks.check(Judge::Answer, &rules::RESTORE_HAPPENS, true_ones.is_empty(), || {
-        Mismatch::new("failed", "every path brought back", format!("failed: {true_ones:?}"))
+        Mismatch::new(
+            "failed",
+            "every path brought back",
+            format!("failed: {true_ones}", true_ones = plain(&true_ones)),
+        )
     });
     same(checks, honest, "restored", outcome.restored(), set(&found.restored));
     same(checks, honest, "removed", outcome.removed(), set(&found.removed));

@@ -4,6 +4,7 @@ use super::sweep::Evidence;
 use crate::allowed::AllowedStatus;
 use crate::answer::{ProjectState, ProjectStatus};
 use crate::bytes::ByteString;
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -46,7 +47,7 @@ pub(super) fn compare(
     checks: &mut Checks,
 ) {
     let rule: RuleRef = &rules::MAINTENANCE_COMMANDS;
-    let found = || format!("{projects:?}");
+    let found = || plain(&projects);
     for (workdir, (count, states)) in &due.projects {
         if due.nameless.contains(workdir) {
             continue;
@@ -58,7 +59,10 @@ pub(super) fn compare(
         let unnamed = named.is_empty() && due.healed.contains(workdir);
         let rule: RuleRef = if unnamed { &rules::MAINTENANCE_HEALS } else { rule };
         checks.check(Judge::Answer, rule, holds, || {
-            let due = format!("{workdir} once, with {count} checkpoints, {states:?}");
+            let due = format!(
+                "{workdir} once, with {count} checkpoints, {states}",
+                states = plain(&states)
+            );
             Mismatch::new("another status", due, found())
         });
     }

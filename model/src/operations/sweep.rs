@@ -8,6 +8,7 @@ use crate::answer::{Counts, SweepOutcome};
 use crate::bytes::{self, ByteString};
 use crate::files::Node;
 use crate::observation::{Base, Contents, Observation};
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Checkpoint, Marker, Repository, World};
@@ -186,13 +187,13 @@ pub(super) fn compare(
     checks.check(Judge::Answer, rule, allowed, || {
         let symptom = if done { "swept too early" } else { "not swept" };
         let due = format!("may be made: {}, declined: {}", due.may_run, due.may_decline);
-        Mismatch::new(symptom, due, format!("{outcome:?}"))
+        Mismatch::new(symptom, due, plain(&outcome))
     });
     if !done || !allowed {
         return;
     }
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, counts.errors == 0, || {
-        Mismatch::new("errors", "no errors, since nothing stood in the way", format!("{counts:?}"))
+        Mismatch::new("errors", "no errors, since nothing stood in the way", plain(&counts))
     });
     let (Some(contents), Some(base)) = (&seen.contents, &seen.base) else { return };
     let mut removed = Removed::default();
@@ -205,7 +206,7 @@ pub(super) fn compare(
     compare_counts(judged, &removed, (counts, contents.no_smaller), checks);
     if let Some(unreachable) = &contents.unreachable {
         checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
-            let found = format!("{unreachable:?}");
+            let found = plain(&unreachable);
             Mismatch::new("garbage stays", "nothing that no checkpoint needs", found)
         });
     }
@@ -263,7 +264,7 @@ fn compare_projects(
         if compare_one(&project.to_string(), &disposition, stands, checks) {
             let traces = contents.traces.get(&hash).map_or(&[][..], Vec::as_slice);
             checks.check(Judge::Disk, disposition.rule, traces.is_empty(), || {
-                Mismatch::new("traces stay", format!("nothing of {project}"), format!("{traces:?}"))
+                Mismatch::new("traces stay", format!("nothing of {project}"), plain(&traces))
             });
             removed.add(&disposition);
         }
@@ -315,6 +316,6 @@ fn compare_counts(
             "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
             removed.all, removed.orphans_min, orphans_max, removed.archives
         );
-        Mismatch::new("other counts", due, format!("{counts:?}"))
+        Mismatch::new("other counts", due, plain(&counts))
     });
 }

@@ -6,6 +6,7 @@ use crate::answer::{Answer, Changed};
 use crate::bytes::{ByteString, below, file_name};
 use crate::files::{Files, Node};
 use crate::observation::Observation;
+use crate::plain::plain;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Kind, Mismatch, shown, symptom};
@@ -34,7 +35,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
             _ => &rules::DIFF_LEAVES_STORE,
         };
         checks.check(Judge::Disk, rule, paths.is_empty(), || {
-            let found = format!("changed in the store: {paths:?}");
+            let found = format!("changed in the store: {paths}", paths = plain(&paths));
             Mismatch::new("the store changed", "the store as it was", found).kind(blame(seen))
         });
     }
@@ -46,7 +47,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
         .collect();
     report(&broken, &|path| world.files.get(path).cloned(), seen, checks);
     checks.check(Judge::Disk, rule, seen.touched.is_empty(), || {
-        let found = format!("touched: {:?}", seen.touched);
+        let found = format!("touched: {}", plain(&seen.touched));
         Mismatch::new("timestamps changed", "timestamps as they were", found).kind(blame(seen))
     });
     checks.held(&rules::ISOLATION_HOME, 1);
@@ -60,7 +61,7 @@ impl World {
         let mut checks = Checks::default();
         let differing = differing(self, files);
         checks.check(Judge::Disk, &rules::ISOLATION_HOME, differing.is_empty(), || {
-            let found = format!("{differing:?}");
+            let found = plain(&differing);
             Mismatch::new("opening leaves files", "no file but in the store", found)
         });
         checks

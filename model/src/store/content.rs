@@ -4,6 +4,7 @@ use super::explain::{self, Wrong};
 use super::truncated_history::is_truncated;
 use crate::capture::Captured;
 use crate::observation::{Commit, Histories};
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::tree::{Entry, Tree, differences};
 use crate::verdict::{Checks, Judge, Mismatch, shown};
@@ -150,7 +151,11 @@ pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Ch
                 let goes_on = before.iter().any(|one| one.id == commit.parent);
                 checks.check(Judge::Git, &rules::LIST_STABLE, goes_on, || {
                     let due: Vec<&String> = before.iter().map(|one| &one.id).collect();
-                    Mismatch::new("parent", format!("one of {due:?}"), commit.parent.clone())
+                    Mismatch::new(
+                        "parent",
+                        format!("one of {due}", due = plain(&due)),
+                        commit.parent.clone(),
+                    )
                 });
             }
             if world.has("test.clock") {

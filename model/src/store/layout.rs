@@ -1,6 +1,7 @@
 //! How the store is laid out: what other tools rely on, who may read it, and what is noted in it.
 
 use crate::observation::{Histories, Metadata, StoreLayout};
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -21,15 +22,11 @@ pub(super) fn compare(
         Mismatch::new("alternates", "no alternates", "objects/info/alternates")
     });
     checks.check(Judge::Git, rule, found.link.is_none(), || {
-        Mismatch::new(
-            "a link out of the store",
-            "no link in the store",
-            format!("{:?}", found.link),
-        )
+        Mismatch::new("a link out of the store", "no link in the store", plain(&found.link))
     });
     checks.check(Judge::Git, &rules::ISOLATION_PRIVATE, found.open.is_none(), || {
         let due = "everything in the store for its owner only";
-        Mismatch::new("open to others", due, format!("{:?}", found.open))
+        Mismatch::new("open to others", due, plain(&found.open))
     });
     checks.check(Judge::Git, &rules::LAYOUT_FSCK, found.fsck.is_none(), || {
         let complaint = found.fsck.clone().unwrap_or_default();
@@ -68,7 +65,8 @@ fn metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
         world.known_directories().iter().map(|path| world.hash(path)).collect();
     let phantoms: Vec<_> = found.metadata.keys().filter(|hash| !known.contains(*hash)).collect();
     checks.check(Judge::Git, &rules::SCOPE_NO_DIRECTORY, phantoms.is_empty(), || {
-        let found = format!("in projects/, of no directory: {phantoms:?}");
+        let found =
+            format!("in projects/, of no directory: {phantoms}", phantoms = plain(&phantoms));
         Mismatch::new("a project of nothing", "only directories that are there", found)
     });
 }

@@ -3,6 +3,7 @@
 
 use super::{HISTORIES, ROLLBACKS};
 use crate::observation::Histories;
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -69,7 +70,7 @@ pub(super) fn compare_refs(world: &World, stored: &Histories, checks: &mut Check
         checks.held(&rules::SCOPE_HASH, 1);
         match stored.refs.get(&name) {
             None => checks.check(Judge::Git, &rules::LAYOUT_STORE, false, || {
-                let found = format!("{:?}", stored.refs);
+                let found = plain(&stored.refs);
                 Mismatch::new("no such ref", format!("{name} for {project}"), found)
             }),
             Some(tip) => {
@@ -87,6 +88,6 @@ pub(super) fn compare_refs(world: &World, stored: &Histories, checks: &mut Check
     let phantom = stored.refs.keys().find(|name| !expected.contains(&history(name)));
     checks.check(Judge::Git, &rules::SCOPE_NO_DIRECTORY, phantom.is_none(), || {
         let expected = "no history but those of checkpointed projects";
-        Mismatch::new("a history of nothing", expected, format!("{phantom:?}"))
+        Mismatch::new("a history of nothing", expected, plain(&phantom))
     });
 }

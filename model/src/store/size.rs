@@ -7,6 +7,7 @@
 use crate::answer::{Answer, SweepOutcome};
 use crate::bytes::ByteString;
 use crate::observation::{Contents, Observation, Sizes};
+use crate::plain::plain;
 use crate::request::Request;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
@@ -127,7 +128,7 @@ fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut
     checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, spared.is_none(), || {
         let counts: Vec<_> =
             kept.iter().map(|one| (one.project, one.dropped(), one.left)).collect();
-        let found = format!("dropped and left: {counts:?}");
+        let found = format!("dropped and left: {counts}", counts = plain(&counts));
         Mismatch::new("not in turns", "one of each project in turn", found)
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::bytes::ByteString;
 use crate::observation::Histories;
+use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -18,7 +19,11 @@ pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
         let same_length = found.len() == due.len() && found.first() == due.first().copied();
         let renamed = same_length && due.iter().zip(found).any(|(one, other)| *one != other);
         checks.check(Judge::Git, &rules::LIST_STABLE, !renamed, || {
-            Mismatch::new("renamed", format!("{due:?} of {project}"), format!("{found:?}"))
+            Mismatch::new(
+                "renamed",
+                format!("{due} of {project}", due = plain(&due)),
+                plain(&found),
+            )
         });
         let truncated = is_truncated(world, project, stored);
         let limit = world.settings.max_snapshots;

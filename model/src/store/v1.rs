@@ -3,6 +3,7 @@
 
 use crate::allowed::{Allowed, AllowedSweep, Cleared};
 use crate::observation::Base;
+use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
@@ -66,7 +67,7 @@ fn repositories(
         checks.check(Judge::Disk, &rules::MIGRATION_LOSES_NOTHING, found.is_some(), || {
             let symptom = if places.is_empty() { "a repository is gone" } else { "it changed" };
             let due = format!("the v1 repository {name}, as it was");
-            Mismatch::new(symptom, due, format!("{places:?}"))
+            Mismatch::new(symptom, due, plain(&places))
         });
         let Some(found) = found else { continue };
         let left = repository.due && base.in_use && found.archive.is_none();
@@ -77,7 +78,7 @@ fn repositories(
         let again = repository.archive.is_some() && repository.archive != found.archive;
         checks.check(Judge::Disk, &rules::MIGRATION_ARCHIVES, !again, || {
             let due = format!("the repository {name} where it was archived");
-            Mismatch::new("archived again", due, format!("in {:?}", found.archive))
+            Mismatch::new("archived again", due, format!("in {}", plain(&found.archive)))
         });
     }
 }
