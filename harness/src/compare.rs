@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::history::concrete::without_place;
 use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
-use crate::runner::{Event, RequestRecord, RunError, run_watched};
+use crate::runner::{Event, RequestRecord, RunError, Until, run_watched};
 use crate::sandbox::Scratch;
 use crate::shrink::shorten;
 use crate::subject::NewSubject;
@@ -178,7 +178,14 @@ impl Comparison<'_> {
                 all.push(Done { asked, request, answer, files });
             }
         };
-        run_watched(history, subject, self.scratch, &self.capabilities, Some(&mut watch))?;
+        run_watched(
+            Until::Disagreement,
+            history,
+            subject,
+            self.scratch,
+            &self.capabilities,
+            Some(&mut watch),
+        )?;
         Ok(all)
     }
 }

@@ -8,11 +8,12 @@ use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::message::{Control, Envelope, Message, Open};
-use crate::runner::{Event, FIRST_SECOND, RunError, run_watched};
+use crate::runner::{Event, FIRST_SECOND, RunError, Until, run_watched};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::AdapterCommand;
 use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::edit::Change;
+use herma_model::plain::plain;
 use herma_model::{ByteString, Files, Node, Request, Settings};
 use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt;
@@ -68,7 +69,14 @@ pub fn script(
     };
     let events = RefCell::new(Vec::new());
     let mut watch = |event| events.borrow_mut().push(event);
-    let run = run_watched(history, &open, scratch, &Capabilities::default(), Some(&mut watch))?;
+    let run = run_watched(
+        Until::Disagreement,
+        history,
+        &open,
+        scratch,
+        &Capabilities::default(),
+        Some(&mut watch),
+    )?;
     let (root, variables) = opened.into_inner().expect("no thread panics here").unwrap_or_default();
     let command: Vec<String> =
         start.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();
@@ -87,7 +95,7 @@ pub fn script(
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
             Event::StoreEdited(edit) => {
                 // A shell script has no way to make a repository as v1 made it.
-                let text = format!("{edit:?}").replace('\n', " ");
+                let text = plain(&edit);
                 script.line(&format!("# do this manually before going on: {text}"));
             }
             Event::Requested(asked) => {

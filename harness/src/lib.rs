@@ -60,9 +60,11 @@ pub mod report;
 pub mod results;
 pub mod runner;
 pub mod sandbox;
+pub mod severity;
 pub mod shrink;
 pub mod subject;
 pub mod suite;
+pub mod transcript;
 pub mod trial;
 pub mod workspace;
 

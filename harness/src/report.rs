@@ -8,6 +8,13 @@ use serde_json::json;
 
 /// A failure with the history that shows it.
 pub fn counterexample(history: &History, divergence: &Divergence) -> String {
+    let operations = history.operations.len();
+    let (told, history) = (difference(divergence), to_yaml(history));
+    format!("{told}the shortest history found, {operations} operations:\n{history}")
+}
+
+/// What is wrong, without the history that shows it.
+pub fn difference(divergence: &Divergence) -> String {
     let Divergence { rule, judge, step, mismatch, symptoms, .. } = divergence;
     let tree: String = mismatch.tree.iter().map(|line| format!("    {line}\n")).collect();
     let also: String = symptoms
@@ -16,15 +23,13 @@ pub fn counterexample(history: &History, divergence: &Divergence) -> String {
         .collect();
     format!(
         "{}: {}\n  source:   {}\n  judged by {judge}, at operation {}\n  expected: {}\n  found:    \
-         {}\n{tree}{also}the shortest history found, {} operations:\n{}",
+         {}\n{tree}{also}",
         rule.id,
         rule.statement,
         rule.source,
         step + 1,
         mismatch.expected,
         mismatch.found,
-        history.operations.len(),
-        to_yaml(history)
     )
 }
 

@@ -14,6 +14,7 @@ use crate::oracle::Oracle;
 use crate::protocol::asked::asked_for;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
+use crate::protocol::translate;
 use crate::sandbox::{Sandbox, Scratch, edits, store_edits};
 use crate::subject::{Identity, NewSubject, Subject};
 use herma_model::answer::Answer;
@@ -119,6 +120,8 @@ pub struct RequestRecord {
     pub request: Request,
     /// What it answered.
     pub answer: Answer,
+    /// The line of the protocol that says so, as it was replied.
+    pub reply: String,
     /// The files afterwards.
     pub after: Files,
 }
@@ -153,11 +156,12 @@ pub fn run_until(
     Runner::open(history, new_subject, sandbox, &limit, None)?.run_all(until, history)
 }
 
-/// As [`run`], using only the capabilities in `limit`, and calling `watch` with every event.
+/// As [`run_until`], using only the capabilities in `limit`, and calling `watch` with every event.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_watched(
+    until: Until,
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
@@ -166,7 +170,7 @@ pub fn run_watched(
 ) -> Result<Run, RunError> {
     let sandbox = Sandbox::new(scratch, history)?;
     let runner = Runner::open(history, new_subject, sandbox, limit, watch)?;
-    runner.run_all(Until::Disagreement, history)
+    runner.run_all(until, history)
 }
 
 struct Runner<'a> {
@@ -180,6 +184,8 @@ struct Runner<'a> {
     disagreement: Option<Fingerprint>,
     /// Whether the subject does not answer any more.
     silent: bool,
+    /// The line of the last reply; empty where nobody watches.
+    reply: String,
     watch: Watch<'a>,
 }
 
@@ -213,9 +219,18 @@ impl<'a> Runner<'a> {
         }
         world.files.clone_from(oracle.files(&sandbox)?);
         let run = Run { capabilities, subject: subject.identity(), ..Run::default() };
-        let (until, disagreement, silent) = (Until::Disagreement, None, false);
-        let mut runner =
-            Runner { sandbox, subject, world, oracle, run, until, disagreement, silent, watch };
+        let mut runner = Runner {
+            sandbox,
+            subject,
+            world,
+            oracle,
+            run,
+            until: Until::Disagreement,
+            disagreement: None,
+            silent: false,
+            reply: String::new(),
+            watch,
+        };
         runner.record(0, checks);
         let (root, files) = (runner.sandbox.layout().root, &runner.world.files);
         tell(&mut runner.watch, || Event::Began { root, files: files.clone() });
@@ -318,7 +333,8 @@ impl<'a> Runner<'a> {
             self.world.learn(&seen);
         }
         let Observation { request, answer, files: after, .. } = seen;
-        let record = RequestRecord { step, request, answer, after };
+        let reply = std::mem::take(&mut self.reply);
+        let record = RequestRecord { step, request, answer, reply, after };
         tell(&mut self.watch, || Event::Requested(Box::new(record)));
         Ok(!matches!(allowed, Allowed::Unknown))
     }
@@ -331,10 +347,15 @@ impl<'a> Runner<'a> {
     ) -> Result<Observation, RunError> {
         let (place, subject) = ((&self.world, &self.sandbox), &mut self.subject);
         let answering = &mut self.run.depth.answering;
-        let mut ask = |request: &Request| {
+        let (reply, is_watched) = (&mut self.reply, self.watch.is_some());
+        let mut ask = |one: &Request| {
             let asked = Instant::now();
-            let answer = subject.ask(request);
+            let answer = subject.ask(one);
             *answering += asked.elapsed();
+            if is_watched && one == request {
+                let line = || translate::reply(0, answer.clone()).to_string();
+                *reply = subject.replied().unwrap_or_else(line);
+            }
             answer
         };
         let seen = self.oracle.observe(place, request, allowed, &mut ask)?;

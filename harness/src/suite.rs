@@ -15,6 +15,7 @@ use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
 use crate::subject::{Identity, NewSubject};
+use crate::transcript::transcript;
 use crate::trial::{Trial, trial_until};
 use herma_model::rules::{self, RuleRef, State};
 use serde::{Deserialize, Serialize};
@@ -107,6 +108,8 @@ pub struct Failure {
     /// How many of [`REPRODUCTIONS`] runs of that history failed in the same way; `None` for a
     /// known failure, which is not run again.
     pub reproduced: Option<usize>,
+    /// The shortest history as it was asked and answered; nothing for a known failure.
+    pub asked: Vec<String>,
 }
 
 impl Failure {
@@ -146,6 +149,8 @@ pub struct Findings {
     pub following: BTreeMap<Fingerprint, Following>,
     /// Time spent running histories, without the search for short ones.
     pub elapsed: Duration,
+    /// Time spent in that search.
+    pub shortening: Duration,
     /// How many ran at the same time.
     pub jobs: usize,
     /// The capabilities of the subject.
@@ -163,6 +168,17 @@ pub struct Ended {
     pub operations: usize,
     /// How it failed, without what may only follow from that.
     pub failures: Vec<Fingerprint>,
+}
+
+/// How a run goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// A history ended.
+    Ended(&'a Ended),
+    /// All histories ended, with so many failures, of each of which the shortest history is looked for.
+    Found(usize),
+    /// That of one of them is found.
+    Shortened,
 }
 
 /// The verdict on one rule.
@@ -228,7 +244,7 @@ struct Shared {
     after: BTreeMap<Fingerprint, Raw>,
 }
 
-/// Runs the plan; `progress` is called as each history ends.
+/// Runs the plan; `progress` is called at each step.
 ///
 /// # Errors
 /// A run that could not be made; there is no verdict then.
@@ -236,7 +252,7 @@ pub fn run_suite(
     plan: &Plan,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-    progress: &(dyn Fn(&Ended) + Sync),
+    progress: &(dyn Fn(Step<'_>) + Sync),
 ) -> Result<Findings, RunError> {
     let started = Instant::now();
     let shared = Mutex::new(Shared::default());
@@ -244,7 +260,7 @@ pub fn run_suite(
         let (origin, history) = plan.history(number);
         let outcome = trial_until(Until::End, &history, new_subject, scratch)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
-        progress(&outcome.ended(&origin));
+        progress(Step::Ended(&outcome.ended(&origin)));
         shared.add(number, &origin, history, outcome);
         Ok(())
     };
@@ -255,10 +271,13 @@ pub fn run_suite(
     let mut findings = shared.findings;
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
+    progress(Step::Found(shared.raw.len()));
     let failures = parallel::map(shared.raw.into_iter(), plan.jobs, |(fingerprint, raw)| {
         let failure = examine(raw, &fingerprint, plan, new_subject, scratch);
+        progress(Step::Shortened);
         (fingerprint, failure)
     });
+    findings.shortening = started.elapsed().saturating_sub(findings.elapsed);
     findings.failures = failures.into_iter().collect();
     Ok(findings)
 }
@@ -274,7 +293,8 @@ fn examine(
     let Raw { origin, history, divergence, histories, .. } = raw;
     if plan.known.contains(fingerprint) {
         let shrunk = Shrunk { history, divergence, executions: 0 };
-        return Failure { origin, histories, shrunk, reproduced: None };
+        let (reproduced, asked) = (None, Vec::new());
+        return Failure { origin, histories, shrunk, reproduced, asked };
     }
     let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, plan.shrink_budget);
     let fresh = scratch.with_fresh_processes();
@@ -285,7 +305,10 @@ fn examine(
         outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
     };
     let reproduced = Some((0..REPRODUCTIONS).filter(|_| fails_so()).count());
-    Failure { origin, histories, shrunk, reproduced }
+    let until = shrink::until(&shrunk.divergence);
+    // A run that cannot be made has nothing to tell; the figures above say so.
+    let asked = transcript(until, &shrunk.history, new_subject, &fresh).unwrap_or_default();
+    Failure { origin, histories, shrunk, reproduced, asked }
 }
 
 impl Plan {

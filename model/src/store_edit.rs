@@ -33,7 +33,8 @@ pub enum Likeness {
 }
 
 /// One change of the base.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StoreEdit {
     /// A v1 repository stands in the base.
     Repository {

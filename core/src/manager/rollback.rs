@@ -15,7 +15,6 @@ use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
 use crate::store::{Store, commit, restoring};
-use std::cell::RefCell;
 use std::path::Path;
 
 /// Options of a full restore.
@@ -194,7 +193,7 @@ impl Manager {
             current,
             leftovers,
             temporary,
-            beside: RefCell::default(),
+            beside: Default::default(),
             target,
             permissions,
             ignores,

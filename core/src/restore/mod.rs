@@ -17,13 +17,12 @@ use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
-use crate::restore::placement::{Draft, Placement};
+use crate::restore::placement::{Beside, Draft, Placement};
 use crate::store::content::Content;
 use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Mode, Snapshot};
-use std::cell::RefCell;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -51,7 +50,7 @@ pub struct Restore<'a> {
     /// How the names of such files begin.
     pub temporary: String,
     /// What this restore put beside its places, be it there still or not.
-    pub beside: RefCell<Vec<PathBuf>>,
+    pub beside: Beside,
     /// What is to be brought back.
     pub target: &'a Snapshot,
     /// What that permitted.
@@ -131,11 +130,12 @@ impl Restore<'_> {
     /// that kept it: nothing may stand in a project unsaid.
     // rule: restore/honest
     fn name_what_stays(&self, report: &mut Restored) {
-        for full in self.beside.take() {
-            let why = match folder::stat(self.disk, &full) {
-                Ok(None) => continue,
-                Ok(Some(_)) => STAYS.to_owned(),
-                Err(error) => error.to_string(),
+        for (full, noted) in self.beside.take() {
+            let why = match (folder::stat(self.disk, &full), noted) {
+                (Ok(None), _) => continue,
+                (Ok(Some(_)), None) => STAYS.to_owned(),
+                (Ok(Some(_)), Some(why)) => format!("{STAYS}: {why}"),
+                (Err(error), _) => error.to_string(),
             };
             let path = full.strip_prefix(self.root).unwrap_or(&full);
             report.failed.push(Remark::new(path.as_os_str().as_bytes(), why));

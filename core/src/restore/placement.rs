@@ -11,7 +11,7 @@ use crate::store::content::Content;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Mode, Snapshot};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 /// So many files are made durable one by one; more of them with all else on their file system, which
 /// takes as long as a few.
 const ONE_BY_ONE_MAX: usize = 16;
+
+/// What was put beside its place, each with why it could not be removed where it could not.
+pub type Beside = RefCell<BTreeMap<PathBuf, Option<String>>>;
 
 /// A project to write into.
 pub struct Placement<'a> {
@@ -33,7 +36,7 @@ pub struct Placement<'a> {
     /// What is to stand in the project in the end, so that no other file has such a name meanwhile.
     pub target: &'a Snapshot,
     /// What was put beside its place so far.
-    pub beside: &'a RefCell<Vec<PathBuf>>,
+    pub beside: &'a Beside,
 }
 
 /// A file or link beside the place that it is to take.
@@ -90,7 +93,9 @@ impl Placement<'_> {
                 self.make_beside(folder, &name, |path| write(path))
             }
         }?;
-        let own = self.disk.stat(&temporary).context("looking at", &temporary)?;
+        let own = self.disk.stat(&temporary);
+        let own = own.inspect_err(|_| self.remove_beside(&temporary));
+        let own = own.context("looking at", &temporary)?;
         let was_free = before.is_none_or(|stat| stat.kind == Kind::Directory);
         Ok(Draft { place, temporary, own, was_free })
     }
@@ -130,9 +135,22 @@ impl Placement<'_> {
     /// meantime, and is left.
     pub fn discard(&self, draft: &Draft) {
         let is_own = |stat: Stat| (stat.device, stat.inode) == (draft.own.device, draft.own.inode);
-        if self.disk.stat(&draft.temporary).is_ok_and(is_own) {
-            let _ = self.disk.remove_file(&draft.temporary);
+        match self.disk.stat(&draft.temporary) {
+            Ok(stat) if is_own(stat) => self.remove_beside(&draft.temporary),
+            Ok(_) => {}
+            Err(error) => self.stays(&draft.temporary, &error),
         }
+    }
+
+    fn remove_beside(&self, temporary: &Path) {
+        if let Err(error) = self.disk.remove_file(temporary) {
+            self.stays(temporary, &error);
+        }
+    }
+
+    /// Notes why what is beside its place may be there still.
+    fn stays(&self, temporary: &Path, why: &io::Error) {
+        self.beside.borrow_mut().insert(temporary.to_owned(), Some(why.to_string()));
     }
 
     /// Removes the file or link at `path`, as far as it may go; answers whether it did.
@@ -172,7 +190,7 @@ impl Placement<'_> {
                 false => make(full),
             }
         })?;
-        self.beside.borrow_mut().push(made.clone());
+        self.beside.borrow_mut().insert(made.clone(), None);
         Ok(made)
     }
 
@@ -213,9 +231,7 @@ impl Placement<'_> {
             return goes;
         }
         // The path is as it is to be; what is left beside it a checkpoint holds.
-        if let Err(error) = self.disk.remove_file(temporary) {
-            log::debug!("{} stays: {error}", temporary.display());
-        }
+        self.remove_beside(temporary);
         Ok(true)
     }
 

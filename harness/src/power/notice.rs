@@ -6,7 +6,7 @@ use crate::divergence::Fingerprint;
 use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::suite::{Ended, Plan, run_suite};
+use crate::suite::{Plan, Step, run_suite};
 use crate::trial::{Trial, trial_until};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -84,11 +84,12 @@ pub fn baseline(
 ) -> Result<Baseline, PowerError> {
     let once = || -> Result<Baseline, PowerError> {
         let shown = Mutex::new(BTreeSet::new());
-        let ended = |ended: &Ended| {
+        let step = |step: Step<'_>| {
+            let Step::Ended(ended) = step else { return };
             let mut shown = shown.lock().expect("no thread panics while it holds this");
             shown.extend(ended.failures.iter().cloned());
         };
-        let findings = run_suite(plan, new_subject, scratch, &ended)?;
+        let findings = run_suite(plan, new_subject, scratch, &step)?;
         let judged = findings.checks.keys().map(|rule| (*rule).to_owned()).collect();
         let shown = shown.into_inner().expect("no thread panics while it holds this");
         Ok(Baseline { known: findings.failures.into_keys().collect(), shown, judged })

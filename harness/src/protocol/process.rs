@@ -61,6 +61,8 @@ pub struct Adapter {
     limits: Limits,
     requests: u64,
     lines: u64,
+    /// The last line that was read, as it was.
+    replied: String,
 }
 
 /// Kills a process and all that it started, with no mercy.
@@ -120,7 +122,17 @@ impl Adapter {
             let complaint = Arc::clone(&complaint);
             thread::spawn(move || keep_tail(errors, &complaint));
         }
-        Ok(Adapter { child, group, input, heard, complaint, limits, requests: 0, lines: 0 })
+        Ok(Adapter {
+            child,
+            group,
+            input,
+            heard,
+            complaint,
+            limits,
+            requests: 0,
+            lines: 0,
+            replied: String::new(),
+        })
     }
 
     /// Sends one message and waits for the reply.
@@ -151,6 +163,7 @@ impl Adapter {
     fn read(&mut self, id: u64, line: &[u8]) -> Result<Reply, Fault> {
         self.lines += 1;
         let (number, text) = (self.lines, shown(line));
+        self.replied = String::from_utf8_lossy(line).trim_end().to_owned();
         let value: serde_json::Value = serde_json::from_slice(line)
             .map_err(|_| Fault::Noise { line: number, text: text.clone() })?;
         let reply: Reply = serde_json::from_value(value).map_err(|error| Fault::NotAReply {
@@ -221,6 +234,11 @@ impl Adapter {
             },
             _ => Ok(()),
         }
+    }
+
+    /// The last line that it replied.
+    pub fn replied(&self) -> &str {
+        &self.replied
     }
 
     /// The end of what the adapter printed to stderr.

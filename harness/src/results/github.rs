@@ -1,6 +1,6 @@
 //! The results for GitHub: annotations on the command's output, and a step summary in Markdown.
 
-use super::text::word;
+use super::text::{asked, word};
 use super::{FailureFound, Results};
 use crate::expectations::Judgement;
 use crate::suite::Verdict;
@@ -21,10 +21,16 @@ pub fn gate_annotations(judgement: &Judgement<'_>, file: &str) -> String {
 
 fn annotation(one: &FailureFound) -> String {
     let message = format!(
-        "{}: expected {}, found {}\n{}\nreplay: {}",
-        one.fingerprint.symptom, one.expected, one.found, one.statement, one.replay
+        "{}: expected {}, found {}\n{}\nreplay: {}\n{}",
+        one.fingerprint.symptom,
+        one.expected,
+        one.found,
+        one.statement,
+        one.replay,
+        asked(one)
     );
-    command("title", &one.fingerprint.rule, &message)
+    let message = message.trim_end();
+    command("title", &one.fingerprint.rule, message)
 }
 
 /// A line that GitHub turns into an annotation.
@@ -43,13 +49,14 @@ pub fn summary(results: &Results) -> String {
     let (name, version) = (plain(&started.subject.name), plain(&started.subject.version));
     format!(
         "## {name} {version}\n\n{} {} histories with {} operations ran in {:.1} s, with seed \
-         {}.\n\n{}| Verdict | Rules |\n| --- | ---: |\n{}\nThe same again: {}\n",
+         {}.\n\n{}{}| Verdict | Rules |\n| --- | ---: |\n{}\nThe same again: {}\n",
         in_a_word(results),
         finished.histories,
         finished.operations,
         finished.seconds,
         started.seeds(),
         broken(results),
+        shown(results),
         verdicts(results),
         code(&started.replay),
     )
@@ -83,6 +90,26 @@ fn broken(results: &Results) -> String {
         "| Broken rule | Verdict | Symptom | Histories | Reproduced |\n\
          | --- | --- | --- | ---: | ---: |\n{rows}\n"
     )
+}
+
+/// Each failure with the shortest history that shows it, folded away.
+fn shown(results: &Results) -> String {
+    let one = |one: &FailureFound| {
+        let (rule, symptom) = (plain(&one.fingerprint.rule), plain(&one.fingerprint.symptom));
+        // A block that is set in needs no fence, which what was answered could end.
+        format!(
+            "<details><summary>{} ({}): {symptom}</summary>\n\nExpected {}, found {}. Again: \
+             {}\n\n{}\n</details>\n\n",
+            rule,
+            one.severity,
+            plain(&one.expected),
+            plain(&one.found),
+            code(&one.replay),
+            asked(one)
+        )
+    };
+    let failures = results.by_rule().into_iter().flat_map(|(_, failures)| failures);
+    failures.filter(|one| !one.asked.is_empty()).map(one).collect()
 }
 
 fn verdicts(results: &Results) -> String {

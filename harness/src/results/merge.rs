@@ -137,6 +137,7 @@ fn add_figures(whole: &mut Finished, part: &Finished) {
     whole.operations += part.operations;
     whole.depth.add(&part.depth);
     whole.seconds += part.seconds;
+    whole.shortening_seconds += part.shortening_seconds;
     whole.jobs = whole.jobs.max(part.jobs);
 }
 

@@ -14,8 +14,9 @@ pub use merge::{MergeError, merge};
 
 use crate::coverage::Behaviour;
 use crate::depth::Depth;
-use crate::divergence::Fingerprint;
+use crate::divergence::{Fingerprint, Violation};
 use crate::history::History;
+use crate::severity::Severity;
 use crate::subject::Identity;
 use crate::suite::{Ended, Failure, Findings, Following, Share, Verdict};
 use herma_model::rules;
@@ -105,6 +106,16 @@ pub struct FailureFound {
     pub reproduced: Option<(usize, usize)>,
     /// The shortest history found.
     pub history: History,
+    /// The same as it was asked, with the subject's own replies; nothing for a known failure.
+    #[serde(default)]
+    pub asked: Vec<String>,
+    /// Other rules that the same operation broke, each with its symptom: where the cause is another
+    /// one than it seems, it is one of these.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// How much it matters.
+    #[serde(default)]
+    pub severity: Severity,
     /// The command that shows it again.
     pub replay: String,
 }
@@ -170,6 +181,9 @@ pub struct Finished {
     pub depth: Depth,
     /// Time spent running histories, without the search for short ones.
     pub seconds: f64,
+    /// Time spent in the search for short ones.
+    #[serde(default)]
+    pub shortening_seconds: f64,
     /// How many histories ran at the same time.
     pub jobs: usize,
     /// How many rules there are of each verdict.
@@ -295,6 +309,7 @@ impl Results {
             operations: findings.operations,
             depth: findings.depth.clone(),
             seconds: findings.elapsed.as_secs_f64(),
+            shortening_seconds: findings.shortening.as_secs_f64(),
             jobs: findings.jobs,
             rules: by_verdict,
             behaviours: findings.coverage.0.len(),
@@ -328,7 +343,8 @@ impl Results {
         failures.chain(following).chain(rules).chain(coverage).chain(finished).collect()
     }
 
-    /// The failures of each broken rule, those that most histories show first.
+    /// The failures of each broken rule, the worst rules first, and of each those that most
+    /// histories show.
     pub fn by_rule(&self) -> Vec<(&RuleJudged, Vec<&FailureFound>)> {
         let of = |rule: &RuleJudged| {
             let failures = self.failures.iter();
@@ -337,8 +353,14 @@ impl Results {
             own
         };
         let all = self.rules.iter().map(|rule| (rule, of(rule)));
-        all.filter(|(_, failures)| !failures.is_empty()).collect()
+        let mut broken: Vec<_> = all.filter(|(_, failures)| !failures.is_empty()).collect();
+        broken.sort_by_key(|(rule, _)| Severity::of(&rule.id));
+        broken
     }
+}
+
+fn also(one: &Violation) -> String {
+    format!("{}: {}", one.rule.id, one.mismatch.symptom)
 }
 
 fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> FailureFound {
@@ -359,6 +381,9 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         executions: failure.shrunk.executions,
         reproduced: again,
         history: failure.shrunk.history.clone(),
+        asked: failure.asked.clone(),
+        also: divergence.symptoms.iter().map(also).collect(),
+        severity: Severity::of(divergence.rule.id),
         replay,
     }
 }

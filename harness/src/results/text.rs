@@ -10,8 +10,9 @@ use serde_json::json;
 /// A failure with the history that shows it.
 pub fn failure(one: &FailureFound) -> String {
     let mut text = format!(
-        "{}: {}\n  source:   {}\n  judged by {}, at operation {}: {}\n  expected: {}\n  found:    {}\n",
+        "{} [{}]: {}\n  source:   {}\n  judged by {}, at operation {}: {}\n  expected: {}\n  found:    {}\n",
         one.fingerprint.rule,
+        one.severity,
         one.statement,
         one.source,
         one.judge,
@@ -23,6 +24,9 @@ pub fn failure(one: &FailureFound) -> String {
     for line in one.tree.iter().filter(|_| one.tree.len() > 2) {
         text.push_str(&format!("    {line}\n"));
     }
+    for other in &one.also {
+        text.push_str(&format!("  or else:  {other}\n"));
+    }
     if let Some(hint) = &one.hint {
         text.push_str(&format!("  hint:     {hint}\n"));
     }
@@ -33,15 +37,28 @@ pub fn failure(one: &FailureFound) -> String {
             one.executions
         ),
     };
-    let operations = one.history.operations.len();
     text.push_str(&format!(
-        "  first in {}, {} in all; {again}\n  replay:   {}\n{operations} operations:\n{}",
+        "  first in {}, {} in all; {again}\n  replay:   {}\n{}",
         one.origin,
         counted(one.histories, "history", "histories"),
         one.replay,
-        to_yaml(&one.history),
+        history(one),
     ));
     text
+}
+
+/// The history that shows a failure: as it was asked and answered, or else as its file has it.
+fn history(one: &FailureFound) -> String {
+    let operations = counted(one.history.operations.len() as u64, "operation", "operations");
+    if one.asked.is_empty() {
+        return format!("{operations}:\n{}", to_yaml(&one.history));
+    }
+    format!("{operations}, as asked (>) and answered (<):\n{}", asked(one))
+}
+
+/// The lines of that history, each set in.
+pub(super) fn asked(one: &FailureFound) -> String {
+    one.asked.iter().map(|line| format!("    {line}\n")).collect()
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
@@ -109,12 +126,13 @@ fn depth(results: &Results) -> String {
     let spent = finished.seconds * finished.jobs.max(1) as f64;
     format!(
         "{} operations drawn: {:.0}% judged ({:.0}% after a failure), {:.0}% not asked for want of a \
-         capability\n{:.0}% of the time was the subject's\n",
+         capability\n{:.0}% of the time was the subject's; the search for short histories took another {:.1} s\n",
         depth.drawn,
         share(depth.judged, depth.drawn),
         share(depth.after_failure, depth.drawn),
         share(depth.not_asked, depth.drawn),
         100.0 * depth.answering.as_secs_f64() / spent.max(1e-9),
+        finished.shortening_seconds,
     )
 }
 

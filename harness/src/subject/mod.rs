@@ -113,6 +113,11 @@ pub trait Subject {
         Capabilities::complete()
     }
 
+    /// The line of its last reply, where it came from another process.
+    fn replied(&self) -> Option<String> {
+        None
+    }
+
     /// How the adapter broke the protocol, if it did; none of its answers count then.
     fn fault(&self) -> Option<&Fault> {
         None

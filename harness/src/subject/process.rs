@@ -218,6 +218,10 @@ impl Subject for ProcessSubject {
         }
     }
 
+    fn replied(&self) -> Option<String> {
+        self.process.as_ref().ok().map(|process| process.adapter.replied().to_owned())
+    }
+
     fn fault(&self) -> Option<&Fault> {
         self.process.as_ref().err().filter(|fault| !fault.is_the_subjects())
     }

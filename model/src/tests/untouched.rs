@@ -114,7 +114,11 @@ fn an_answer_of_another_kind_breaks_what_the_request_is_about() {
         ("clear", "maintenance/commands", "something cleared"),
         ("restore alpha 1", "restore/happens", "a restore"),
         ("file alpha 1 a", "restore/happens", "a restore"),
-        ("diff alpha 9f9f", "restore/own-checkpoint", "a refusal with one of [UnknownCheckpoint]"),
+        (
+            "diff alpha 9f9f",
+            "restore/own-checkpoint",
+            "a refusal with one of [\"unknown_checkpoint\"]",
+        ),
     ] {
         let mut scene = Scene::with("a=1");
         scene.ask("take alpha");

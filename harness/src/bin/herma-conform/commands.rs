@@ -17,6 +17,7 @@ use herma_harness::results::{github, text};
 use herma_harness::sandbox::Scratch;
 use herma_harness::shrink as shrinking;
 use herma_harness::suite::{Findings, Plan, Verdict};
+use herma_harness::transcript::transcript;
 use herma_harness::trial::trial;
 use herma_harness::workspace;
 use herma_model::rules;
@@ -213,12 +214,16 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let scratch = scratch(arguments.scratch.clone());
     let (operations, divergences) = tried(&history, &chosen, &scratch)?;
     for divergence in &divergences {
-        say(&report::counterexample(&history, divergence));
+        say(&report::difference(divergence));
     }
     if divergences.is_empty() {
         say(&format!("{operations} operations, every rule held\n"));
         return Ok(ExitCode::SUCCESS);
     }
+    say("as asked (>) and answered (<):\n");
+    let until = shrinking::until(&divergences[0]);
+    let lines = transcript(until, &history, &chosen.opener(), &scratch).map_err(no_verdict)?;
+    lines.iter().for_each(|line| say(&format!("    {line}\n")));
     Ok(ExitCode::from(BROKEN))
 }
 

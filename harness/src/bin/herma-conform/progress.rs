@@ -30,8 +30,15 @@ impl Progress {
         let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("=> "));
         bar.set_message(what.to_owned());
-        let teller = (!is_terminal).then(|| tell(bar.clone(), what.to_owned()));
+        let teller = (!is_terminal).then(|| tell(bar.clone()));
         Progress { bar, teller }
+    }
+
+    /// From now on of other steps, of which nothing is done yet.
+    pub fn turn_to(&self, length: u64, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.set_length(length);
+        self.bar.set_position(0);
     }
 
     /// One more step is done.
@@ -51,12 +58,13 @@ impl Drop for Progress {
     }
 }
 
-fn tell(bar: ProgressBar, what: String) -> (Sender<()>, JoinHandle<()>) {
+fn tell(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
     let (sender, receiver) = channel::<()>();
     let started = Instant::now();
     let teller = thread::spawn(move || {
         while receiver.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
             let (done, all) = (bar.position(), bar.length().unwrap_or_default());
+            let what = bar.message();
             eprintln!("{what}: {done} of {all}, {} s", started.elapsed().as_secs());
         }
     });

@@ -8,7 +8,7 @@ use herma_harness::cases::{self, Case};
 use herma_harness::divergence::Fingerprint;
 use herma_harness::history::{self, History};
 use herma_harness::results::{Line, Results, SCHEMA, Started};
-use herma_harness::suite::{Ended, Findings, Plan, introduce, run_suite};
+use herma_harness::suite::{Findings, Plan, Step, introduce, run_suite};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -57,11 +57,15 @@ pub fn run(
     let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
     let stream = Stream::begin(&place.results, &started).map_err(written)?;
     let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
-    let ended = |one: &Ended| {
-        stream.write(&Line::History(one.clone()));
-        progress.step();
+    let step = |step: Step<'_>| match step {
+        Step::Ended(one) => {
+            stream.write(&Line::History(one.clone()));
+            progress.step();
+        }
+        Step::Found(failures) => progress.turn_to(failures as u64, "failures shortened"),
+        Step::Shortened => progress.step(),
     };
-    let findings = run_suite(plan, &open, &scratch, &ended);
+    let findings = run_suite(plan, &open, &scratch, &step);
     drop(progress);
     let findings = findings.map_err(no_verdict)?;
     let file = |fingerprint: &Fingerprint| place.keep.join(file_name(fingerprint));

@@ -1,0 +1,121 @@
+//! A history as it was asked: every change to the files as a person would make it, every request as
+//! it was sent, and under it the line that the subject replied.
+
+use crate::history::History;
+use crate::protocol::capabilities::Capabilities;
+use crate::protocol::message::Message;
+use crate::runner::{Event, RunError, Until, run_watched};
+use crate::sandbox::Scratch;
+use crate::subject::NewSubject;
+use herma_model::edit::Change;
+use herma_model::plain::plain;
+use herma_model::{ByteString, Node, StoreEdit};
+
+/// Longer lines are cut, since nobody reads them to their end.
+const LINE_CHARACTERS_MAX: usize = 400;
+/// Longer contents of a file are cut.
+const CONTENT_BYTES_MAX: usize = 60;
+/// Stands for the folder of the sandbox.
+const ROOT: &str = "$ROOT";
+
+/// Runs `history` and writes down what was asked and answered, a line each.
+///
+/// # Errors
+/// The run could not be made.
+pub fn transcript(
+    until: Until,
+    history: &History,
+    new_subject: &NewSubject<'_>,
+    scratch: &Scratch,
+) -> Result<Vec<String>, RunError> {
+    let (mut root, mut lines) = (String::new(), Vec::new());
+    let mut watch = |event| match event {
+        Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
+        Event::Edited(changes) => lines.extend(changes.iter().map(changed)),
+        Event::StoreEdited(edit) => lines.push(planted(&edit)),
+        Event::Requested(asked) => {
+            lines.push(format!("> {}", plain(&Message::Request(asked.request.clone()))));
+            lines.push(format!("< {}", asked.reply));
+        }
+    };
+    let all = Capabilities::default();
+    run_watched(until, history, new_subject, scratch, &all, Some(&mut watch))?;
+    Ok(lines.into_iter().map(|line| cut(&line.replace(&root, ROOT))).collect())
+}
+
+/// A change to the files, as a command of a shell would have it.
+fn changed(change: &Change) -> String {
+    match change {
+        Change::Remove(path) => format!("rm -r {path}"),
+        Change::Make(path, Node::Directory) => format!("mkdir {path}"),
+        Change::Make(path, Node::Special) => format!("mkfifo {path}"),
+        Change::Make(path, Node::Link { target }) => {
+            format!("ln -s {} {path}", ByteString::from(&target[..]))
+        }
+        Change::Make(path, Node::File { content, executable, readable }) => {
+            let executable = if *executable { ", executable" } else { "" };
+            let readable = if *readable { "" } else { ", unreadable" };
+            format!("write {path}: {}{executable}{readable}", shown(content))
+        }
+        Change::SetReadable(path, readable) => {
+            format!("chmod u{}r {path}", if *readable { '+' } else { '-' })
+        }
+        Change::SetPermissions(path, bits) => format!("chmod {bits:03o} {path}"),
+        Change::HardLink(path, to) => format!("ln {to} {path}"),
+        Change::Rename(from, to) => format!("mv {from} {to}"),
+    }
+}
+
+fn planted(edit: &StoreEdit) -> String {
+    format!("in the base of the store: {}", plain(edit))
+}
+
+fn shown(content: &[u8]) -> String {
+    let few = ByteString::from(&content[..content.len().min(CONTENT_BYTES_MAX)]);
+    if content.len() > CONTENT_BYTES_MAX {
+        return format!("\"{few}…\" ({} bytes)", content.len());
+    }
+    format!("\"{few}\"")
+}
+
+fn cut(line: &str) -> String {
+    let more = line.chars().count().saturating_sub(LINE_CHARACTERS_MAX);
+    if more == 0 {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LINE_CHARACTERS_MAX).collect();
+    format!("{kept}… ({more} characters more)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::file::from_yaml;
+    use crate::subject::CoreSubject;
+    use pretty_assertions::assert_eq;
+    use std::path::Path;
+
+    #[test]
+    fn what_was_asked_stands_as_it_was_sent_with_the_reply_under_it() {
+        let history = from_yaml(
+            "operations:\n- write:\n    path: work/alpha/a\n    content: \"1\"\n- checkpoint:\n    \
+             dir: work/alpha\n    reason: r\n- restore:\n    dir: work/alpha\n    target:\n      \
+             number: 7\n",
+            Path::new("here"),
+        );
+        let scratch = Scratch::default_place();
+        let lines =
+            transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch).unwrap();
+        assert_eq!(lines[0], "write work/alpha/a: \"1\"");
+        assert_eq!(lines[1], r#"> {"op":"checkpoint","dir":"$ROOT/work/alpha","reason":"r"}"#);
+        assert!(lines[2].contains(r#""outcome":"created""#), "{}", lines[2]);
+        assert!(lines[3].contains(r#""target":"7""#), "{}", lines[3]);
+        assert!(lines[4].contains("unknown_checkpoint"), "{}", lines[4]);
+    }
+
+    #[test]
+    fn long_lines_and_files_are_cut_and_say_by_how_much() {
+        assert_eq!(shown(&[b'x'; 70]), format!("\"{}…\" (70 bytes)", "x".repeat(60)));
+        assert!(cut(&"y".repeat(500)).ends_with("y… (100 characters more)"));
+    }
+}
