@@ -146,7 +146,7 @@ pub(super) mod tests {
         assert!(xml.contains("message=\"not applicable: the subject lacks `restore.exact`\""));
         assert!(xml.contains(
             "<failure message=\"too many: expected two, found three\" type=\"wrong_reason\">\
-             list/at-most: It lists few."
+             list/at-most [wrong answer]: It lists few."
         ));
     }
 
