@@ -5,9 +5,10 @@ use herma_harness::generate::{self, Options};
 use herma_harness::history::Target;
 use herma_harness::protocol::asked::asked_for;
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::protocol::check::check;
+use herma_harness::protocol::check::{Probed, check};
 use herma_harness::protocol::fault::Fault;
 use herma_harness::protocol::message::{Control, Message};
+use herma_harness::protocol::probes::PROBES;
 use herma_harness::protocol::process::{Adapter, Limits};
 use herma_harness::sandbox::{Sandbox, Scratch, manifest};
 use herma_harness::shrink::BUDGET_DEFAULT;
@@ -144,8 +145,52 @@ fn every_template_keeps_the_protocol() {
     let limits = Limits::default();
     for command in templates() {
         let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
-        assert_eq!(probed.len(), 8, "{command:?}");
-        assert!(probed.iter().all(|one| one.wrong.is_none()), "{command:?}: {probed:#?}");
+        assert_eq!(probed.len(), PROBES.len() + 1, "{command:?}");
+        let is_fine = |one: &Probed| one.wrong.is_none() && one.hints.is_empty();
+        assert!(probed.iter().all(is_fine), "{command:?}: {probed:#?}");
+    }
+}
+
+#[test]
+fn what_an_author_gets_wrong_is_said_with_what_to_change() {
+    const CLAIMS: &str = "\"capabilities\": {\"checkpoint\": True}";
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("not run: no python3 on this machine");
+        return;
+    }
+    let template = include_str!("../harness/adapters/templates/adapter.py");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("adapter.py");
+    let command = ["python3".into(), file.clone().into_os_string()];
+    for (from, to, said) in [
+        (CLAIMS, "\"capabilities\": {}", "it claims neither `checkpoint` nor `ensure_checkpoint`"),
+        (CLAIMS, "\"capabilities\": {\"chekpoint\": True}", "`checkpoint`"),
+        (
+            CLAIMS,
+            "\"capabilities\": {\"checkpoint\": True, \"prune\": True}",
+            "it claims `prune` and answers `prune` with `unsupported`: serve it, or do not claim it",
+        ),
+        (
+            "    \"close\": lambda",
+            "    \"status\": lambda _: {\"projects\": []},\n    \"close\": lambda",
+            "it answers `status` and does not claim `status`: claim it, so that its rules are judged",
+        ),
+        (
+            "    TOY.restore(path(request[\"dir\"]), path(request[\"target\"]))",
+            "    pass",
+            "a.txt holds `two and more` and not `one`: write the files of the checkpoint",
+        ),
+        ("reverse=True", "reverse=False", "the list is oldest first: turn it round"),
+        ("\"outcome\": \"created\", ", "", "a changed project gave {\"id\":\"c0000001\"}: answer"),
+        ("{\"checkpoints\": [", "{\"entries\": [", "it needs `checkpoints`, a list, newest first"),
+    ] {
+        assert_eq!(template.matches(from).count(), 1, "{from}");
+        std::fs::write(&file, template.replace(from, to)).unwrap();
+        let probed = check(&command, Path::new("/"), &Scratch::default_place(), Limits::default());
+        let probed = probed.unwrap();
+        let all: Vec<&String> =
+            probed.iter().flat_map(|one| one.wrong.iter().chain(&one.hints)).collect();
+        assert!(all.len() == 1 && all[0].contains(said), "{said}: {probed:#?}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! The generated pages of `docs/` say what the tree says; `UPDATE_DOCS=1` writes them again.
 
+use herma_tests::built_binary;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The root of the tree.
 pub fn root() -> PathBuf {
@@ -50,6 +52,60 @@ pub fn first_sentence(source: &str) -> String {
 #[test]
 fn the_published_schema_is_that_of_the_types() {
     is_current("protocol.schema.json", &herma_harness::protocol::schema::text());
+}
+
+/// A block of a page in Markdown: the words behind its fence, and its text.
+fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
+    let mut found = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(words) = line.strip_prefix("```") {
+            let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            found.push((words.split(' ').collect(), text.join("\n") + "\n"));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_the_page_of_adapters_says_works_word_for_word() {
+    let is_here = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let folder = tempfile::tempdir().unwrap();
+    let binary = built_binary("herma-conform");
+    let programs = std::env::join_paths(
+        std::iter::once(binary.parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let programs = programs.unwrap();
+    let page = fs::read_to_string(root().join("docs/adapters.md")).unwrap();
+    let mut ran = 0;
+    for (words, text) in blocks(&page) {
+        if let [_, file] = words[..] {
+            fs::write(folder.path().join(file), &text).unwrap();
+            continue;
+        }
+        assert_eq!(words, ["sh"], "a block is a file with its name, or commands");
+        for line in text.lines() {
+            let (command, code) = line.split_once("  # ends with ").unwrap_or((line, "0"));
+            if let Some(program) = ["python3", "node"].into_iter().find(|one| command.contains(one))
+                && !is_here(program)
+            {
+                eprintln!("not run: {command} (no {program} on this machine)");
+                continue;
+            }
+            let mut shell = Command::new("bash");
+            shell.args(["-c", command]).current_dir(&folder).env("PATH", &programs);
+            let output = shell.output().unwrap();
+            assert_eq!(output.status.code(), code.parse().ok(), "{command}: {output:?}");
+            ran += 1;
+        }
+    }
+    assert!(ran > 1, "nothing was run");
+}
+
+#[test]
+fn the_page_of_capabilities_is_that_of_the_protocol() {
+    is_current("capabilities.md", &herma_harness::protocol::claims::page());
 }
 
 #[test]

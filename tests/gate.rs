@@ -58,7 +58,8 @@ impl Place {
     fn of_the_bug() -> Self {
         let place = Place::new();
         let output = place.conform(&["update", "--allow-new"], &serving(BUG));
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        // A person has to say why.
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
         let reasoned = place.text().replace("reason = \"\"", "reason = \"planted\"");
         place.write(&reasoned.replace("link = \"\"", "link = \"docs/map.md\""));
         place
@@ -183,6 +184,43 @@ fn listed_failures_hold_the_gate_and_every_change_of_the_list_ends_it() {
 }
 
 #[test]
+fn what_is_by_design_is_counted_apart_and_needs_a_reason_and_no_link() {
+    let place = Place::of_the_bug();
+    let known = place.text();
+    let meant = known.replace("versions =", "kind = \"by design\"\nversions =");
+    let meant = meant.replace("link = \"docs/map.md\"\n", "").replace("most = 1", "most = 0");
+    place.write(&meant);
+    let (code, said) = place.gate(&serving(BUG));
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("by design     list/newest-first (fail: another order): planted"),
+        "{said}"
+    );
+    assert!(said.contains("0 known failures, 1 by design"), "{said}");
+    place.write(&meant.replace("planted", ""));
+    let (code, said) = place.gate(&serving(BUG));
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("has no reason") && !said.contains("has no link"), "{said}");
+}
+
+#[test]
+fn update_reads_a_run_that_was_made_and_a_shortened_history_stays() {
+    let place = Place::new();
+    assert_eq!(place.gate(&serving(BUG)).0, 1);
+    let kept = place.folder.path().join("keep/list-newest-first-another-order.yaml");
+    let (short, results) =
+        (fs::read_to_string(&kept).unwrap(), place.folder.path().join("keep/results.jsonl"));
+    let from = ["update", "--allow-new", "--from", results.to_str().unwrap()];
+    // No such adapter can be started: nothing is run.
+    let output = place.conform(&from, &["--", "/nowhere/adapter"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(place.text().contains("[[expect]]"), "{}", place.text());
+    // Now it is known, and not shortened again.
+    assert_eq!(place.gate(&serving(BUG)).0, 3);
+    assert_eq!(fs::read_to_string(&kept).unwrap(), short);
+}
+
+#[test]
 fn an_adapter_that_ends_early_satisfies_no_expectation() {
     let place = Place::of_the_bug();
     let binary = built_binary("herma-conform").display().to_string();
@@ -219,7 +257,7 @@ fn update_lists_nothing_new_unless_it_is_told_to_and_removes_what_is_mended() {
     let place = Place::new();
     let before = place.text();
     let output = place.conform(&["update"], &serving(BUG));
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert_eq!(place.text(), before);
     let place = Place::of_the_bug();
     assert!(place.text().contains("[[expect]]"));

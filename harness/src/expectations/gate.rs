@@ -10,8 +10,10 @@ use std::collections::BTreeSet;
 /// How a run compares with its expectations.
 #[derive(Debug, Default)]
 pub struct Judgement<'a> {
-    /// Failures that are expected.
+    /// Failures that are known.
     pub expected: Vec<&'a FailureFound>,
+    /// What the implementation does so on purpose, each with the reason.
+    pub by_design: Vec<(&'a FailureFound, String)>,
     /// Failures that are not.
     pub regressions: Vec<&'a FailureFound>,
     /// Failures that did not show again, from which no verdict follows.
@@ -52,19 +54,20 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
         } else if !shown(entry) {
             unmatched.push(entry);
         }
-        for (what, text) in [("reason", &entry.reason), ("link", &entry.link)] {
-            if text.trim().is_empty() {
-                judgement.needs_work.push(format!("{name} has no {what}"));
-            }
+        for what in entry.wanting() {
+            judgement.needs_work.push(format!("{name} has no {what}"));
         }
     }
     for failure in &results.failures {
-        let listed = entries.iter().any(|entry| entry.fingerprint() == failure.fingerprint);
+        let listed = entries.iter().find(|entry| entry.fingerprint() == failure.fingerprint);
         let other = unmatched.iter().position(|entry| entry.rule == failure.fingerprint.rule);
         match (listed, other) {
-            (false, _) if failure.is_unstable() => judgement.unstable.push(failure),
-            (true, _) => judgement.expected.push(failure),
-            (false, Some(index)) => {
+            (None, _) if failure.is_unstable() => judgement.unstable.push(failure),
+            (Some(entry), _) if entry.is_by_design() => {
+                judgement.by_design.push((failure, entry.reason.clone()));
+            }
+            (Some(_), _) => judgement.expected.push(failure),
+            (None, Some(index)) => {
                 let entry = unmatched.remove(index);
                 judgement.needs_work.push(format!(
                     "{} fails differently than expected: {}",
@@ -72,18 +75,18 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
                     failure.fingerprint
                 ));
             }
-            (false, None) => judgement.regressions.push(failure),
+            (None, None) => judgement.regressions.push(failure),
         }
     }
     for entry in unmatched {
         judgement.needs_work.push(stale(entry, results));
     }
-    if entries.len() > expectations.most {
-        judgement.needs_work.push(format!(
-            "{} failures are expected, and at most {} may be",
-            entries.len(),
-            expectations.most
-        ));
+    let known = entries.iter().filter(|entry| !entry.is_by_design()).count();
+    if known > expectations.most {
+        let most = expectations.most;
+        judgement
+            .needs_work
+            .push(format!("{known} failures are expected, and at most {most} may be"));
     }
     let judged = judged(results);
     if judged < expectations.judged {

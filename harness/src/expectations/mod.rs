@@ -33,11 +33,24 @@ pub struct Expectations {
     pub operations: usize,
     /// How many rules must be judged, held or broken: fewer is too little.
     pub judged: usize,
-    /// How many failures may be expected at most; it is only ever lowered.
+    /// How many known failures may be expected at most; it is only ever lowered. What is by design
+    /// does not count.
     pub most: usize,
     /// Every expected failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Entry>,
+}
+
+/// Why a failure is expected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    /// It is known and to be mended.
+    #[default]
+    #[serde(rename = "known failure")]
+    KnownFailure,
+    /// The implementation does so on purpose, and says why.
+    #[serde(rename = "by design")]
+    ByDesign,
 }
 
 /// One expected failure.
@@ -50,15 +63,35 @@ pub struct Entry {
     pub verdict: Kind,
     /// What is wrong, as the run words it.
     pub symptom: String,
+    /// Whether it is to be mended.
+    #[serde(default, skip_serializing_if = "Entry::is_usual")]
+    pub kind: Why,
     /// The versions of the implementation that this is about.
     pub versions: semver::VersionReq,
     /// Why it is expected, in words.
     pub reason: String,
-    /// Where it is written about.
+    /// Where it is written about; what is by design needs none.
+    #[serde(default)]
     pub link: String,
 }
 
 impl Entry {
+    fn is_usual(why: &Why) -> bool {
+        *why == Why::KnownFailure
+    }
+
+    /// Whether the implementation does so on purpose.
+    pub fn is_by_design(&self) -> bool {
+        self.kind == Why::ByDesign
+    }
+
+    /// What a person has still to write, if anything.
+    pub fn wanting(&self) -> impl Iterator<Item = &'static str> {
+        let link = !self.is_by_design() && self.link.trim().is_empty();
+        let reason = self.reason.trim().is_empty();
+        [(reason, "reason"), (link, "link")].into_iter().filter(|one| one.0).map(|one| one.1)
+    }
+
     /// What identifies the failure.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint {

@@ -1,6 +1,6 @@
 //! Writing expectations from a run.
 
-use super::{Entry, Expectations, gate};
+use super::{Entry, Expectations, Why, gate};
 use crate::results::Results;
 use semver::{Comparator, Op, VersionReq};
 
@@ -62,12 +62,13 @@ pub fn update(
         rule: failure.fingerprint.rule.clone(),
         verdict: failure.fingerprint.verdict,
         symptom: failure.fingerprint.symptom.clone(),
+        kind: Why::default(),
         versions: exactly(version),
         reason: String::new(),
         link: String::new(),
     }));
     expect.sort_by_key(Entry::fingerprint);
-    let most = expect.iter().filter(of_now).count();
+    let most = expect.iter().filter(of_now).filter(|entry| !entry.is_by_design()).count();
     let most = if new.is_empty() { before.most.min(most) } else { most };
     Ok(Expectations { expect, most, judged: gate::judged(results), ..before.clone() })
 }

@@ -98,7 +98,7 @@ const NEEDS: &[&str] = &["repository"];
 const REPOSITORY: &str = ".git";
 
 /// Stands for all capabilities but [`OWN_WAYS`].
-const COMPLETE: &str = "complete";
+pub(super) const COMPLETE: &str = "complete";
 
 /// What a complete implementation need not do: an own way where the rules leave one.
 const OWN_WAYS: &[&str] = &["restore.directory"];

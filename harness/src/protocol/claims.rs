@@ -60,6 +60,24 @@ pub struct Claim {
     pub rules: Vec<&'static str>,
 }
 
+impl Claim {
+    /// Whether it is a size, of which a unit may be claimed.
+    pub fn is_size(&self) -> bool {
+        SIZES.contains(&self.name)
+    }
+
+    /// What operations, answers and rules have to do with it, as far as anything has.
+    fn parts(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let parts = [
+            ("operations", &self.operations[..]),
+            ("answers need", self.fields),
+            ("rules", &self.rules),
+        ];
+        let said = parts.into_iter().filter(|(_, all)| !all.is_empty());
+        said.map(|(what, all)| (what, all.join(", "))).collect::<Vec<_>>().into_iter()
+    }
+}
+
 /// Every capability, in reading order.
 pub fn claims() -> Vec<Claim> {
     let needs = |kind: &&RequestKind, name: &str| kind.capability.is_some_and(|one| one.0 == name);
@@ -87,17 +105,35 @@ pub fn claims() -> Vec<Claim> {
 /// All of them for a person.
 pub fn text() -> String {
     let mut text = String::new();
-    for Claim { name, meaning, values, operations, fields, rules } in claims() {
-        text.push_str(&format!("{name}: {meaning}\n"));
-        if SIZES.contains(&name) {
-            text.push_str(&format!("  values:      {values}\n"));
+    for claim in claims() {
+        text.push_str(&format!("{}: {}\n", claim.name, claim.meaning));
+        if claim.is_size() {
+            text.push_str(&format!("  values:      {}\n", claim.values));
         }
-        let parts = [("operations", &operations[..]), ("answers need", fields), ("rules", &rules)];
-        for (what, all) in parts.into_iter().filter(|(_, all)| !all.is_empty()) {
-            text.push_str(&format!("  {:<12} {}\n", format!("{what}:"), all.join(", ")));
+        for (what, all) in claim.parts() {
+            text.push_str(&format!("  {:<12} {all}\n", format!("{what}:")));
         }
     }
     text
+}
+
+/// All of them as a page in Markdown.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# What an adapter can claim\n\nWritten by the suite; `herma-conform capabilities` prints \
+         the same. What is not claimed is neither asked nor held against anybody, and its rules are \
+         *not applicable*. Everybody is asked to list and to restore.\n",
+    );
+    for claim in claims() {
+        page.push_str(&format!("\n**`{}`**: {}\n", claim.name, claim.meaning));
+        if claim.is_size() {
+            page.push_str(&format!("- values: {}\n", claim.values));
+        }
+        for (what, all) in claim.parts() {
+            page.push_str(&format!("- {what}: {all}\n"));
+        }
+    }
+    page
 }
 
 /// All of them for a program.

@@ -10,6 +10,7 @@ use serde::ser::{Error, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -201,6 +202,17 @@ pub struct Refusal {
     /// What was changed on the disk.
     #[serde(default)]
     pub changed: Changed,
+}
+
+/// As a person reads it.
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            ErrorCode::Refused(code) => write!(formatter, "{code}")?,
+            ErrorCode::Unsupported(_) => formatter.write_str("unsupported")?,
+        }
+        if self.message.is_empty() { Ok(()) } else { write!(formatter, " ({})", self.message) }
+    }
 }
 
 /// The closed list of an adapter's codes: those of the rules, and one for what it does not do.

@@ -12,6 +12,7 @@ pub mod check;
 pub mod claims;
 pub mod fault;
 pub mod message;
+pub mod probes;
 pub mod process;
 pub mod schema;
 pub mod serve;

@@ -4,6 +4,8 @@
 //! reads it: what is always sent is required, and what may be left out of a reply is not.
 
 use super::VERSION;
+use super::capabilities::COMPLETE;
+use super::claims::{Claim, claims};
 use super::message::{Envelope, Hello, Reply};
 use super::translate::{Checkpoints, Diffed, Project, Status, Swept, Taken};
 use herma_model::answer::Restored;
@@ -50,6 +52,9 @@ fn document() -> Value {
     definitions["Request"]["oneOf"].as_array_mut().into_iter().flatten().for_each(by_op);
     // Both directions write a byte string alike; nothing else is in both.
     definitions.extend(answered.take_definitions(true));
+    let claimed = &mut definitions["HelloAnswer"]["properties"]["capabilities"];
+    claimed["properties"] = capabilities();
+    claimed["additionalProperties"] = json!(false);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("Herma adapter protocol, version {VERSION}"),
@@ -60,6 +65,22 @@ fn document() -> Value {
         "x-answers": answers,
         "$defs": definitions,
     })
+}
+
+/// Every capability that a hello may claim; one that does not exist is an error, not ignored.
+fn capabilities() -> Value {
+    let described = |one: Claim| {
+        let types = if one.is_size() {
+            json!(["boolean", "integer", "null"])
+        } else {
+            json!(["boolean", "null"])
+        };
+        (one.name.to_owned(), json!({ "description": one.meaning, "type": types }))
+    };
+    let mut all: Map<String, Value> = claims().into_iter().map(described).collect();
+    let everything = "Everything that the rules ask for.";
+    all.insert(COMPLETE.into(), json!({ "description": everything, "type": ["boolean", "null"] }));
+    Value::Object(all)
 }
 
 /// A file refuses fields that it does not know; the protocol ignores them.
@@ -98,6 +119,7 @@ fn done(generator: &mut SchemaGenerator) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::capabilities::known;
     use herma_model::Code;
     use serde::de::DeserializeOwned;
     use std::collections::BTreeSet;
@@ -146,6 +168,17 @@ mod tests {
         assert!(described.remove("x_no_such_operation"));
         let answers = schema["x-answers"].as_object().unwrap();
         assert_eq!(answers.keys().map(String::as_str).collect::<BTreeSet<_>>(), described);
+    }
+
+    #[test]
+    fn a_hello_claims_what_there_is_and_nothing_else() {
+        let schema = schema();
+        let claimed = &schema["$defs"]["HelloAnswer"]["properties"]["capabilities"];
+        assert_eq!(claimed["additionalProperties"], json!(false));
+        let names: BTreeSet<&str> =
+            claimed["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert!(known().all(|(name, _)| names.contains(name)) && names.contains(COMPLETE));
+        assert_eq!(names.len(), known().count() + 1);
     }
 
     #[test]

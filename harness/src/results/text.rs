@@ -182,6 +182,14 @@ pub fn gate(results: &Results, judgement: &Judgement<'_>) -> String {
     for one in &judgement.expected {
         text.push_str(&format!("expected      {}\n", one.fingerprint));
     }
+    for (one, reason) in &judgement.by_design {
+        text.push_str(&format!("by design     {}: {reason}\n", one.fingerprint));
+    }
+    let (known, meant) = (judgement.expected.len() as u64, judgement.by_design.len());
+    if known > 0 || meant > 0 {
+        let known = counted(known, "known failure", "known failures");
+        text.push_str(&format!("{known}, {meant} by design\n"));
+    }
     text.push_str(&following(results));
     text.push_str(&figures(results));
     let share = results.started.share;

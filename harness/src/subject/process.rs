@@ -194,7 +194,7 @@ fn read_hello(said: Reply) -> Result<Hello, Fault> {
 
 /// The answer; refusing what every adapter must serve breaks the protocol.
 fn served(reply: Reply) -> Result<Value, Fault> {
-    let refused = format!("refused: {:?}", reply.err);
+    let refused = reply.err.map(|refusal| format!("refused: {refusal}")).unwrap_or_default();
     reply.ok.ok_or(Fault::BadAnswer { op: "hello, open or test.clock".into(), why: refused })
 }
 

@@ -41,6 +41,7 @@ pub fn check(command: &[OsString], place: Option<PathBuf>) -> Result<ExitCode, N
                 say(&format!("FAILED  {}\n        {wrong}\n", one.probe));
             }
         }
+        one.hints.iter().for_each(|hint| say(&format!("  hint  {hint}\n")));
     }
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::from(NO_VERDICT) })
 }

@@ -6,7 +6,7 @@ use crate::reporting;
 use crate::running;
 use crate::subjects::{Chosen, quoted};
 use herma_harness::divergence::Fingerprint;
-use herma_harness::expectations::{self, Expectations, Judgement, judge};
+use herma_harness::expectations::{self, Expectations, Judgement, UpdateRefused, judge};
 use herma_harness::generate::Options;
 use herma_harness::results::{Results, Started, github, text};
 use herma_harness::suite::Plan;
@@ -24,10 +24,7 @@ pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
     let expectations = load(arguments, &chosen)?;
     let known = expectations.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = match &arguments.from {
-        Some(file) => of_its_plan(reporting::results(file)?, &expectations)?,
-        None => run(arguments, "gate", &chosen, &expectations, known)?,
-    };
+    let results = found(arguments, "gate", &chosen, &expectations, known)?;
     check_subject(&expectations, &results)?;
     let mut judgement = judge(&expectations, &results);
     if !results.started.share.is_whole() {
@@ -79,17 +76,43 @@ pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, No
     let before = load(arguments, &chosen)?;
     // New failures are shrunk and run again; one that does not show again is not listed.
     let known = before.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = run(arguments, "update", &chosen, &before, known)?;
+    let results = found(arguments, "update", &chosen, &before, known)?;
+    if !results.started.share.is_whole() {
+        let why = "these are the results of a part: `merge` all of them first; nothing was written";
+        return Err((why.into(), USAGE));
+    }
     let after = expectations::update(&before, &results, allow_new)
-        .map_err(|refused| (refused.to_string(), USAGE))?;
+        .map_err(|refused| (refused.to_string(), code_of(&refused)))?;
     after.save(file).map_err(|error| (error.to_string(), NO_VERDICT))?;
-    let wanting = after.expect.iter().filter(|entry| entry.reason.is_empty()).count();
+    let wanting = after.expect.iter().filter(|entry| entry.wanting().count() > 0).count();
     say(&format!(
-        "{}: {} expected failures, {wanting} of them without a reason\n",
+        "{}: {} expected failures, {wanting} of them without a reason or a link\n",
         file.display(),
         after.expect.len()
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(if wanting > 0 { NEEDS_WORK } else { 0 }))
+}
+
+/// What a person must decide needs work; the rest is a wrong command line.
+fn code_of(refused: &UpdateRefused) -> u8 {
+    match refused {
+        UpdateRefused::OtherSubject(..) => USAGE,
+        UpdateRefused::Flaky(..) | UpdateRefused::New(_) => NEEDS_WORK,
+    }
+}
+
+/// The results of a run of the plan: of the one that was made already, or of one made now.
+fn found(
+    arguments: &GateArguments,
+    command: &str,
+    chosen: &Chosen,
+    expectations: &Expectations,
+    known: BTreeSet<Fingerprint>,
+) -> Result<Results, NoVerdict> {
+    match &arguments.from {
+        Some(file) => of_its_plan(reporting::results(file)?, expectations),
+        None => run(arguments, command, chosen, expectations, known),
+    }
 }
 
 /// The expectations in the file that is named, or those that come with the subject.

@@ -171,7 +171,7 @@ pub enum AdapterCommand {
     /// Print a complete adapter to start from
     New {
         /// The language it is written in
-        #[arg(long, value_enum)]
+        #[arg(long, value_enum, default_value_t = Language::Python)]
         lang: Language,
     },
     /// Act as an adapter for the core, on standard input and output
