@@ -178,7 +178,7 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
         (
             "    TOY.restore(path(request[\"dir\"]), path(request[\"target\"]))",
             "    pass",
-            "a.txt holds `two and more` and not `one`: write the files of the checkpoint",
+            "a.txt holds `two and more\\n` and not `one\\n`: write the files of the checkpoint",
         ),
         ("reverse=True", "reverse=False", "the list is oldest first: turn it round"),
         ("\"outcome\": \"created\", ", "", "a changed project gave {\"id\":\"c0000001\"}: answer"),

@@ -68,7 +68,9 @@ pub fn check(
     scratch: &Scratch,
     limits: Limits,
 ) -> std::io::Result<Vec<Probed>> {
-    let sandbox = Sandbox::new(scratch, &History::default())?;
+    // What a hostile git configuration does to a store is for the rules to say.
+    let history = History { plain_home: true, ..History::default() };
+    let sandbox = Sandbox::new(scratch, &history)?;
     std::fs::write(sandbox.root().join("work/alpha/a.txt"), "one\n")?;
     let mut probed = Vec::new();
     let adapter = match Adapter::start(command, directory, &environment(&sandbox), limits) {

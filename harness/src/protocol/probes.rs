@@ -101,7 +101,7 @@ impl<'a> Talk<'a> {
         if found == due {
             return Ok(Vec::new());
         }
-        let (found, due) = (found.trim_end(), due.trim_end());
+        let (found, due) = (found.escape_debug(), due.escape_debug());
         Err(format!(
             "after {by}, {FILE} holds `{found}` and not `{due}`: write the files of the checkpoint \
              into `dir` before you answer"
@@ -255,7 +255,6 @@ fn optional(talk: &Talk<'_>) -> Vec<Request> {
     let file = ByteString([&dir[..], b"/", FILE.as_bytes()].concat());
     let delete_orphans = false;
     vec![
-        Request::NewTurn,
         Request::ProjectOf { file },
         Request::EnsureCheckpoint { dir: dir.clone(), reason: "probe".into() },
         Request::Diff { dir: dir.clone(), target: target.clone() },
