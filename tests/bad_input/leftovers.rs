@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXACTLY: RestoreOptions = RestoreOptions { exact: true, force: false };
 
@@ -16,11 +16,12 @@ impl Machine {
     fn left(&self) -> Vec<PathBuf> {
         let folders = [self.project(), self.project().join("src")];
         let entries = folders.into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
-        let paths = entries.map(|entry| entry.unwrap().path());
-        paths
-            .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(".herma"))
-            .collect()
+        entries.map(|entry| entry.unwrap().path()).filter(|path| is_temporary(path)).collect()
     }
+}
+
+fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".herma-restore-"))
 }
 
 #[test]
@@ -60,19 +61,15 @@ fn what_one_failing_call_leaves_is_named_and_the_next_restore_removes_it() {
         let machine = Machine::new();
         let first = machine.take();
         machine.write("a.txt", "changed\n");
-        let number = step.number;
-        let fails = step.counting_disk(move |call| match call == number {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => Ok(()),
-        });
+        let fails = step.failing_among(is_temporary, io::ErrorKind::StorageFull);
         let project = machine.project();
         let restored = machine.on(fails).restore_file(&project, first.as_bytes(), b"a.txt");
-        let left = machine.left();
+        let (left, number) = (machine.left(), step.number);
         for path in &left {
             seen += 1;
             let name = path.strip_prefix(&project).unwrap().as_os_str().as_bytes();
             let failed = &restored.as_ref().unwrap().failed;
-            assert!(failed.iter().any(|one| one.path == name), "call {number}: {restored:?}");
+            assert!(failed.iter().any(|one| one.path == name), "{number}: {restored:?}");
         }
         machine.manager().restore(&project, first.as_bytes(), EXACTLY).unwrap();
         assert_eq!(machine.left(), Vec::<PathBuf>::new(), "call {number}");

@@ -6,7 +6,7 @@ use herma_core::{Config, Error, Manager, RestoreOptions, Restored};
 use herma_harness::subject::HookedDisk;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,6 +110,22 @@ impl Step {
     /// Whether that call was made.
     pub fn came(&self) -> bool {
         self.calls.load(Ordering::Relaxed) > self.number
+    }
+
+    /// A disk that fails that call among those at `places`: of others there are more where a file is
+    /// so young that it is read again.
+    pub fn failing_among(
+        &self,
+        places: impl Fn(&Path) -> bool + Send + Sync + 'static,
+        kind: io::ErrorKind,
+    ) -> HookedDisk {
+        let (calls, number) = (Arc::clone(&self.calls), self.number);
+        HookedDisk::new(move |_, path| {
+            match places(path) && calls.fetch_add(1, Ordering::Relaxed) == number {
+                true => Err(kind.into()),
+                false => Ok(()),
+            }
+        })
     }
 
     /// A disk on which that call fails so.
