@@ -43,6 +43,12 @@ impl Machine {
         self.base().join("store/objects").join(&id[..2]).join(&id[2..])
     }
 
+    fn packs(&self, ending: &str) -> Vec<PathBuf> {
+        let folder = fs::read_dir(self.base().join("store/objects/pack"));
+        let paths = folder.into_iter().flatten().map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension() == Some(ending.as_ref())).collect()
+    }
+
     fn next(&self, content: &str) -> String {
         self.write("src/b.txt", content);
         self.take()
@@ -63,6 +69,43 @@ impl Machine {
         assert!(restored.failed.is_empty(), "{restored:?}");
         assert_eq!(self.read("src/b.txt"), content);
         assert_eq!(self.read("a.txt"), "one\n");
+    }
+}
+
+#[test]
+fn an_index_of_a_pack_costs_what_is_in_that_pack_and_packs_go_on_being_made() {
+    for (what, how) in DAMAGES {
+        for ending in ["idx", "pack"] {
+            let machine = Machine::new();
+            // So many files are stored as a pack.
+            let ids = ["one", "two"].map(|content| {
+                fs::remove_dir_all(machine.project()).unwrap();
+                fs::create_dir(machine.project()).unwrap();
+                (0..70).for_each(|number| {
+                    machine.write(&format!("{number}"), &format!("{content} {number}"))
+                });
+                let before = machine.packs(ending);
+                let id = machine.take();
+                let new = machine.packs(ending).into_iter().find(|path| !before.contains(path));
+                (id, new.unwrap())
+            });
+            damage(&ids[0].1, *how);
+            let restore = |id: &str| {
+                let all = RestoreOptions { exact: true, force: false };
+                machine.manager().restore(&machine.project(), id.as_bytes(), all)
+            };
+            assert!(restore(&ids[0].0).is_err(), "{what} {ending}");
+            machine.write("7", "changed");
+            assert_eq!(restore(&ids[1].0).unwrap().failed.len(), 0, "{what} {ending}");
+            assert_eq!(machine.read("7"), "two 7", "{what} {ending}");
+            // The same files make the same pack, in whose place something stands.
+            (0..70)
+                .for_each(|number| machine.write(&format!("{number}"), &format!("one {number}")));
+            let again = machine.take();
+            machine.write("7", "changed");
+            assert_eq!(restore(&again).unwrap().failed.len(), 0, "{what} {ending}");
+            assert_eq!(machine.read("7"), "one 7", "{what} {ending}");
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Access to the disk: this crate reads and writes every file through [`Disk`], so that a test can
-//! make any step fail. Only stored git objects are read by libgit2 itself.
+//! make any step fail.
 //!
 //! No method follows a symbolic link, in any component of a path: what must follow one asks for the
 //! canonical path first. What needs several of these calls, for any file or folder, is in the
@@ -114,6 +114,12 @@ pub(crate) fn is_unreadable(error: &io::Error) -> bool {
         )
 }
 
+/// Whether an error says that what is at a path is no regular file.
+pub(crate) fn is_another_kind(error: &io::Error) -> bool {
+    // That it may not be read says nothing of what it is.
+    is_unreadable(error) && error.kind() != io::ErrorKind::PermissionDenied
+}
+
 /// Whether an error says that nothing is at a path, rather than that it could not be seen.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -153,9 +159,13 @@ pub trait Disk: Send + Sync {
         };
         Ok(self.list(path)?.into_iter().map(with_stat).collect())
     }
-    /// The bytes of a regular file, to be read one after the other, and what it was when it was
-    /// opened.
-    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)>;
+    /// The bytes of a regular file from the one at `offset` on, to be read one after the other, and
+    /// what it was when it was opened.
+    fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)>;
+    /// All its bytes.
+    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
+        self.open_at(path, 0)
+    }
     /// At most `limit` bytes of a regular file, and what it was when it was opened.
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
         let (stream, stat) = self.open(path)?;

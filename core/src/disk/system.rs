@@ -8,7 +8,7 @@ use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
@@ -89,13 +89,17 @@ impl Disk for SystemDisk {
         Ok(names(&folder)?.into_iter().map(with_stat).collect())
     }
 
-    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
+    fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
         let file = Place::of(path)?.open(READ, Mode::empty())?;
         let stat = Stat::from(&fs::fstat(&file)?);
         if stat.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Ok((Box::new(File::from(file)), stat))
+        let mut file = File::from(file);
+        if offset > 0 {
+            file.seek(SeekFrom::Start(offset))?;
+        }
+        Ok((Box::new(file), stat))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -56,7 +56,7 @@ pub fn clear_legacy(disk: &dyn Disk, base: &Path) -> Result<ClearedLegacy> {
 /// be cleared all the same.
 fn projects(disk: &dyn Disk, base: &Path) -> Option<usize> {
     let counted = Store::open(disk, base).and_then(|store| match store {
-        Some(store) => ref_recovery::projects(&store, &store.objects()?).map(|hashes| hashes.len()),
+        Some(store) => ref_recovery::projects(&store, &store.objects()).map(|hashes| hashes.len()),
         None => Ok(0),
     });
     counted.ok()

@@ -3,7 +3,7 @@
 use crate::disk::folder::text_names;
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Result};
-use crate::store::pack_index;
+use crate::store::pack_index::PackIndex;
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
         return Ok(None);
     };
     let (bytes, _) = disk.read(index, INDEX_BYTES_MAX).context("reading", index)?;
-    let Some(mut objects) = pack_index::parse(&bytes) else {
+    let Some(mut objects) = PackIndex::of(bytes).and_then(|index| index.entries()) else {
         log::debug!("{index:?} is no index that can be read; its pack is left alone");
         return Ok(None);
     };

@@ -163,7 +163,7 @@ impl Prune<'_> {
     /// Looks at every project, and returns whether all their histories have refs, so that objects
     /// that are not reachable can be removed.
     fn projects(&mut self, store: &Store<'_>) -> Result<bool> {
-        let objects = store.objects()?;
+        let objects = store.objects();
         let hashes = ref_recovery::any_trace(store)?;
         let mut whole = true;
         for (index, hash) in hashes.iter().enumerate() {

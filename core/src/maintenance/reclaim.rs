@@ -29,7 +29,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let _git = git_lock::take(disk, &store.path)?;
     let folder = store.path.join("objects");
     let before = folder::bytes(disk, &folder)?;
-    let objects = store.objects()?;
+    let objects = store.objects();
     let inventory = Inventory::of(disk, &folder)?;
     let sizes = inventory.sizes();
     let boundaries = shallow::read(disk, &store.path)?;
@@ -40,7 +40,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     }
     sync_refs(&store)?;
     let mut reclaim = Reclaim { disk, reach: &reach, first: None };
-    reclaim.run(&inventory, &mut store.objects()?)?;
+    reclaim.run(&inventory, &mut store.objects())?;
     for leftover in leftovers(&store)? {
         reclaim.note(folder::remove(disk, &leftover));
     }

@@ -49,7 +49,7 @@ pub fn of(disk: &dyn Disk, base: &Path, listed_max: usize) -> Result<Status> {
 
 /// Each project as it is when it is looked at.
 fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> {
-    let (disk, objects) = (store.disk, store.objects()?);
+    let (disk, objects) = (store.disk, store.objects());
     let mut projects = Vec::new();
     for hash in ref_recovery::projects(store, &objects)? {
         let read = || metadata::read(disk, &store.path, &hash);

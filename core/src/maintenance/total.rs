@@ -105,7 +105,7 @@ impl Visible {
 }
 
 fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
-    let objects = store.objects()?;
+    let objects = store.objects();
     let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
     let (mut projects, mut lost) = (Vec::new(), HashSet::new());
     for hash in ref_recovery::projects(store, &objects)? {

@@ -28,7 +28,7 @@ pub fn verify(
     let Some(store) = Store::open(disk, base)? else {
         return Ok(verified);
     };
-    let objects = store.objects()?;
+    let objects = store.objects();
     let mut files = Files { objects: &objects, looked: HashMap::new() };
     let hashes = ref_recovery::any_trace(&store)?;
     for (index, hash) in hashes.iter().enumerate() {

@@ -35,7 +35,7 @@ impl Manager {
         let (taken, due) = {
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _lock = store.lock_project(&project.hash)?;
-            let mut objects = store.objects()?;
+            let mut objects = store.objects();
             let what = (Purpose::Work, reason);
             let (taken, _) = self.checkpoint_locked(&store, &mut objects, project, what)?;
             let is_new = matches!(taken.outcome, Outcome::Created { .. });

@@ -104,7 +104,7 @@ impl Manager {
         let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
             return Ok(Vec::new());
         };
-        let objects = store.objects()?;
+        let objects = store.objects();
         let lock = || store.lock_project(&project.hash);
         if let Err(error) = ref_recovery::repair(&store, &objects, &project.hash, lock) {
             // It is listed all the same; the next operation tries again.
@@ -142,7 +142,7 @@ impl Manager {
         let project = self.project(dir);
         let none = || no_checkpoint(target);
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
-        let objects = store.objects()?;
+        let objects = store.objects();
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = target::find(&history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;

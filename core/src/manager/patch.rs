@@ -106,6 +106,7 @@ impl Part<'_> {
         if let Some(counts) = replace_middle(old, new, patch) {
             return Some(counts);
         }
+        // rule: isolation/user-config
         let mut options = DiffOptions::new();
         let compared = Patch::from_buffers(old, None, new, None, Some(&mut options)).ok()?;
         for hunk in 0..compared.num_hunks() {

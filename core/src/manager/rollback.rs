@@ -85,10 +85,10 @@ impl Manager {
             // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
-            target::find(&self.history(&store, &store.objects()?, &project)?, target)?.whole()?;
+            target::find(&self.history(&store, &store.objects(), &project)?, target)?.whole()?;
         }
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
-        let mut objects = store.objects()?;
+        let mut objects = store.objects();
         // Looked up again, since only under the lock a number stays what it is, and before the
         // pre-rollback checkpoint is taken, which cannot evict the target then.
         let _lock = store.lock_project(&project.hash)?;

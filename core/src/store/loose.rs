@@ -3,9 +3,9 @@
 //! Own code and not libgit2's, whose zlib stream never ends on a file that was cut short, and which
 //! waits for a writer where a fifo stands.
 
-use crate::disk::{Disk, Stream, is_absence, is_unreadable};
-use crate::error::{Context, Result};
-use crate::store::object::{Kind, Named};
+use crate::disk::{Disk, Stream};
+use crate::error::Result;
+use crate::store::object::{Found, Kind, Named, is_that, judged, open_at};
 use flate2::read::ZlibDecoder;
 use git2::Oid;
 use std::io::{self, ErrorKind, Read};
@@ -13,28 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// The header of an object is shorter than this, in bytes.
 const HEADER_BYTES_MAX: usize = 64;
-
-/// What stands where an object would.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Loose<T> {
-    /// Nothing.
-    Absent,
-    /// Something that is not the object: the words say what is wrong with it.
-    Damaged(&'static str),
-    /// The object.
-    Whole(T),
-}
-
-impl<T> Loose<T> {
-    /// What `next` makes of the object, if it is whole.
-    pub fn then<U>(self, next: impl FnOnce(T) -> Loose<U>) -> Loose<U> {
-        match self {
-            Loose::Whole(found) => next(found),
-            Loose::Absent => Loose::Absent,
-            Loose::Damaged(why) => Loose::Damaged(why),
-        }
-    }
-}
 
 /// An object that is read from its file.
 pub struct Opened {
@@ -68,24 +46,24 @@ pub fn read(
     objects: &Path,
     id: Oid,
     most: u64,
-) -> Result<Loose<(Kind, Option<Vec<u8>>)>> {
+) -> Result<Found<(Kind, Option<Vec<u8>>)>> {
     let opened = match open(disk, objects, id)? {
-        Loose::Whole(opened) if opened.bytes > most => {
-            return Ok(Loose::Whole((opened.kind, None)));
+        Found::Whole(opened) if opened.bytes > most => {
+            return Ok(Found::Whole((opened.kind, None)));
         }
         opened => opened,
     };
     let mut all = Vec::new();
     // What it says of its size may be wrong, so that no memory is taken by it.
     let kind = copy(opened, objects, id, |bytes| all.extend_from_slice(bytes))?;
-    Ok(kind.then(|kind| Loose::Whole((kind, Some(all)))))
+    Ok(kind.then(|kind| Found::Whole((kind, Some(all)))))
 }
 
 /// The kind of an object, all of whose bytes are looked at, however many.
 ///
 /// # Errors
 /// As [`read`].
-pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<Kind>> {
+pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Kind>> {
     copy(open(disk, objects, id)?, objects, id, |_| {})
 }
 
@@ -93,49 +71,22 @@ pub fn check(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<Kind>> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn open(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Loose<Opened>> {
+pub fn open(disk: &dyn Disk, objects: &Path, id: Oid) -> Result<Found<Opened>> {
     let path = path_of(objects, id);
-    match disk.open(&path) {
-        Ok((stream, _)) => judged(open_stream(stream), &path),
-        Err(error) if is_absence(&error) => Ok(Loose::Absent),
-        // That it may not be read says nothing of what it holds.
-        Err(error) if is_unreadable(&error) && error.kind() != ErrorKind::PermissionDenied => {
-            Ok(Loose::Damaged("is no regular file"))
-        }
-        Err(error) => Err(error).context("reading", &path),
-    }
+    open_at(disk, &path, 0)?.and_then(|stream| judged(open_stream(stream), &path))
 }
 
-const CUT: &str = "is cut short, or no object at all";
-
 fn copy(
-    opened: Loose<Opened>,
+    opened: Found<Opened>,
     objects: &Path,
     id: Oid,
     into: impl FnMut(&[u8]),
-) -> Result<Loose<Kind>> {
-    let opened = match opened {
-        Loose::Whole(opened) => opened,
-        Loose::Absent => return Ok(Loose::Absent),
-        Loose::Damaged(why) => return Ok(Loose::Damaged(why)),
-    };
-    let (kind, bytes) = (opened.kind, opened.bytes);
-    let found = judged(Named::new(kind, bytes, opened).copy(into), &path_of(objects, id))?;
-    Ok(found.then(|found| match found {
-        Some(found) if found == id => Loose::Whole(kind),
-        Some(_) => Loose::Damaged("holds other bytes than its id says"),
-        None => Loose::Damaged(CUT),
-    }))
-}
-
-/// What was read of an object: a disk that fails says so with a code of the system, and all else is
-/// said of the bytes.
-fn judged<T>(read: io::Result<T>, path: &Path) -> Result<Loose<T>> {
-    match read {
-        Ok(read) => Ok(Loose::Whole(read)),
-        Err(error) if error.raw_os_error().is_some() => Err(error).context("reading", path),
-        Err(_) => Ok(Loose::Damaged(CUT)),
-    }
+) -> Result<Found<Kind>> {
+    opened.and_then(|opened| {
+        let (kind, bytes) = (opened.kind, opened.bytes);
+        let read = Named::new(kind, bytes, opened).copy(into);
+        Ok(judged(read, &path_of(objects, id))?.then(|found| is_that(id, found, kind)))
+    })
 }
 
 fn open_stream(stream: Stream) -> io::Result<Opened> {
@@ -162,6 +113,7 @@ fn parse_header(text: &[u8]) -> Option<(Kind, u64)> {
 mod tests {
     use super::*;
     use crate::disk::SystemDisk;
+    use crate::store::object::CUT;
     use crate::store::objects::Objects;
     use std::fs;
 
@@ -171,7 +123,7 @@ mod tests {
     }
 
     fn stored(folder: &Path) -> (Oid, PathBuf) {
-        let mut objects = Objects::open(&SystemDisk, folder.to_owned()).unwrap();
+        let mut objects = Objects::new(&SystemDisk, folder.to_owned());
         let id = objects.add(Kind::Blob, &content()).unwrap();
         objects.flush().unwrap();
         (id, path_of(folder, id))
@@ -183,14 +135,14 @@ mod tests {
         let (id, path) = stored(folder.path());
         let look = || read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
         let as_it_was = (Kind::Blob, Some(content()));
-        assert_eq!(look(), Loose::Whole(as_it_was.clone()));
+        assert_eq!(look(), Found::Whole(as_it_was.clone()));
         let whole = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(), Loose::Absent);
+        assert_eq!(look(), Found::Absent);
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             // Behind the content comes only its checksum, which the id makes needless.
-            let is_whole = matches!(look(), Loose::Whole(_));
+            let is_whole = matches!(look(), Found::Whole(_));
             assert!(!is_whole || length + 4 >= whole.len(), "cut to {length}");
             let _ = open(&SystemDisk, folder.path(), id).unwrap();
         }
@@ -200,8 +152,8 @@ mod tests {
             fs::write(&path, &flipped).unwrap();
             // A few bits of the format say nothing: then the content is what it was.
             match look() {
-                Loose::Whole(found) => assert_eq!(found, as_it_was),
-                other => assert!(matches!(other, Loose::Damaged(_)), "byte {at}: {other:?}"),
+                Found::Whole(found) => assert_eq!(found, as_it_was),
+                other => assert!(matches!(other, Found::Damaged(_)), "byte {at}: {other:?}"),
             }
         }
     }
@@ -214,9 +166,9 @@ mod tests {
         fs::rename(&path, &copy).unwrap();
         let damaged = || {
             let found = read(&SystemDisk, folder.path(), id, u64::MAX).unwrap();
-            assert!(matches!(found, Loose::Damaged(_)), "{found:?}");
+            assert!(matches!(found, Found::Damaged(_)), "{found:?}");
             let found = check(&SystemDisk, folder.path(), id).unwrap();
-            assert!(matches!(found, Loose::Damaged(_)), "{found:?}");
+            assert!(matches!(found, Found::Damaged(_)), "{found:?}");
         };
         fs::create_dir(&path).unwrap();
         damaged();
@@ -236,6 +188,6 @@ mod tests {
         std::io::Write::write_all(&mut encoder, b"blob 18446744073709551615\0x").unwrap();
         fs::remove_file(&path).unwrap();
         fs::write(&path, encoder.finish().unwrap()).unwrap();
-        assert_eq!(check(&SystemDisk, folder.path(), id).unwrap(), Loose::Damaged(CUT));
+        assert_eq!(check(&SystemDisk, folder.path(), id).unwrap(), Found::Damaged(CUT));
     }
 }

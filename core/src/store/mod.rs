@@ -8,6 +8,7 @@
 pub mod base;
 pub mod commit;
 pub mod content;
+mod delta;
 pub mod git_lock;
 pub mod history;
 pub mod lock;
@@ -18,6 +19,7 @@ pub mod object;
 pub mod objects;
 mod pack;
 pub mod pack_index;
+mod packed;
 mod packs;
 pub mod permissions;
 pub mod ref_recovery;

@@ -1,7 +1,7 @@
 //! What an object of the store is: its kind, and the id that git gives to its bytes.
 
-use crate::disk::{Disk, Stat};
-use crate::error::{Error, Result};
+use crate::disk::{Disk, Stat, Stream, is_absence, is_another_kind};
+use crate::error::{Context, Error, Result};
 use flate2::Compression;
 use git2::Oid;
 use sha1::{Digest, Sha1};
@@ -44,9 +44,19 @@ impl Kind {
         Kind::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// The kind that libgit2 says it is.
-    pub fn of_git(kind: git2::ObjectType) -> Option<Self> {
-        Kind::ALL.into_iter().find(|one| one.in_git() == kind)
+    /// The kind that git has this number for in a pack.
+    pub fn of_number(number: u8) -> Option<Self> {
+        Kind::ALL.into_iter().find(|one| one.number() == number)
+    }
+
+    /// Git's number for it in a pack.
+    pub fn number(self) -> u8 {
+        match self {
+            Kind::Commit => 1,
+            Kind::Tree => 2,
+            Kind::Blob => 3,
+            Kind::Tag => 4,
+        }
     }
 
     /// How it is compressed. Commits are not: they are mostly ids, and their size must not depend
@@ -66,6 +76,84 @@ impl Kind {
             Kind::Commit => git2::ObjectType::Commit,
             Kind::Tag => git2::ObjectType::Tag,
         }
+    }
+}
+
+/// What stands where an object would.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found<T> {
+    /// Nothing.
+    Absent,
+    /// Something that is not the object: the words say what is wrong with it.
+    Damaged(&'static str),
+    /// The object.
+    Whole(T),
+}
+
+impl<T> Found<T> {
+    /// What `next` makes of the object, if it is whole.
+    pub fn then<U>(self, next: impl FnOnce(T) -> Found<U>) -> Found<U> {
+        match self {
+            Found::Whole(found) => next(found),
+            Found::Absent => Found::Absent,
+            Found::Damaged(why) => Found::Damaged(why),
+        }
+    }
+
+    /// The same where that may fail.
+    pub fn and_then<U>(self, next: impl FnOnce(T) -> Result<Found<U>>) -> Result<Found<U>> {
+        match self {
+            Found::Whole(found) => next(found),
+            Found::Absent => Ok(Found::Absent),
+            Found::Damaged(why) => Ok(Found::Damaged(why)),
+        }
+    }
+
+    /// What stands elsewhere, where this is not whole; where that is not either, what is wrong here.
+    pub fn or_else(self, other: impl FnOnce() -> Result<Found<T>>) -> Result<Found<T>> {
+        match self {
+            Found::Whole(found) => Ok(Found::Whole(found)),
+            Found::Absent => other(),
+            Found::Damaged(why) => match other()? {
+                Found::Whole(found) => Ok(Found::Whole(found)),
+                Found::Absent | Found::Damaged(_) => Ok(Found::Damaged(why)),
+            },
+        }
+    }
+}
+
+/// What is said of bytes that do not go on to the end of an object.
+pub const CUT: &str = "is cut short, or no object at all";
+
+/// What stands in a file of the store, from the byte at `offset` on.
+///
+/// # Errors
+/// A disk that fails.
+pub fn open_at(disk: &dyn Disk, path: &Path, offset: u64) -> Result<Found<Stream>> {
+    match disk.open_at(path, offset) {
+        Ok((stream, _)) => Ok(Found::Whole(stream)),
+        Err(error) if is_absence(&error) => Ok(Found::Absent),
+        Err(error) if is_another_kind(&error) => Ok(Found::Damaged("is no regular file")),
+        Err(error) => Err(error).context("reading", path),
+    }
+}
+
+/// What was read of an object: a disk that fails says so with a code of the system, and all else is
+/// said of the bytes.
+pub fn judged<T>(read: io::Result<T>, path: &Path) -> Result<Found<T>> {
+    match read {
+        Ok(read) => Ok(Found::Whole(read)),
+        Err(error) if error.raw_os_error().is_some() => Err(error).context("reading", path),
+        Err(_) => Ok(Found::Damaged(CUT)),
+    }
+}
+
+/// Whether an object of that kind whose bytes have the id `found` is the object `id`.
+pub fn is_that(id: Oid, found: Option<Oid>, kind: Kind) -> Found<Kind> {
+    match found {
+        Some(found) if found == id => Found::Whole(kind),
+        Some(_) => Found::Damaged("holds other bytes than its id says"),
+        None => Found::Damaged(CUT),
     }
 }
 

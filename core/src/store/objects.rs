@@ -1,51 +1,35 @@
 //! The objects of the store: written here through [`Disk`], and read from files of their own by
-//! [`super::loose`], from packs by libgit2.
-//!
-//! libgit2 is given only the folder of objects and no repository, so that it reads no
-//! configuration.
+//! [`super::loose`], from packs by [`super::packs`].
 
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
 use crate::disk::{Disk, Kind as FileKind, Stream};
 use crate::error::{Context, Error, Result};
-use crate::store::loose::{self, Loose};
-use crate::store::object::{self, Kind, Named, id_of};
+use crate::store::loose;
+use crate::store::object::{self, Found, Kind, Named, id_of};
 use crate::store::pack;
-use crate::store::packs::{self, Packed};
+use crate::store::packed::Pack;
+use crate::store::packs::Packs;
 use flate2::read;
 use flate2::write::ZlibEncoder;
-use git2::{ErrorCode, Odb, OdbLookupFlags, Oid};
-use std::cell::{Cell, OnceCell};
+use git2::Oid;
+use std::cell::Cell;
 use std::collections::HashSet;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-
-fn unusable(path: &Path, error: &git2::Error) -> Error {
-    Error::unusable(path, error.message())
-}
-
-/// Why libgit2 did not read an object.
-fn why_not(error: &git2::Error) -> String {
-    match error.code() {
-        ErrorCode::NotFound => "is missing".to_owned(),
-        _ => format!("cannot be read: {}", error.message()),
-    }
-}
 
 /// Fewer new objects than this are stored in files of their own.
 const PACK_OBJECTS_MIN: usize = 64;
 /// New objects are stored before they take more memory than this, in bytes.
 const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Something, or what is wrong with it.
-type Judged<T> = std::result::Result<T, String>;
+/// The id of an empty folder, which git knows without storing it.
+const EMPTY_FOLDER: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// The objects of one store, as they were when it was opened and with what was added since.
 pub struct Objects<'a> {
     disk: &'a dyn Disk,
     directory: PathBuf,
-    stored: Odb<'static>,
-    reads_packs: bool,
-    packs: OnceCell<Vec<Packed>>,
+    packs: Packs<'a>,
     looked: Cell<bool>,
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
@@ -54,29 +38,19 @@ pub struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// Opens the folder of objects at `directory`.
-    pub fn open(disk: &'a dyn Disk, directory: PathBuf) -> Result<Self> {
-        // rule: isolation/user-config
-        let stored = Odb::new().map_err(|error| unusable(&directory, &error))?;
-        let not_text = || Error::unusable(&directory, "its path is not UTF-8");
-        let text = directory.to_str().ok_or_else(not_text)?;
-        // rule: isolation/self-contained
-        let reads_packs = packs::are_files(disk, &directory.join("pack"))?;
-        if reads_packs {
-            stored.add_disk_alternate(text).map_err(|error| unusable(&directory, &error))?;
-        }
-        Ok(Objects {
+    /// The folder of objects at `directory`.
+    pub fn new(disk: &'a dyn Disk, directory: PathBuf) -> Self {
+        Objects {
             disk,
+            // rule: isolation/self-contained
+            packs: Packs::new(disk, directory.join("pack")),
             directory,
-            stored,
-            reads_packs,
-            packs: OnceCell::new(),
             looked: Cell::new(false),
             added: HashSet::new(),
             pending: Vec::new(),
             pending_bytes: 0,
             written: 0,
-        })
+        }
     }
 
     /// Whether something stands where the object would, or it was added already. Whether that is
@@ -84,9 +58,7 @@ impl<'a> Objects<'a> {
     pub fn has(&self, id: Oid) -> bool {
         let path = loose::path_of(&self.directory, id);
         let is_file = || self.disk.stat(&path).is_ok_and(|stat| stat.kind == FileKind::File);
-        self.added.contains(&id)
-            || is_file()
-            || self.stored.exists_ext(id, OdbLookupFlags::NO_REFRESH)
+        self.added.contains(&id) || is_file() || self.packs.have(id, |_| true)
     }
 
     /// Whether the object is stored as its id says, or added already.
@@ -95,8 +67,10 @@ impl<'a> Objects<'a> {
     /// A disk that fails, so that nobody can say.
     // rule: capture/stored
     pub fn is_whole(&self, id: Oid) -> Result<bool> {
-        // libgit2 knows what an empty folder holds, whether that is stored or not.
-        Ok(self.added.contains(&id) || self.has(id) && self.look_at(id)?.is_ok())
+        if self.added.contains(&id) || !self.has(id) {
+            return Ok(self.added.contains(&id));
+        }
+        Ok(matches!(self.look_at(id)?, Found::Whole(_)))
     }
 
     /// The same of an object that was whole at `moment`, in seconds and nanoseconds of the file
@@ -107,7 +81,7 @@ impl<'a> Objects<'a> {
         let stat = self.disk.stat(&loose::path_of(&self.directory, id));
         let untouched = match stat {
             Ok(stat) => stat.kind == FileKind::File && before(stat.changed),
-            Err(_) => self.packs().iter().any(|pack| before(pack.changed) && pack.has(id)),
+            Err(_) => self.packs.have(id, before),
         };
         if !untouched {
             self.looked.set(true);
@@ -134,7 +108,12 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// As [`Objects::read`].
     pub fn read_up_to(&self, kind: Kind, id: Oid, most: u64) -> Result<Option<Vec<u8>>> {
-        let (found, bytes) = self.find(id, most)?.map_err(|why| Self::damaged(id, &why))?;
+        let own = || loose::read(self.disk, &self.directory, id, most);
+        let found = self.find(id, own, |pack| pack.read(self.disk, id, most))?;
+        let (found, bytes) = match found {
+            Found::Absent if id.to_string() == EMPTY_FOLDER => (Kind::Tree, Some(Vec::new())),
+            found => Self::whole(id, found)?,
+        };
         if found == kind { Ok(bytes) } else { Err(Self::other_kind(id, kind)) }
     }
 
@@ -143,7 +122,7 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// As [`Objects::read`].
     pub fn check(&self, kind: Kind, id: Oid) -> Result<()> {
-        let found = self.look_at(id)?.map_err(|why| Self::damaged(id, &why))?;
+        let found = Self::whole(id, self.look_at(id)?)?;
         if found == kind { Ok(()) } else { Err(Self::other_kind(id, kind)) }
     }
 
@@ -152,13 +131,11 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// As [`Objects::read`].
     pub fn stream(&self, id: Oid) -> Result<Stream> {
-        let own = loose::open(self.disk, &self.directory, id)?;
-        let own = own.then(|opened| Loose::Whole((opened.kind, Box::new(opened) as Stream)));
-        let judged = self.or_packed(id, own, || {
-            let packed = self.stored.read(id)?;
-            Ok((packed.kind(), Box::new(io::Cursor::new(packed.data().to_vec())) as Stream))
-        });
-        judged.map(|(_, stream)| stream).map_err(|why| Self::damaged(id, &why))
+        let own = || {
+            let opened = loose::open(self.disk, &self.directory, id)?;
+            Ok(opened.then(|opened| Found::Whole(Box::new(opened) as Stream)))
+        };
+        Self::whole(id, self.find(id, own, |pack| pack.stream(self.disk, id))?)
     }
 
     fn other_kind(id: Oid, kind: Kind) -> Error {
@@ -170,60 +147,36 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// As [`Objects::read`].
     pub fn header(&self, id: Oid) -> Result<(Kind, u64)> {
-        let damage = match loose::open(self.disk, &self.directory, id)? {
-            Loose::Whole(opened) => return Ok((opened.kind, opened.bytes)),
-            Loose::Damaged(why) if !self.is_packed(id) => return Err(Self::damaged(id, why)),
-            Loose::Damaged(_) | Loose::Absent => self.stored.read_header(id),
+        let own = || {
+            let opened = loose::open(self.disk, &self.directory, id)?;
+            Ok(opened.then(|opened| Found::Whole((opened.kind, opened.bytes))))
         };
-        let (bytes, kind) = damage.map_err(|error| Self::damaged(id, &why_not(&error)))?;
-        let unknown = || Self::damaged(id, "is of no known kind");
-        Ok((Kind::of_git(kind).ok_or_else(unknown)?, bytes as u64))
-    }
-
-    /// The object, without its bytes where they are more than `most`; or what is wrong with it.
-    fn find(&self, id: Oid, most: u64) -> Result<Judged<(Kind, Option<Vec<u8>>)>> {
-        let own = loose::read(self.disk, &self.directory, id, most)?;
-        Ok(self.or_packed(id, own, || {
-            let (bytes, kind) = self.stored.read_header(id)?;
-            if bytes as u64 > most {
-                return Ok((kind, None));
-            }
-            Ok((kind, Some(self.stored.read(id)?.data().to_vec())))
-        }))
+        Self::whole(id, self.find(id, own, |pack| pack.header(self.disk, id))?)
     }
 
     /// What kind of object that is, if it is whole; or what is wrong with it.
-    fn look_at(&self, id: Oid) -> Result<Judged<Kind>> {
-        let own =
-            loose::check(self.disk, &self.directory, id)?.then(|kind| Loose::Whole((kind, ())));
-        let judged = self.or_packed(id, own, || Ok((self.stored.read(id)?.kind(), ())));
-        Ok(judged.map(|(kind, ())| kind))
+    fn look_at(&self, id: Oid) -> Result<Found<Kind>> {
+        let own = || loose::check(self.disk, &self.directory, id);
+        self.find(id, own, |pack| pack.check(self.disk, id))
     }
 
-    /// What was found in the object's own file, or else what libgit2 reads from a pack.
-    fn or_packed<T>(
+    /// What is found in the object's own file, or else in a pack; and then once more in its own file,
+    /// since git may have moved it from the one to the other meanwhile.
+    fn find<T>(
         &self,
         id: Oid,
-        own: Loose<(Kind, T)>,
-        packed: impl FnOnce() -> std::result::Result<(git2::ObjectType, T), git2::Error>,
-    ) -> Judged<(Kind, T)> {
-        match own {
-            Loose::Whole(found) => return Ok(found),
-            // libgit2 would look at the damaged file too, where it is in no pack.
-            Loose::Damaged(why) if !self.is_packed(id) => return Err(why.to_owned()),
-            Loose::Damaged(_) | Loose::Absent => {}
+        own: impl Fn() -> Result<Found<T>>,
+        packed: impl Fn(&Pack) -> Result<Found<T>>,
+    ) -> Result<Found<T>> {
+        own()?.or_else(|| self.packs.find(id, packed))?.or_else(own)
+    }
+
+    fn whole<T>(id: Oid, found: Found<T>) -> Result<T> {
+        match found {
+            Found::Whole(found) => Ok(found),
+            Found::Damaged(why) => Err(Self::damaged(id, why)),
+            Found::Absent => Err(Self::damaged(id, "is missing")),
         }
-        let (kind, found) = packed().map_err(|error| why_not(&error))?;
-        Ok((Kind::of_git(kind).ok_or("is of no known kind")?, found))
-    }
-
-    fn is_packed(&self, id: Oid) -> bool {
-        self.packs().iter().any(|pack| pack.has(id))
-    }
-
-    /// What the packs hold, looked up once.
-    fn packs(&self) -> &[Packed] {
-        self.packs.get_or_init(|| packs::in_folder(self.disk, &self.directory.join("pack")))
     }
 
     fn damaged(id: Oid, why: &str) -> Error {
@@ -302,24 +255,30 @@ impl<'a> Objects<'a> {
         };
         let is_packed =
             pending.len() >= PACK_OBJECTS_MIN || pending.iter().any(|(id, ..)| is_obstructed(*id));
-        // What is not read must not hold anything new.
-        if is_packed && self.reads_packs {
-            return self.store_packed(&pending);
+        if is_packed && self.store_packed(&pending)? {
+            return Ok(());
         }
         pending.iter().try_for_each(|(id, kind, bytes)| self.store_loose(*id, *kind, bytes))
     }
 
-    fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<()> {
+    /// Stores them as one pack; false where something that is no file is in its place, or no folder in
+    /// that of all packs.
+    fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<bool> {
         let folder = self.directory.join("pack");
         let packed = pack::pack(pending).context("packing objects for", &folder)?;
+        let path = |extension: &str| folder.join(format!("pack-{}.{extension}", packed.name));
+        let is = |path: &Path, kind| self.disk.stat(path).is_ok_and(|stat| stat.kind == kind);
+        let is_obstructed = |extension| is(&path(extension), FileKind::Directory);
+        if !is(&folder, FileKind::Directory) || ["pack", "idx"].into_iter().any(is_obstructed) {
+            return Ok(false);
+        }
         // Git reads a pack once its index is there, so that comes last.
         for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
-            let path = folder.join(format!("pack-{}.{extension}", packed.name));
             let fresh = self.write_temporary(&format!("{}_{extension}", packed.name), bytes)?;
-            replace_file(self.disk, &fresh, &path)?;
+            replace_file(self.disk, &fresh, &path(extension))?;
         }
         self.written += (packed.pack.len() + packed.index.len()) as u64;
-        Ok(())
+        Ok(true)
     }
 
     fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
@@ -383,7 +342,7 @@ mod tests {
     #[test]
     fn what_takes_too_much_memory_is_stored_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();
+        let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
         objects.add(Kind::Blob, &vec![0; PENDING_BYTES_MAX]).unwrap();
         assert_eq!(objects.written(), 0);
         objects.add(Kind::Blob, b"x").unwrap();
@@ -395,7 +354,7 @@ mod tests {
         for count in [1, PACK_OBJECTS_MIN - 1, PACK_OBJECTS_MIN] {
             let folder = tempfile::tempdir().unwrap();
             fs::create_dir(folder.path().join("pack")).unwrap();
-            let mut objects = Objects::open(&SystemDisk, folder.path().to_owned()).unwrap();
+            let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
             for number in 0..count {
                 objects.add(Kind::Blob, format!("{number}").as_bytes()).unwrap();
             }

@@ -57,13 +57,7 @@ pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
 
 /// The kind in three bits, the size in four and then seven bits at a time.
 fn write_header(pack: &mut Vec<u8>, kind: Kind, size: usize) {
-    let kind: u8 = match kind {
-        Kind::Commit => 1,
-        Kind::Tree => 2,
-        Kind::Blob => 3,
-        Kind::Tag => 4,
-    };
-    let mut byte = (kind << 4) + (size & 0x0f) as u8;
+    let mut byte = (kind.number() << 4) + (size & 0x0f) as u8;
     let mut rest = size >> 4;
     while rest > 0 {
         pack.push(byte + 0x80);
@@ -104,7 +98,7 @@ fn index(placed: &[Placed], pack_checksum: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::store::object::id_of;
-    use crate::store::pack_index;
+    use crate::store::pack_index::PackIndex;
 
     #[test]
     fn offsets_that_are_too_large_for_the_index_have_a_table_of_their_own() {
@@ -114,7 +108,8 @@ mod tests {
             Placed { id, crc: 0, offset: *offset }
         });
         let placed: Vec<Placed> = placed.collect();
-        let found = pack_index::parse(&index(&placed, &[0; 20])).unwrap();
+        let index = PackIndex::of(index(&placed, &[0; 20])).unwrap();
+        let found = index.entries().unwrap();
         assert!(found.iter().map(|(_, offset)| offset).eq(&offsets));
         assert!(found.iter().map(|(id, _)| id).eq(placed.iter().map(|object| &object.id)));
     }
@@ -126,12 +121,17 @@ mod tests {
         };
         let objects: Vec<_> = (0..100).map(|number| object(format!("{number}"))).collect();
         let packed = pack(&objects).unwrap();
-        let found = pack_index::parse(&packed.index).unwrap();
+        let index = PackIndex::of(packed.index.clone()).unwrap();
+        let found = index.entries().unwrap();
         assert_eq!(found.len(), 100);
         assert_eq!(found.iter().map(|(_, offset)| *offset).min(), Some(12));
-        assert!(objects.iter().all(|(id, ..)| found.iter().any(|(one, _)| one == id)));
+        for (id, ..) in &objects {
+            let place = found.iter().find(|(one, _)| one == id).unwrap();
+            assert_eq!(index.offset(*id), Some(place.1));
+        }
+        assert_eq!(index.offset(Oid::ZERO_SHA1), None);
         for length in 0..packed.index.len() {
-            assert_eq!(pack_index::parse(&packed.index[..length]), None, "{length}");
+            assert!(PackIndex::of(packed.index[..length].to_vec()).is_none(), "{length}");
         }
     }
 }

@@ -1,4 +1,7 @@
 //! What a pack holds and where, by its index as git writes it, version 2.
+//!
+//! Nothing that an index says is believed further than it can be checked here: whoever reads an
+//! object at an offset looks whether it has the right id.
 
 use git2::Oid;
 
@@ -9,29 +12,67 @@ const ID_BYTES: usize = 20;
 /// Says that an offset is one of the large ones, at the place that the other bits say.
 pub const IS_LARGE: u32 = 1 << 31;
 
-/// The ids in the pack, each with its offset in bytes; none where that is no such index.
-pub fn parse(index: &[u8]) -> Option<Vec<(Oid, u64)>> {
-    if !index.starts_with(MAGIC) {
-        return None;
-    }
-    let count = number(index, IDS - 4)? as usize;
-    // Each id comes with a checksum of four bytes before the offsets, which take four each too.
-    let offsets = IDS.checked_add(count.checked_mul(ID_BYTES + 4)?)?;
-    let large = offsets.checked_add(count.checked_mul(4)?)?;
-    // Two checksums end the file.
-    let end = index.len().checked_sub(2 * ID_BYTES).filter(|end| *end >= large)?;
-    let object = |place: usize| {
-        let at = IDS + place * ID_BYTES;
-        let id = Oid::from_bytes(index.get(at..at + ID_BYTES)?).ok()?;
-        let small = number(index, offsets + place * 4)?;
-        if small & IS_LARGE == 0 {
-            return Some((id, u64::from(small)));
+/// An index: ids in their order, then offsets, then those that are large.
+pub struct PackIndex {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl PackIndex {
+    /// The index with these bytes; none where they are no such index.
+    pub fn of(bytes: Vec<u8>) -> Option<Self> {
+        if !bytes.starts_with(MAGIC) {
+            return None;
         }
-        let at = large + (small & !IS_LARGE) as usize * 8;
-        let bytes = index.get(at..at + 8).filter(|_| at + 8 <= end)?;
-        Some((id, u64::from_be_bytes(bytes.try_into().ok()?)))
-    };
-    (0..count).map(object).collect()
+        let count = number(&bytes, IDS - 4)? as usize;
+        let index = PackIndex { bytes, count };
+        (index.large_offsets()? <= index.end()?).then_some(index)
+    }
+
+    /// The offset of an object in the pack, in bytes; none where the index does not have it.
+    pub fn offset(&self, id: Oid) -> Option<u64> {
+        let (ids, _) = self.bytes.get(IDS..self.checksums()?)?.as_chunks::<ID_BYTES>();
+        self.offset_of(ids.binary_search_by(|one| one[..].cmp(id.as_bytes())).ok()?)
+    }
+
+    /// The ids in the pack, each with its offset in bytes; none where one of them has none.
+    pub fn entries(&self) -> Option<Vec<(Oid, u64)>> {
+        let (ids, _) = self.bytes.get(IDS..self.checksums()?)?.as_chunks::<ID_BYTES>();
+        let object = |(place, id): (usize, &[u8; ID_BYTES])| {
+            Some((Oid::from_bytes(id).ok()?, self.offset_of(place)?))
+        };
+        ids.iter().enumerate().map(object).collect()
+    }
+
+    fn offset_of(&self, place: usize) -> Option<u64> {
+        let small = number(&self.bytes, self.offsets()? + place * 4)?;
+        if small & IS_LARGE == 0 {
+            return Some(u64::from(small));
+        }
+        let at = self.large_offsets()? + (small & !IS_LARGE) as usize * 8;
+        let bytes = self.bytes.get(at..at + 8).filter(|_| Some(at + 8) <= self.end())?;
+        Some(u64::from_be_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Where the checksums of the objects begin, of four bytes each.
+    fn checksums(&self) -> Option<usize> {
+        IDS.checked_add(self.count.checked_mul(ID_BYTES)?)
+    }
+
+    /// Where the offsets begin, of four bytes each.
+    fn offsets(&self) -> Option<usize> {
+        self.checksums()?.checked_add(self.count.checked_mul(4)?)
+    }
+
+    /// Where those of eight bytes begin.
+    fn large_offsets(&self) -> Option<usize> {
+        self.offsets()?.checked_add(self.count.checked_mul(4)?)
+    }
+
+    /// Where they end: before two checksums.
+    fn end(&self) -> Option<usize> {
+        self.bytes.len().checked_sub(2 * ID_BYTES)
+    }
 }
 
 fn number(index: &[u8], at: usize) -> Option<u32> {
@@ -50,9 +91,10 @@ mod tests {
         index.extend_from_slice(&IS_LARGE.to_be_bytes());
         index.extend_from_slice(&(1u64 << 40).to_be_bytes());
         index.extend_from_slice(&[0; 2 * ID_BYTES]);
-        assert_eq!(parse(&index).unwrap(), [(Oid::ZERO_SHA1, 1 << 40)]);
+        let entries = |index: &[u8]| PackIndex::of(index.to_vec()).unwrap().entries();
+        assert_eq!(entries(&index).unwrap(), [(Oid::ZERO_SHA1, 1 << 40)]);
         let offset = IDS + ID_BYTES + 4;
         index[offset..offset + 4].copy_from_slice(&(IS_LARGE + 1).to_be_bytes());
-        assert_eq!(parse(&index), None, "it has no second one");
+        assert_eq!(entries(&index), None, "it has no second one");
     }
 }

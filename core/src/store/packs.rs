@@ -1,51 +1,112 @@
-//! What the packs of a store hold by their indexes; libgit2 reads the objects in them.
+//! The packs of a store: which objects are in one, and reading them there.
+//!
+//! One that cannot be read costs what only it holds. Git may put objects into other packs at any
+//! time, so that what is not found is looked for in the packs of that moment.
 
-use crate::disk::Disk;
-use crate::disk::folder::{is_file_or_nothing, text_names};
-use crate::error::Result;
-use crate::store::pack_index;
+use crate::disk::{Disk, is_absence, is_another_kind};
+use crate::error::{Context, Error, Result};
+use crate::store::object::Found;
+use crate::store::pack_index::PackIndex;
+use crate::store::packed::Pack;
 use git2::Oid;
-use std::collections::HashSet;
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-/// Whether libgit2 can open every index of packs: for ever it waits for a fifo. Without it no pack is
-/// read.
-// rule: maintenance/damage
-pub fn are_files(disk: &dyn Disk, folder: &Path) -> Result<bool> {
-    let is_index = |name: &String| name.ends_with(".idx") || name == "multi-pack-index";
-    for name in text_names(disk, folder)?.into_iter().filter(is_index) {
-        let path = folder.join(name);
-        if !is_file_or_nothing(disk, &path)? {
-            log::debug!("no pack is read, since {} is no file", path.display());
-            return Ok(false);
+/// The packs in one folder.
+pub struct Packs<'a> {
+    disk: &'a dyn Disk,
+    folder: PathBuf,
+    /// Those that were there at the last look, if there was one.
+    seen: RefCell<Option<Rc<Seen>>>,
+}
+
+/// Packs by the names of their indexes.
+type Seen = BTreeMap<OsString, Rc<Pack>>;
+
+impl<'a> Packs<'a> {
+    /// The packs in `folder`, which may not be there.
+    pub fn new(disk: &'a dyn Disk, folder: PathBuf) -> Self {
+        Packs { disk, folder, seen: RefCell::new(None) }
+    }
+
+    /// Whether a pack that was seen says that it holds the object, where `is_so` of the moment when it
+    /// was touched last, in seconds and nanoseconds.
+    pub fn have(&self, id: Oid, is_so: impl Fn((i64, i64)) -> bool) -> bool {
+        let seen = self.seen();
+        holding(&seen, id).any(|pack| is_so(pack.changed))
+    }
+
+    /// What `read` finds of an object in the first pack where it is whole.
+    ///
+    /// # Errors
+    /// A disk that fails, so that nobody can say.
+    // rule: maintenance/damage
+    pub fn find<T>(&self, id: Oid, read: impl Fn(&Pack) -> Result<Found<T>>) -> Result<Found<T>> {
+        let among = |seen: &Seen| {
+            holding(seen, id).try_fold(Found::Absent, |found, pack| found.or_else(|| read(pack)))
+        };
+        match among(&self.seen())? {
+            Found::Absent => {}
+            found => return Ok(found),
+        }
+        let (seen, unread) = self.look(&self.seen());
+        let found = among(&seen)?;
+        *self.seen.borrow_mut() = Some(Rc::new(seen));
+        match (found, unread) {
+            (Found::Absent, Some(error)) => Err(error),
+            (found, _) => Ok(found),
         }
     }
-    Ok(true)
-}
 
-/// What a pack holds by its index.
-pub struct Packed {
-    ids: HashSet<Oid>,
-    /// When the pack or its index was touched last, in seconds and nanoseconds.
-    pub changed: (i64, i64),
-}
+    fn seen(&self) -> Rc<Seen> {
+        let mut seen = self.seen.borrow_mut();
+        // Which index could not be read matters once something is not found.
+        Rc::clone(seen.get_or_insert_with(|| Rc::new(self.look(&Seen::new()).0)))
+    }
 
-impl Packed {
-    /// Whether it holds that object.
-    pub fn has(&self, id: Oid) -> bool {
-        self.ids.contains(&id)
+    /// What is in the folder now, of which the packs `before` were looked into already; and why an
+    /// index could not be read that may be whole.
+    fn look(&self, before: &Seen) -> (Seen, Option<Error>) {
+        let (mut seen, mut unread) = (Seen::new(), None);
+        let names = match self.disk.list(&self.folder) {
+            Err(error) if is_absence(&error) => Vec::new(),
+            names => names.context("reading the directory", &self.folder).unwrap_or_else(|error| {
+                unread = Some(error);
+                Vec::new()
+            }),
+        };
+        for name in names.into_iter().filter(|name| name.as_bytes().ends_with(b".idx")) {
+            let path = self.folder.join(&name);
+            let known = before.get(&name).cloned();
+            match known.map_or_else(|| self.open(&path), |known| Ok(Some(known))) {
+                Ok(Some(pack)) => drop(seen.insert(name, pack)),
+                Ok(None) => log::debug!("{} is no index of a pack", path.display()),
+                Err(error) => unread = Some(error),
+            }
+        }
+        (seen, unread)
+    }
+
+    /// The pack with that index; none where that is no index, or has no pack.
+    fn open(&self, index: &Path) -> Result<Option<Rc<Pack>>> {
+        let path = index.with_extension("pack");
+        let read = || {
+            let pack = self.disk.stat(&path)?;
+            let (bytes, stat) = self.disk.read(index, u64::MAX)?;
+            Ok((bytes, stat.changed.max(pack.changed)))
+        };
+        let (bytes, changed) = match read() {
+            Err(error) if is_absence(&error) || is_another_kind(&error) => return Ok(None),
+            read => read.context("reading", index)?,
+        };
+        Ok(PackIndex::of(bytes).map(|index| Rc::new(Pack::new(path, index, changed))))
     }
 }
 
-/// The packs in a folder whose index can be read.
-pub fn in_folder(disk: &dyn Disk, folder: &Path) -> Vec<Packed> {
-    let names = text_names(disk, folder).unwrap_or_default();
-    let indexes = names.iter().filter(|name| name.ends_with(".idx")).map(|name| folder.join(name));
-    let packed = indexes.filter_map(|path| {
-        let pack = disk.stat(&path.with_extension("pack")).ok()?;
-        let (bytes, stat) = disk.read(&path, u64::MAX).ok()?;
-        let ids = pack_index::parse(&bytes)?.into_iter().map(|(id, _)| id).collect();
-        Some(Packed { ids, changed: stat.changed.max(pack.changed) })
-    });
-    packed.collect()
+fn holding(seen: &Seen, id: Oid) -> impl Iterator<Item = &Rc<Pack>> {
+    seen.values().filter(move |pack| pack.index.offset(id).is_some())
 }

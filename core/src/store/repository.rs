@@ -167,8 +167,8 @@ impl<'a> Store<'a> {
     }
 
     /// The objects of the store as they are now.
-    pub fn objects(&self) -> Result<Objects<'a>> {
-        Objects::open(self.disk, self.path.join("objects"))
+    pub fn objects(&self) -> Objects<'a> {
+        Objects::new(self.disk, self.path.join("objects"))
     }
 }
 

@@ -265,7 +265,7 @@ mod tests {
     fn with_objects(check: impl FnOnce(&mut Objects<'_>)) {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("pack")).unwrap();
-        check(&mut Objects::open(&SystemDisk, folder.path().to_owned()).unwrap());
+        check(&mut Objects::new(&SystemDisk, folder.path().to_owned()));
     }
 
     fn entry(bits: u32, name: &str, id: Oid) -> RawEntry {

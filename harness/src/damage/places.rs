@@ -122,9 +122,14 @@ impl Stock {
             if let Some(id) = loose(&path) {
                 stock.loose.insert(id);
             } else if path.extension().is_some_and(|extension| extension == "idx") {
+                // Git needs a repository to know how long ids are, wherever this is run.
                 let mut git = git_alone();
-                git.arg("show-index").stdin(File::open(store.join(&path))?);
-                let output = git.output()?;
+                git.arg("--git-dir").arg(store).arg("show-index");
+                let output = git.stdin(File::open(store.join(&path))?).output()?;
+                if !output.status.success() {
+                    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                    return Err(io::Error::other(format!("git show-index: {why}")));
+                }
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
                 let id = |line: &str| Some(line.split(' ').nth(1)?.to_owned());
                 stock.packs.insert(path.with_extension(""), text.lines().filter_map(id).collect());
@@ -265,4 +270,36 @@ fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_pack_is_known_and_what_is_no_index_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = git_alone();
+            let output = git.args(arguments).current_dir(folder.path()).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        };
+        git(&["init", "-q", "--bare", "."]);
+        fs::write(folder.path().join("one"), "one").unwrap();
+        git(&["hash-object", "-w", "one"]);
+        let [loose] = &Stock::of(folder.path()).unwrap().loose.into_iter().collect::<Vec<_>>()[..]
+        else {
+            panic!("one object is stored")
+        };
+        git(&["update-ref", "refs/tags/one", loose]);
+        git(&["repack", "-adq"]);
+        let stock = Stock::of(folder.path()).unwrap();
+        let packs: Vec<_> = stock.packs.iter().collect();
+        let [(path, ids)] = packs[..] else { panic!("{packs:?}") };
+        assert_eq!((ids, stock.loose.len()), (&BTreeSet::from([loose.clone()]), 0));
+        let index = folder.path().join(path.with_extension("idx"));
+        fs::remove_file(&index).unwrap();
+        fs::write(&index, "no index").unwrap();
+        Stock::of(folder.path()).unwrap_err();
+    }
 }

@@ -109,9 +109,11 @@ impl Disk for FaultyDisk {
         }
     }
 
-    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
+    fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
         let (content, stat) = self.read(path, u64::MAX)?;
-        Ok((Box::new(Cursor::new(content)), stat))
+        let mut content = Cursor::new(content);
+        content.set_position(offset);
+        Ok((Box::new(content), stat))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {

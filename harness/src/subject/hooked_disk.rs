@@ -13,7 +13,7 @@ pub enum Call {
     Stat,
     /// [`Disk::list`].
     List,
-    /// [`Disk::open`].
+    /// [`Disk::open_at`].
     Read,
     /// [`Disk::read_link`].
     ReadLink,
@@ -79,9 +79,9 @@ impl Disk for HookedDisk {
         SystemDisk.list(path)
     }
 
-    fn open(&self, path: &Path) -> io::Result<(Stream, Stat)> {
+    fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
         (self.hook)(Call::Read, path)?;
-        SystemDisk.open(path)
+        SystemDisk.open_at(path, offset)
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {

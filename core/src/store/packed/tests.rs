@@ -1,0 +1,146 @@
+//! Objects in packs that git made or this crate did, whole and with every byte of them damaged.
+
+use super::*;
+use crate::disk::SystemDisk;
+use crate::store::pack;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Noise, so that a good part of what is stored are compressed bytes.
+fn content(seed: u32, bytes: u32) -> Vec<u8> {
+    (seed..seed + bytes).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+fn open(path: &Path) -> Option<Pack> {
+    let index = PackIndex::of(fs::read(path.with_extension("idx")).unwrap())?;
+    Some(Pack::new(path.to_owned(), index, (0, 0)))
+}
+
+fn read(pack: &Pack, id: Oid) -> Found<(Kind, Option<Vec<u8>>)> {
+    let found = pack.read(&SystemDisk, id, u64::MAX).unwrap();
+    // Whoever asks in another way is told the same, as far as it can be known.
+    let checked = pack.check(&SystemDisk, id).unwrap();
+    assert_eq!(matches!(checked, Found::Whole(_)), matches!(found, Found::Whole(_)));
+    let header = pack.header(&SystemDisk, id).unwrap();
+    let stream = pack.stream(&SystemDisk, id).unwrap();
+    if let Found::Whole((kind, Some(bytes))) = &found {
+        assert_eq!(header, Found::Whole((*kind, bytes.len() as u64)));
+        let Found::Whole(mut stream) = stream else { panic!("no stream") };
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).unwrap();
+        assert_eq!(all, *bytes);
+    }
+    found
+}
+
+/// Every file below `folder` that git packed, one of them made of the others.
+fn packed_by_git(folder: &Path) -> (Pack, Vec<(Oid, Vec<u8>)>) {
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        git.env("HOME", folder).env("GIT_CONFIG_NOSYSTEM", "1").current_dir(folder);
+        let output = git.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    let (mut files, mut bytes) = (Vec::new(), content(0, 9000));
+    for number in 0..6 {
+        // Each is most of the one before it, with something put in.
+        bytes.splice(1000 * number..1000 * number + 100, content(700 * number as u32, 300));
+        fs::write(folder.join(format!("{number}.bin")), &bytes).unwrap();
+        files.push(bytes.clone());
+    }
+    git(&["add", "."]);
+    git(&["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]);
+    git(&["repack", "-adfq", "--depth=50", "--window=50"]);
+    let folder = folder.join(".git/objects/pack");
+    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let path = names.into_iter().find(|path| path.extension() == Some("pack".as_ref())).unwrap();
+    let named = |bytes: Vec<u8>| (id_of(Kind::Blob, &bytes).unwrap(), bytes);
+    (open(&path).unwrap(), files.into_iter().map(named).collect())
+}
+
+#[test]
+fn what_git_packed_is_read_also_where_it_is_made_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pack, files) = packed_by_git(folder.path());
+    let mut longest = 0;
+    for (id, bytes) in &files {
+        assert_eq!(read(&pack, *id), Found::Whole((Kind::Blob, Some(bytes.clone()))));
+        let again = open(&pack.path).unwrap();
+        let Found::Whole(chain) = again.chain(&SystemDisk, *id).unwrap() else { panic!() };
+        longest = longest.max(chain.changes.len());
+        let less = pack.read(&SystemDisk, *id, bytes.len() as u64 - 1).unwrap();
+        assert_eq!(less, Found::Whole((Kind::Blob, None)));
+    }
+    assert!(longest > 2, "git made chains of {longest}");
+    assert_eq!(read(&pack, Oid::ZERO_SHA1), Found::Absent);
+    let entries = pack.index.entries().unwrap();
+    assert!(entries.iter().all(|(id, _)| matches!(read(&pack, *id), Found::Whole(_))));
+}
+
+#[test]
+fn every_cut_and_every_flipped_byte_of_pack_and_index_is_damage_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects: Vec<_> = (0..3)
+        .map(|seed| content(seed, 120))
+        .map(|bytes| (id_of(Kind::Blob, &bytes).unwrap(), Kind::Blob, bytes))
+        .collect();
+    let packed = pack::pack(&objects).unwrap();
+    let path = folder.path().join("pack-1.pack");
+    let (mut damaged, mut whole) = (0, 0);
+    let mut look = |pack: &[u8], index: &[u8]| {
+        fs::write(&path, pack).unwrap();
+        fs::write(path.with_extension("idx"), index).unwrap();
+        let Some(pack) = open(&path) else { return damaged += 1 };
+        for (id, kind, bytes) in &objects {
+            match read(&pack, *id) {
+                Found::Whole(found) => {
+                    assert_eq!(found, (*kind, Some(bytes.clone())));
+                    whole += 1;
+                }
+                Found::Absent | Found::Damaged(_) => damaged += 1,
+            }
+        }
+        let _ = pack.index.entries();
+    };
+    for length in 0..packed.pack.len() {
+        look(&packed.pack[..length], &packed.index);
+    }
+    for bits in [0x01, 0x10, 0x80, 0xff] {
+        for (at, is_index) in (0..packed.pack.len())
+            .map(|at| (at, false))
+            .chain((0..packed.index.len()).map(|at| (at, true)))
+        {
+            let (mut pack, mut index) = (packed.pack.clone(), packed.index.clone());
+            if is_index {
+                index[at] ^= bits
+            } else {
+                pack[at] ^= bits
+            }
+            look(&pack, &index);
+        }
+    }
+    assert!(damaged > 1000 && whole > 1000, "{damaged} {whole}");
+}
+
+#[test]
+fn every_flipped_byte_of_what_git_packed_is_damage_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pack, files) = packed_by_git(folder.path());
+    let whole = fs::read(&pack.path).unwrap();
+    fs::set_permissions(&pack.path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    for at in (0..whole.len()).step_by(7) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x14;
+        fs::write(&pack.path, &flipped).unwrap();
+        for (id, bytes) in &files {
+            match pack.read(&SystemDisk, *id, u64::MAX).unwrap() {
+                Found::Whole(found) => assert_eq!(found.1.as_ref(), Some(bytes), "byte {at}"),
+                Found::Absent | Found::Damaged(_) => {}
+            }
+        }
+    }
+}
