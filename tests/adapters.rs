@@ -11,9 +11,10 @@ use herma_harness::protocol::message::{Control, Message};
 use herma_harness::protocol::probes::PROBES;
 use herma_harness::protocol::process::{Adapter, Limits};
 use herma_harness::sandbox::{Sandbox, Scratch, manifest};
+use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
-use herma_harness::suite::{Findings, Plan, Share, Verdict, introduce, run_suite};
+use herma_harness::suite::{Findings, Plan, Verdict, introduce, run_suite};
 use herma_harness::{History, Operation, run};
 use herma_model::{Request, Settings, World, rules};
 use pretty_assertions::assert_eq;
@@ -233,6 +234,7 @@ fn plan(seed: u64, histories: u64) -> Plan {
         cases: Vec::new(),
         jobs: 2,
         shrink_budget: BUDGET_DEFAULT,
+        time_budget: None,
         known: BTreeSet::new(),
         share: Share::default(),
     }
@@ -397,10 +399,14 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
             limits: LIMITS,
         };
         let open = start.opener();
-        let operations = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
+        let list = Operation::Ask(Request::List { dir: "work/alpha".into() });
+        let operations = vec![list; 3];
         run(&History { operations, ..History::default() }, &open, &Scratch::default_place())
     };
-    let died = run_with("kill -SEGV $$").unwrap().divergences.remove(0);
+    let mut run = run_with("kill -SEGV $$").unwrap();
+    assert_eq!((run.depth.drawn, run.depth.judged, run.depth.not_reached), (3, 1, 2));
+    let died = run.divergences.remove(0);
+    assert_eq!(run.depth.ended_early, [(died.fingerprint().to_string(), 1)].into());
     assert_eq!(died.mismatch.kind, Kind::Crash);
     assert!(died.mismatch.found.contains("signal"), "{died:?}");
     let hung = run_with("sleep 60").unwrap().divergences.remove(0);

@@ -5,9 +5,10 @@ use herma_harness::generate::{self, Options};
 use herma_harness::history::{History, Operation, file};
 use herma_harness::protocol::capabilities::Units;
 use herma_harness::sandbox::Scratch;
+use herma_harness::share::Share;
 use herma_harness::shrink::BUDGET_DEFAULT;
 use herma_harness::subject::CoreSubject;
-use herma_harness::suite::{Plan, Share, run_suite};
+use herma_harness::suite::{Plan, run_suite};
 use herma_harness::{check, run};
 use herma_model::{Edit, Request};
 use pretty_assertions::assert_eq;
@@ -70,6 +71,7 @@ fn one_seed_gives_one_set_of_histories_and_verdicts() {
             cases: Vec::new(),
             jobs,
             shrink_budget: BUDGET_DEFAULT,
+            time_budget: None,
             known: BTreeSet::new(),
             share: Share::default(),
         };

@@ -23,5 +23,6 @@ mod maintenance;
 mod many_files;
 mod planted_bugs;
 mod rules;
+mod running;
 mod side_by_side;
 mod steady;

@@ -91,6 +91,7 @@ pub fn check(
 ) -> Result<(), CheckError> {
     let outcome = trial(history, new_subject, scratch)?;
     let Some(divergence) = outcome.run.divergences.first() else { return Ok(()) };
-    let shrunk = shrink::shrink(history, divergence, new_subject, scratch, shrink::BUDGET_DEFAULT);
+    let shrunk =
+        shrink::shrink(history, divergence, new_subject, scratch, &shrink::BUDGET_DEFAULT.into());
     Err(CheckError::Broken(Box::new(BrokenRule::new(shrunk))))
 }

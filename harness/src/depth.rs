@@ -2,6 +2,7 @@
 //! verdict depends on it.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How many operations were drawn, and what became of them.
@@ -16,6 +17,10 @@ pub struct Depth {
     pub after_failure: u64,
     /// Left out, since the subject cannot be asked them.
     pub not_asked: u64,
+    /// Not reached, since the subject had ended or hung before.
+    pub not_reached: u64,
+    /// How many histories ended early at each failure.
+    pub ended_early: BTreeMap<String, u64>,
     /// The time that the subject took to answer, in seconds.
     #[serde(rename = "answering_seconds", with = "seconds")]
     pub answering: Duration,
@@ -45,12 +50,23 @@ impl Depth {
         self.after_failure += u64::from(judged && !agreed);
     }
 
+    /// Notes that the subject does not answer any more since that failure, with so many operations to
+    /// come.
+    pub fn end_early(&mut self, failure: &str, to_come: u64) {
+        *self.ended_early.entry(failure.to_owned()).or_default() += 1;
+        self.not_reached += to_come;
+    }
+
     /// Adds that of another run.
     pub fn add(&mut self, other: &Depth) {
         self.drawn += other.drawn;
         self.judged += other.judged;
         self.after_failure += other.after_failure;
         self.not_asked += other.not_asked;
+        self.not_reached += other.not_reached;
+        for (failure, histories) in &other.ended_early {
+            *self.ended_early.entry(failure.clone()).or_default() += histories;
+        }
         self.answering += other.answering;
     }
 }

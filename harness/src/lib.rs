@@ -61,6 +61,7 @@ pub mod results;
 pub mod runner;
 pub mod sandbox;
 pub mod severity;
+pub mod share;
 pub mod shrink;
 pub mod subject;
 pub mod suite;

@@ -182,8 +182,8 @@ struct Runner<'a> {
     until: Until,
     /// The first failure after which world and subject disagreed.
     disagreement: Option<Fingerprint>,
-    /// Whether the subject does not answer any more.
-    silent: bool,
+    /// The failure after which the subject does not answer any more.
+    silent: Option<Fingerprint>,
     /// The line of the last reply; empty where nobody watches.
     reply: String,
     watch: Watch<'a>,
@@ -227,7 +227,7 @@ impl<'a> Runner<'a> {
             run,
             until: Until::Disagreement,
             disagreement: None,
-            silent: false,
+            silent: None,
             reply: String::new(),
             watch,
         };
@@ -241,8 +241,10 @@ impl<'a> Runner<'a> {
     fn run_all(mut self, until: Until, history: &History) -> Result<Run, RunError> {
         self.until = until;
         self.run.depth.drawn = history.operations.len() as u64;
+        let mut to_come = 0;
         for (step, operation) in history.operations.iter().enumerate() {
             if self.has_ended() {
+                to_come = (history.operations.len() - step) as u64;
                 break;
             }
             let agreed = self.disagreement.is_none();
@@ -257,12 +259,15 @@ impl<'a> Runner<'a> {
         if !self.has_ended() {
             self.close(history)?;
         }
+        if let Some(failure) = &self.silent {
+            self.run.depth.end_early(&failure.to_string(), to_come);
+        }
         Ok(self.run)
     }
 
     /// Whether nothing more is to be seen.
     fn has_ended(&self) -> bool {
-        self.silent || self.until == Until::Disagreement && self.disagreement.is_some()
+        self.silent.is_some() || self.until == Until::Disagreement && self.disagreement.is_some()
     }
 
     /// Applies one operation; returns whether anything was judged by it.
@@ -435,9 +440,12 @@ impl<'a> Runner<'a> {
         for failure in blame::failures(checks.violations) {
             let leaves_the_rest = failure.leaves_the_rest_comparable();
             let follows = self.disagreement.clone().filter(|_| !failure.stands_alone());
-            self.silent |= ended(&failure.cause);
+            let is_silent = ended(&failure.cause);
             let divergence = Divergence::new(step, failure, follows);
             let fingerprint = divergence.fingerprint();
+            if is_silent {
+                self.silent = Some(fingerprint.clone());
+            }
             if !leaves_the_rest {
                 disagrees = Some(fingerprint.clone());
             }

@@ -13,62 +13,16 @@ use crate::parallel;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
-use crate::shrink::{self, Shrunk};
+use crate::share::Share;
+use crate::shrink::{self, Budget, Shrunk, is_past};
 use crate::subject::{Identity, NewSubject};
 use crate::transcript::transcript;
 use crate::trial::{Trial, trial_until};
 use herma_model::rules::{self, RuleRef, State};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-/// A part of something that several machines do together: the `index`th of `count`, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// Which part.
-    pub index: usize,
-    /// How many there are.
-    pub count: usize,
-}
-
-impl Default for Share {
-    fn default() -> Self {
-        Share { index: 1, count: 1 }
-    }
-}
-
-impl Share {
-    /// Whether what has this number, from 0, is in the part.
-    pub fn holds(self, number: u64) -> bool {
-        number % self.count as u64 == self.index as u64 - 1
-    }
-
-    /// Whether it is everything.
-    pub fn is_whole(self) -> bool {
-        self.count == 1
-    }
-}
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let read = text.split_once('/').and_then(|(index, count)| {
-            Some(Share { index: index.parse().ok()?, count: count.parse().ok()? })
-        });
-        let is_one = |share: &Share| (1..=share.count).contains(&share.index);
-        read.filter(is_one).ok_or_else(|| "a part is written 1/4: the first of four".to_owned())
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.index, self.count)
-    }
-}
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -87,6 +41,8 @@ pub struct Plan {
     pub jobs: usize,
     /// How many executions the search for one shortest history may take.
     pub shrink_budget: usize,
+    /// The time after which nothing more is begun; what was is ended.
+    pub time_budget: Option<Duration>,
     /// Failures that are known, and need no shortest history.
     pub known: BTreeSet<Fingerprint>,
     /// The part of the histories that is run.
@@ -95,6 +51,9 @@ pub struct Plan {
 
 /// How often a shortest history is run again, each time in a fresh process and sandbox.
 pub const REPRODUCTIONS: usize = 3;
+
+/// Of a time budget, the part in which histories are begun; the rest is for the search for short ones.
+const SHARE_OF_HISTORIES: f64 = 0.67;
 
 /// One way in which a rule is broken.
 #[derive(Debug)]
@@ -135,6 +94,8 @@ pub struct Following {
 pub struct Findings {
     /// Histories run.
     pub histories: u64,
+    /// Histories that were to be run.
+    pub planned: u64,
     /// Operations applied.
     pub operations: u64,
     /// Comparisons for each rule.
@@ -265,15 +226,19 @@ pub fn run_suite(
         Ok(())
     };
     let own = (0..plan.all()).filter(|number| plan.share.holds(*number));
-    parallel::try_map(own, plan.jobs, run)?;
+    let planned = own.clone().count() as u64;
+    let part = |share| Some(started + plan.time_budget?.mul_f64(share));
+    let (begun_until, searched_until) = (part(SHARE_OF_HISTORIES), part(1.0));
+    parallel::try_map(own.take_while(|_| !is_past(begun_until)), plan.jobs, run)?;
     let mut shared = shared.into_inner().expect("no thread panics while it holds this");
-    shared.tell_apart(plan.jobs, new_subject, scratch)?;
-    let mut findings = shared.findings;
+    shared.tell_apart(searched_until, plan.jobs, new_subject, scratch)?;
+    let mut findings = Findings { planned, ..shared.findings };
     findings.elapsed = started.elapsed();
     findings.jobs = plan.jobs.max(1);
     progress(Step::Found(shared.raw.len()));
     let failures = parallel::map(shared.raw.into_iter(), plan.jobs, |(fingerprint, raw)| {
-        let failure = examine(raw, &fingerprint, plan, new_subject, scratch);
+        let budget = Budget { executions: plan.shrink_budget, until: searched_until };
+        let failure = examine(raw, &fingerprint, plan, &budget, (new_subject, scratch));
         progress(Step::Shortened);
         (fingerprint, failure)
     });
@@ -287,8 +252,8 @@ fn examine(
     raw: Raw,
     fingerprint: &Fingerprint,
     plan: &Plan,
-    new_subject: &NewSubject<'_>,
-    scratch: &Scratch,
+    budget: &Budget,
+    (new_subject, scratch): (&NewSubject<'_>, &Scratch),
 ) -> Failure {
     let Raw { origin, history, divergence, histories, .. } = raw;
     if plan.known.contains(fingerprint) {
@@ -296,7 +261,7 @@ fn examine(
         let (reproduced, asked) = (None, Vec::new());
         return Failure { origin, histories, shrunk, reproduced, asked };
     }
-    let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, plan.shrink_budget);
+    let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, budget);
     let fresh = scratch.with_fresh_processes();
     let fails_so = || {
         let until = shrink::until(&shrunk.divergence);
@@ -423,6 +388,7 @@ impl Shared {
     /// Looks for a history that shows by itself what only showed after another failure so far.
     fn tell_apart(
         &mut self,
+        until: Option<Instant>,
         jobs: usize,
         new_subject: &NewSubject<'_>,
         scratch: &Scratch,
@@ -430,7 +396,10 @@ impl Shared {
         let mut after = std::mem::take(&mut self.after);
         after.retain(|fingerprint, _| !self.raw.contains_key(fingerprint));
         let told = parallel::try_map(after.into_iter(), jobs, |(fingerprint, raw)| {
-            let alone = apart(&raw.history, &fingerprint, new_subject, scratch)?;
+            let alone = match is_past(until) {
+                true => None,
+                false => apart(&raw.history, &fingerprint, new_subject, scratch)?,
+            };
             Ok::<_, RunError>((fingerprint, raw, alone))
         })?;
         for (fingerprint, raw, alone) in told {

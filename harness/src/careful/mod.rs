@@ -9,8 +9,9 @@ mod store;
 use crate::cases;
 use crate::generate::Options;
 use crate::sandbox::{Sandbox, Scratch};
+use crate::share::Share;
 use crate::subject::Subject;
-use crate::suite::{Findings, Plan, Share, introduce, run_suite};
+use crate::suite::{Findings, Plan, introduce, run_suite};
 use herma_model::{Code, Settings};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -188,6 +189,7 @@ impl Careful {
             cases: cases::bundled()?,
             jobs: 2,
             shrink_budget: 300,
+            time_budget: None,
             known: BTreeSet::new(),
             share: Share::default(),
         };

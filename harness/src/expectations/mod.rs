@@ -5,6 +5,7 @@
 //! run of that plan, since a failure that was not reached is not fixed.
 
 mod gate;
+mod text;
 mod update;
 
 pub use gate::{Judgement, judge};
@@ -167,18 +168,19 @@ impl Expectations {
         let body = toml::to_string(self).expect("expectations hold only what TOML can say");
         format!(
             "# What is known to be wrong with {}. Written by `herma-conform update`, which keeps\n\
-             # the reasons and links of failures that remain.\n\n{body}",
+             # what is written about failures that remain, comments too.\n\n{body}",
             self.subject
         )
     }
 
-    /// Writes the file.
+    /// Writes the file; what a person wrote in it stays.
     ///
     /// # Errors
     /// [`ExpectationsError::File`].
     pub fn save(&self, path: &Path) -> Result<(), ExpectationsError> {
         let file = path.display().to_string();
-        std::fs::write(path, self.to_text())
+        let before = std::fs::read_to_string(path).unwrap_or_default();
+        std::fs::write(path, text::rewritten(&before, self))
             .map_err(|source| ExpectationsError::File { file, source })
     }
 }

@@ -40,7 +40,7 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
         let Some(divergence) = outcome.run.divergences.into_iter().next() else { continue };
         let finding = started.elapsed();
         let budget = shrink::BUDGET_DEFAULT;
-        let shrunk = shrink::shrink(&history, &divergence, &open, scratch, budget);
+        let shrunk = shrink::shrink(&history, &divergence, &open, scratch, &budget.into());
         return Ok(Score {
             found: Some((divergence, shrunk)),
             histories: number + 1,

@@ -3,7 +3,7 @@
 
 use super::PowerError;
 use crate::bundled;
-use crate::suite::Share;
+use crate::share::Share;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

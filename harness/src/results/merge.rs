@@ -4,7 +4,8 @@
 use super::{FailureFound, Finished, FollowingFound, MetBehaviour, Results, RuleJudged, Started};
 use crate::coverage::Behaviour;
 use crate::divergence::Fingerprint;
-use crate::suite::{Share, Verdict};
+use crate::share::Share;
+use crate::suite::Verdict;
 use std::collections::BTreeMap;
 
 /// Why results are not merged.
@@ -134,6 +135,7 @@ fn add_rule(whole: &mut RuleJudged, part: RuleJudged) {
 
 fn add_figures(whole: &mut Finished, part: &Finished) {
     whole.histories += part.histories;
+    whole.planned += part.planned;
     whole.operations += part.operations;
     whole.depth.add(&part.depth);
     whole.seconds += part.seconds;

@@ -17,8 +17,9 @@ use crate::depth::Depth;
 use crate::divergence::{Fingerprint, Violation};
 use crate::history::History;
 use crate::severity::Severity;
+use crate::share::Share;
 use crate::subject::Identity;
-use crate::suite::{Ended, Failure, Findings, Following, Share, Verdict};
+use crate::suite::{Ended, Failure, Findings, Following, Verdict};
 use herma_model::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -175,6 +176,9 @@ pub struct MetBehaviour {
 pub struct Finished {
     /// Histories run.
     pub histories: u64,
+    /// Histories that were to be run: more where the time budget was used up before.
+    #[serde(default)]
+    pub planned: u64,
     /// Operations applied.
     pub operations: u64,
     /// How much of what was drawn was judged.
@@ -306,6 +310,7 @@ impl Results {
         }
         let finished = Finished {
             histories: findings.histories,
+            planned: findings.planned,
             operations: findings.operations,
             depth: findings.depth.clone(),
             seconds: findings.elapsed.as_secs_f64(),

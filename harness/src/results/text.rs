@@ -2,6 +2,7 @@
 //! figures.
 
 use super::{FailureFound, Results};
+use crate::depth::Depth;
 use crate::expectations::Judgement;
 use crate::history::file::to_yaml;
 use crate::suite::Verdict;
@@ -133,7 +134,21 @@ fn depth(results: &Results) -> String {
         share(depth.not_asked, depth.drawn),
         100.0 * depth.answering.as_secs_f64() / spent.max(1e-9),
         finished.shortening_seconds,
-    )
+    ) + &ended_early(depth)
+}
+
+/// What was not reached, and why.
+fn ended_early(depth: &Depth) -> String {
+    let line = |(failure, histories): (&String, &u64)| {
+        format!("{} ended early at {failure}\n", counted(*histories, "history", "histories"))
+    };
+    let lines: String = depth.ended_early.iter().map(line).collect();
+    match depth.not_reached {
+        0 => lines,
+        some => {
+            lines + &counted(some, "operation was", "operations were") + " not reached for that\n"
+        }
+    }
 }
 
 /// The figures, and how to run the same again.
@@ -144,8 +159,12 @@ pub fn figures(results: &Results) -> String {
         .iter()
         .map(|(verdict, count)| format!("{count} {}", word(*verdict).0.to_lowercase()))
         .collect();
+    let planned = match finished.planned > finished.histories {
+        true => format!("of {} ", finished.planned),
+        false => String::new(),
+    };
     format!(
-        "\n{} {}\nrules: {}\n{} histories, {} operations, {:.1} s, {:.0} operations per second and \
+        "\n{} {}\nrules: {}\n{} {planned}histories, {} operations, {:.1} s, {:.0} operations per second and \
          core ({} at a time)\n{}{} behaviours covered (class of state, operation, outcome)\nthe canary \
          failed, as it must: {}\nseed {}\nreplay: {}\n",
         started.subject.name,
@@ -211,4 +230,25 @@ pub fn json(results: &Results) -> String {
         "finished": results.finished,
     });
     serde_json::to_string_pretty(&document).expect("a JSON value always serializes") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::junit::tests::results;
+    use super::*;
+
+    #[test]
+    fn what_did_not_run_is_said_with_the_reason() {
+        let mut results = results("too many", "three");
+        let said = figures(&results);
+        assert!(said.contains("\n3 histories, ") && !said.contains("early"), "{said}");
+        results.finished.planned = 9;
+        results.finished.depth.end_early("list/complete (crash: it died)", 6);
+        results.finished.depth.end_early("list/complete (crash: it died)", 1);
+        let said = figures(&results);
+        assert!(said.contains("\n3 of 9 histories, "), "{said}");
+        let early = "\n2 histories ended early at list/complete (crash: it died)\n7 operations were not \
+                     reached for that\n";
+        assert!(said.contains(early), "{said}");
+    }
 }

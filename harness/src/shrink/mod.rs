@@ -17,9 +17,30 @@ use crate::subject::NewSubject;
 use crate::trial::trial_until;
 use herma_model::{Settings, blame};
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// Enough executions for any history of default length.
 pub const BUDGET_DEFAULT: usize = 3_000;
+
+/// How long a search for a short history goes on: what was found by then is the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// At most so many executions.
+    pub executions: usize,
+    /// None after this moment, if there is one.
+    pub until: Option<Instant>,
+}
+
+impl From<usize> for Budget {
+    fn from(executions: usize) -> Self {
+        Budget { executions, until: None }
+    }
+}
+
+/// Whether a moment is over; one that never comes is not.
+pub fn is_past(moment: Option<Instant>) -> bool {
+    moment.is_some_and(|moment| Instant::now() >= moment)
+}
 
 /// The shortest history found.
 #[derive(Debug)]
@@ -35,19 +56,19 @@ pub struct Shrunk {
 struct Search<'a> {
     best: History,
     executions: usize,
-    budget: usize,
+    budget: Budget,
     tried: BTreeSet<String>,
     /// The step at which a history fails in the same way; `None` if it does not.
     fails: &'a mut dyn FnMut(&History) -> Option<usize>,
 }
 
-/// Shrinks `history`, which fails with `divergence`, running at most `budget` histories.
+/// Shrinks `history`, which fails with `divergence`, within the budget.
 pub fn shrink(
     history: &History,
     divergence: &Divergence,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-    budget: usize,
+    budget: &Budget,
 ) -> Shrunk {
     let (step, wanted) = (divergence.step, divergence.fingerprint());
     let until = until(divergence);
@@ -64,7 +85,7 @@ pub fn shrink(
     let in_plain = if history.plain_home { Some(step) } else { fails(&plain) };
     let is_plain = in_plain.is_some();
     let (start, step) = in_plain.map_or((history, step), |step| (&plain, step));
-    let (mut history, mut executions) = search(start, step, budget, &mut fails);
+    let (mut history, mut executions) = search(start, step, *budget, &mut fails);
     executions += 1;
     let usual = History { plain_home: false, ..history.clone() };
     if is_plain && fails(&usual).is_some() {
@@ -90,13 +111,13 @@ pub fn shorten(
     budget: usize,
     fails: &dyn Fn(&History) -> Option<usize>,
 ) -> History {
-    search(history, step, budget, &mut |candidate: &History| fails(candidate)).0
+    search(history, step, budget.into(), &mut |candidate: &History| fails(candidate)).0
 }
 
 fn search(
     history: &History,
     step: usize,
-    budget: usize,
+    budget: Budget,
     fails: &mut dyn FnMut(&History) -> Option<usize>,
 ) -> (History, usize) {
     let mut best = history.clone();
@@ -117,7 +138,8 @@ impl Search<'_> {
     /// Whether `candidate` fails in the same way; if so it becomes the best.
     fn accept(&mut self, candidate: History) -> bool {
         // Passes repeat candidates; one that did not fail before is not run again.
-        if self.executions >= self.budget || !self.tried.insert(format!("{candidate:?}")) {
+        let is_used = self.executions >= self.budget.executions || is_past(self.budget.until);
+        if is_used || !self.tried.insert(format!("{candidate:?}")) {
             return false;
         }
         self.executions += 1;

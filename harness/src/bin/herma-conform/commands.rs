@@ -24,7 +24,7 @@ use herma_model::rules;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// This many histories put every rule to the test in any run.
 const HISTORIES_OF_CORE: u64 = 600;
@@ -78,6 +78,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         options,
         jobs: arguments.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
+        time_budget: arguments.time_budget.map(Duration::from_secs),
         known: BTreeSet::new(),
         share: arguments.place.shard,
     };
@@ -252,7 +253,7 @@ pub fn shrink(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     };
     let open = chosen.opener();
     let budget = chosen.shrink_budget();
-    let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, budget);
+    let shrunk = shrinking::shrink(&history, divergence, &open, &scratch, &budget.into());
     say(&report::counterexample(&shrunk.history, &shrunk.divergence));
     Ok(ExitCode::from(BROKEN))
 }

@@ -152,6 +152,7 @@ fn run(
         cases: running::cases()?,
         jobs: arguments.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
+        time_budget: None,
         known,
         share: arguments.place.shard,
     };

@@ -25,7 +25,7 @@ mod supervised;
 use clap::{Parser, Subcommand};
 use ending::{ended, say};
 use herma_harness::protocol::claims;
-use herma_harness::suite::Share;
+use herma_harness::share::Share;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -268,6 +268,9 @@ pub struct RunArguments {
     /// The most operations of one history
     #[arg(long, default_value_t = 60)]
     operations: usize,
+    /// Begin nothing more after so long: the first two thirds are for histories, the rest for short ones
+    #[arg(long, value_name = "SECONDS")]
+    time_budget: Option<u64>,
     /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,

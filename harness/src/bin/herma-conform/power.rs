@@ -11,7 +11,8 @@ use herma_harness::power::{
     baseline, confined, judge, list, marked, page, sample, write,
 };
 use herma_harness::sandbox::Scratch;
-use herma_harness::suite::{Plan, Share, introduce, run_suite};
+use herma_harness::share::Share;
+use herma_harness::suite::{Plan, introduce, run_suite};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -242,6 +243,7 @@ fn plan(chosen: &Chosen, jobs: usize) -> Result<Plan, NoVerdict> {
         cases: running::cases()?,
         jobs,
         shrink_budget: 0,
+        time_budget: None,
         known: expectations.expect.iter().map(Entry::fingerprint).collect(),
         share: Share::default(),
         seeds: expectations.seeds,
