@@ -55,7 +55,7 @@ impl fmt::Debug for ByteString {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "text or {b64: …} is expected")]
 enum Written {
     Text(String),
     Encoded { b64: String },

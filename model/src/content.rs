@@ -11,7 +11,10 @@ const SHORT_MAX: usize = 64;
 const SIZE_MAX: usize = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "text, {b64: …}, {noise: SIZE, seed: NUMBER} or {repeat: TEXT, times: NUMBER} is expected"
+)]
 enum Written {
     Noise { noise: usize, seed: u32 },
     Repeated { repeat: ByteString, times: usize },

@@ -8,6 +8,7 @@ pub mod check;
 mod needs;
 
 use crate::history::file::{self, HistoryError};
+use crate::history::reading;
 use crate::history::{History, Operation};
 use crate::protocol::capabilities::Capabilities;
 use herma_model::Settings;
@@ -72,8 +73,7 @@ impl Case {
     /// # Errors
     /// [`HistoryError::Parse`].
     pub fn from_yaml(text: &str, path: &Path) -> Result<Case, HistoryError> {
-        serde_saphyr::from_str(text)
-            .map_err(|error| HistoryError::Parse { path: path.to_owned(), why: error.to_string() })
+        reading::read(text).map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
     }
 
     /// The case as a YAML document.

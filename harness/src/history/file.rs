@@ -1,6 +1,6 @@
 //! Histories as YAML files: read, written, and refused with the line that is wrong.
 
-use super::History;
+use super::{History, reading};
 use std::path::{Path, PathBuf};
 
 /// Why a history could not be read or written.
@@ -57,8 +57,7 @@ pub fn to_yaml(history: &History) -> String {
 /// # Ok::<(), herma_harness::history::file::HistoryError>(())
 /// ```
 pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
-    serde_saphyr::from_str(text)
-        .map_err(|error| HistoryError::Parse { path: path.to_owned(), why: error.to_string() })
+    reading::read(text).map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
 }
 
 /// The text of a file that holds a history.

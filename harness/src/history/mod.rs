@@ -8,6 +8,7 @@ pub(crate) mod concrete;
 pub mod file;
 mod operation;
 pub(crate) mod plain_names;
+pub(crate) mod reading;
 
 pub use operation::{Event, Operation, Target};
 

@@ -49,8 +49,8 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Isolation, Capture; seed 000",
         needs: [],
-        hint: "A git command ran on the project's own `.git`, where even `git status` rewrites the \
-            index: set `GIT_DIR` to the store.",
+        hint: "Something ran in the project's own repository: keep the store apart from it. With git, \
+            even `git status` rewrites the index there: set `GIT_DIR` to the store.",
     }
     ISOLATION_SELF_CONTAINED {
         id: "isolation/self-contained",
