@@ -4,7 +4,7 @@ use herma_harness::compare::Comparison;
 use herma_harness::export;
 use herma_harness::generate::Options;
 use herma_harness::history::Target;
-use herma_harness::planted;
+use herma_harness::planted::{self, hunt::hunt};
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
@@ -79,13 +79,9 @@ fn an_exported_history_drives_the_adapter_alone() {
     let binary = herma_tests::built_binary("herma-conform").into_os_string();
     let command = vec![binary, "adapter".into(), "serve".into()];
     let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
-    let script = export::script(&history, &start, &Scratch::default_place()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("script.sh");
-    fs::write(&file, &script).unwrap();
-    let output = Command::new("bash").arg(&file).env("TMPDIR", folder.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.stderr.is_empty(), "{}\n{script}", String::from_utf8_lossy(&output.stderr));
+    // Nothing fails, and so nothing can be shown.
+    let (code, said) = exported(&history, &start, |script| script);
+    assert_eq!(code, 2, "{said}");
     let replies: Vec<serde_json::Value> = said
         .lines()
         .filter_map(|line| line.strip_prefix("< "))
@@ -95,4 +91,45 @@ fn an_exported_history_drives_the_adapter_alone() {
     let restored = replies.iter().find(|reply| reply["ok"]["restored"].is_array()).unwrap();
     assert_eq!(restored["ok"]["restored"].as_array().unwrap().len(), 1, "{said}");
     assert_eq!(replies.last().unwrap()["ok"]["checkpoints"].as_array().unwrap().len(), 2);
+}
+
+/// How the script of a history ends, after `change`, and what it says.
+fn exported(
+    history: &History,
+    start: &AdapterCommand,
+    change: impl Fn(String) -> String,
+) -> (i32, String) {
+    let script = change(export::script(history, start, &Scratch::default_place()).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.sh");
+    fs::write(&file, &script).unwrap();
+    let output = Command::new("bash").arg(&file).env("TMPDIR", folder.path()).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}\n{script}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn an_exported_history_exits_with_1_only_where_the_failure_shows() {
+    if Command::new("bash").arg("--version").output().is_err() {
+        eprintln!("not run: the exported script (no bash on this machine)");
+        return;
+    }
+    // Failures that show in an answer, in the files, or in that nothing was refused.
+    for name in ["list-in-wrong-order", "restore-leaves-one-file", "a-bad-target-is-the-newest"] {
+        let Some(bug) = planted::find(name) else { panic!("no planted bug {name}") };
+        let scratch = Scratch::default_place();
+        let Some((_, shrunk)) = hunt(bug, 1, &scratch).unwrap().found else { panic!("{name}") };
+        let binary = herma_tests::built_binary("herma-conform").into_os_string();
+        let serve = |words: &[&str]| {
+            let words = ["adapter", "serve"].iter().chain(words).map(|word| (*word).into());
+            let command = std::iter::once(binary.clone()).chain(words).collect();
+            AdapterCommand { command, directory: "/".into(), limits: Limits::default() }
+        };
+        let (code, said) = exported(&shrunk.history, &serve(&["--bug", name]), |script| script);
+        assert_eq!(code, 1, "{name}: {said}");
+        // Once it is mended.
+        let mend = |script: String| script.replace(&format!(" $'--bug' $'{name}'"), "");
+        let (code, said) = exported(&shrunk.history, &serve(&["--bug", name]), mend);
+        assert_eq!(code, 0, "{name}: {said}");
+    }
 }

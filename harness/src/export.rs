@@ -1,5 +1,6 @@
 //! A history as a shell script: it makes the same files, drives the same adapter with the same
-//! requests, prints what is answered, and needs nothing of this suite.
+//! requests, prints what is answered, and needs nothing of this suite. It exits with 1 where the subject
+//! answers and leaves what it did here, so that the failure is shown again.
 //!
 //! The history is run once to make everything concrete. Where a request contains an id that the
 //! subject chose, the script uses the id that it received itself.
@@ -21,9 +22,12 @@ use std::sync::Mutex;
 
 const HEAD: &str = r#"#!/usr/bin/env bash
 # Drives an adapter through one history, in a directory of its own. Prints each request and reply,
-# and the project at the end. Written by `herma-conform export`.
+# and the project at the end. Exits with 1 if the failure shows, with 0 if it does not, and with 2 if
+# a script cannot tell. Written by `herma-conform export`.
 set -u
 ROOT=$(mktemp -d)
+IDS=()
+SHOWN=unknown
 trap 'rm -rf -- "$ROOT"' EXIT
 start() {
     coproc ADAPTER { cd "$FOLDER" && exec env -i "${ENVIRONMENT[@]}" "${COMMAND[@]}"; }
@@ -42,6 +46,43 @@ ask() {
     printf '< %s\n' "$REPLY"
 }
 field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" <<<"$REPLY"; }
+# A reply without what is another one each time: places, ids and times.
+plain() {
+    local line=${1//"$ROOT"/ROOT} id
+    for id in "${IDS[@]}"; do
+        [ "${#id}" -lt 4 ] || line=${line//"$id"/ID}
+    done
+    sed -E 's/[0-9a-f]{7,}/#/g; s/"id": *[0-9]+/"id":#/' <<<"$line"
+}
+# What is in the projects below a folder.
+files() {
+    (cd "$1/work" && find . -name .git -prune -o -print0 | LC_ALL=C sort -z |
+        while IFS= read -r -d '' path; do
+            if [ -L "$path" ]; then printf '%q -> %q\n' "$path" "$(readlink "$path")"
+            elif [ -f "$path" ]; then
+                [ -x "$path" ] && printf x
+                printf '%q %s\n' "$path" "$(cksum 2>/dev/null <"$path")"
+            elif [ -d "$path" ]; then printf '%q/\n' "$path"
+            else printf '%q?\n' "$path"; fi
+        done)
+}
+"#;
+
+/// What comes after the operation that fails: whether it was answered, and left, as recorded.
+const COMPARE: &str = r#"SHOWN=no
+if [ "$(plain "$REPLY")" = "$RECORDED" ] && [ "$(files "$ROOT")" = "$(files "$ROOT/recorded")" ]; then
+    SHOWN=yes
+fi
+"#;
+
+/// How the script ends.
+const END: &str = r#"stop
+find "$ROOT/work" -not -path '*/.git*' -exec ls -ld {} +
+case $SHOWN in
+yes) echo 'the failure shows: it was answered, and left, as when this was written'; exit 1 ;;
+no) echo 'the failure does not show: something was answered or left otherwise'; exit 0 ;;
+*) echo 'a script cannot tell whether the failure shows'; exit 2 ;;
+esac
 "#;
 
 /// Runs `history` on the adapter and returns the script that does the same.
@@ -89,7 +130,13 @@ pub fn script(
     ));
     let settings = run.capabilities.restrict_settings(&history.settings);
     let mut opened = false;
-    for event in events.into_inner() {
+    let events = events.into_inner();
+    let failing = run.divergences.first().and_then(|first| {
+        let is_it =
+            |event: &Event| matches!(event, Event::Requested(asked) if asked.step == first.step);
+        events.iter().rposition(is_it)
+    });
+    for (number, event) in events.into_iter().enumerate() {
         match event {
             Event::Began { files, .. } => script.make_all(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
@@ -104,10 +151,13 @@ pub fn script(
                     opened = true;
                 }
                 script.ask(&asked.request, &asked.answer);
+                if failing == Some(number) {
+                    script.compare(&asked.reply, &asked.after);
+                }
             }
         }
     }
-    script.text.push_str("stop\nfind \"$ROOT/work\" -not -path '*/.git/*' -exec ls -ld {} +\n");
+    script.text.push_str(END);
     for one in &run.divergences {
         let told = format!(
             "{}\nexpected: {}\nfound: {}",
@@ -233,7 +283,20 @@ impl Script {
         };
         self.ids.push(id.clone());
         let number = self.ids.len();
-        self.line(&format!("ID{number}=$(field {field})"));
+        self.line(&format!("ID{number}=$(field {field})\nIDS+=(\"$ID{number}\")"));
+    }
+
+    /// Compares what the operation that fails came to with what it came to here.
+    fn compare(&mut self, reply: &str, after: &Files) {
+        self.line("mkdir -p \"$ROOT\"/recorded/work");
+        for (path, node) in after.iter().filter(|(path, _)| path.starts_with(b"work/")) {
+            if path.split(|byte| *byte == b'/').all(|name| name != b".git") {
+                self.make(&ByteString([b"recorded/", &path[..]].concat()), node);
+            }
+        }
+        let plain = without_chance(reply, &String::from_utf8_lossy(&self.root), &self.ids);
+        self.line(&format!("RECORDED={}", shell(plain.as_bytes(), b"")));
+        self.text.push_str(COMPARE);
     }
 
     fn say(&mut self, message: &Message) {
@@ -256,6 +319,33 @@ impl Script {
             word = word.replace("HERMA_TARGET", &cut);
         }
         self.line(&format!("ask {word}"));
+    }
+}
+
+/// A reply without what is another one each time, as `plain` of the script does it.
+fn without_chance(reply: &str, root: &str, ids: &[String]) -> String {
+    let mut line = reply.trim_end().replace(root, "ROOT");
+    for id in ids.iter().filter(|id| id.len() >= 4) {
+        line = line.replace(id.as_str(), "ID");
+    }
+    let (mut text, mut run) = (String::new(), String::new());
+    for one in line.chars().map(Some).chain([None]) {
+        match one {
+            Some(digit) if digit.is_ascii_digit() || ('a'..='f').contains(&digit) => {
+                run.push(digit)
+            }
+            other => {
+                text.push_str(if run.len() >= 7 { "#" } else { &run });
+                run.clear();
+                text.extend(other);
+            }
+        }
+    }
+    let Some((before, behind)) = text.split_once("\"id\":") else { return text };
+    let number = behind.trim_start_matches(' ');
+    match number.trim_start_matches(|one: char| one.is_ascii_digit()) {
+        rest if rest.len() < number.len() => format!("{before}\"id\":#{rest}"),
+        _ => text,
     }
 }
 

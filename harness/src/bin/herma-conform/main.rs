@@ -72,8 +72,14 @@ enum Command {
     Replay(HistoryArguments),
     /// Look for a shorter history that fails in the same way
     Shrink(HistoryArguments),
-    /// Print a shell script that drives the adapter alone through a history
-    Export(HistoryArguments),
+    /// Print a shell script that drives the adapter alone through a history; exits with 1 if it fails
+    Export {
+        #[command(flatten)]
+        history: HistoryArguments,
+        /// Without the hostile git configuration of a history's home
+        #[arg(long)]
+        plain: bool,
+    },
     /// Run the plan of the expectations; fail unless exactly the expected failures occur
     #[command(after_help = EXIT_CODES)]
     Gate(GateArguments),
@@ -411,7 +417,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run(arguments),
         Command::Replay(arguments) => commands::replay(arguments),
         Command::Shrink(arguments) => commands::shrink(arguments),
-        Command::Export(arguments) => reporting::export(arguments),
+        Command::Export { history, plain } => reporting::export(history, *plain),
         Command::Gate(arguments) => gate::gate(arguments),
         Command::Update { gate, allow_new } => gate::update(gate, *allow_new),
         Command::Case(command) => cases::case(command),

@@ -5,6 +5,7 @@ use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, USAGE, colour, fail, say, scr
 use crate::subjects::Chosen;
 use crate::{Form, HistoryArguments};
 use herma_harness::export;
+use herma_harness::history::History;
 use herma_harness::protocol::schema as protocol_schema;
 use herma_harness::results::{self, Results, ResultsError, github, junit, text};
 use herma_harness::suite::Verdict;
@@ -63,8 +64,9 @@ pub fn report(from: &Path, form: Form) -> ExitCode {
 ///
 /// # Errors
 /// There is no script.
-pub fn export(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
+pub fn export(arguments: &HistoryArguments, plain: bool) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
+    let history = History { plain_home: plain || history.plain_home, ..history };
     let start = match Chosen::new(&arguments.subject)? {
         Chosen::Adapter { start, .. } => start,
         Chosen::Core => {
