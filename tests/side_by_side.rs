@@ -75,12 +75,18 @@ fn an_exported_history_drives_the_adapter_alone() {
         }),
         Operation::Ask(Request::List { dir: "work/alpha".into() }),
     ];
+    // A directory whose name is no text is encoded in a request, and is the script's own all the same.
+    let nowhere = Operation::Ask(Request::List { dir: b"work/n\xff"[..].into() });
+    let operations = [vec![nowhere], operations].concat();
     let history = History { operations, ..History::default() };
     let binary = herma_tests::built_binary("herma-conform").into_os_string();
     let command = vec![binary, "adapter".into(), "serve".into()];
     let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
     // Nothing fails, and so nothing can be shown.
-    let (code, said) = exported(&history, &start, |script| script);
+    let (code, said) = exported(&history, &start, |script| {
+        assert!(script.contains("/work/n\\xff' | base64 -w 0)"), "{script}");
+        script
+    });
     assert_eq!(code, 2, "{said}");
     let replies: Vec<serde_json::Value> = said
         .lines()

@@ -16,6 +16,7 @@ use herma_model::answer::{Answer, CheckpointOutcome};
 use herma_model::edit::Change;
 use herma_model::plain::plain;
 use herma_model::{ByteString, Files, Node, Request, Settings};
+use serde_json::Value;
 use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Mutex;
@@ -46,13 +47,13 @@ ask() {
     printf '< %s\n' "$REPLY"
 }
 field() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" <<<"$REPLY"; }
-# A reply without what is another one each time: places, ids and times.
+# A reply without what is another one each time: places, ids, times and the words of a refusal.
 plain() {
     local line=${1//"$ROOT"/ROOT} id
     for id in "${IDS[@]}"; do
         [ "${#id}" -lt 4 ] || line=${line//"$id"/ID}
     done
-    sed -E 's/[0-9a-f]{7,}/#/g; s/"id": *[0-9]+/"id":#/' <<<"$line"
+    sed -E 's/[0-9a-f]{7,}/#/g; s/"id": *[0-9]+/"id":#/; s/"message": *"([^"\\]|\\.)*"/"message":#/' <<<"$line"
 }
 # What is in the projects below a folder.
 files() {
@@ -313,12 +314,38 @@ impl Script {
         if known.is_some() {
             value["target"] = "HERMA_TARGET".into();
         }
+        let mut encoded = Vec::new();
+        self.take_encoded(&mut value, &mut encoded);
         let mut word = self.quoted(value.to_string().as_bytes());
+        for (number, path) in encoded.iter().enumerate() {
+            let again = format!("'\"$(printf %s {} | base64 -w 0)\"$'", self.quoted(path));
+            word = word.replace(&format!("HERMA_ENCODED_{number}_"), &again);
+        }
         if let Some((number, digits)) = known {
             let cut = format!("'\"${{ID{number}:0:{digits}}}\"$'");
             word = word.replace("HERMA_TARGET", &cut);
         }
         self.line(&format!("ask {word}"));
+    }
+}
+
+impl Script {
+    /// Paths below the sandbox that are encoded, since they are no text: the script encodes its own.
+    fn take_encoded(&self, value: &mut Value, found: &mut Vec<ByteString>) {
+        match value {
+            Value::Object(fields) => {
+                let path = serde_json::from_value::<ByteString>(Value::Object(fields.clone()));
+                if let Some(path) = path.ok().filter(|path| path.starts_with(&self.root)) {
+                    let own = format!("HERMA_ENCODED_{}_", found.len());
+                    fields.insert("b64".into(), own.into());
+                    found.push(path);
+                    return;
+                }
+                fields.values_mut().for_each(|one| self.take_encoded(one, found));
+            }
+            Value::Array(all) => all.iter_mut().for_each(|one| self.take_encoded(one, found)),
+            _ => {}
+        }
     }
 }
 
@@ -341,11 +368,25 @@ fn without_chance(reply: &str, root: &str, ids: &[String]) -> String {
             }
         }
     }
-    let Some((before, behind)) = text.split_once("\"id\":") else { return text };
-    let number = behind.trim_start_matches(' ');
-    match number.trim_start_matches(|one: char| one.is_ascii_digit()) {
-        rest if rest.len() < number.len() => format!("{before}\"id\":#{rest}"),
-        _ => text,
+    let text = without_value(&text, "\"id\":", |value| {
+        Some(value.trim_start_matches(|one: char| one.is_ascii_digit()))
+    });
+    without_value(&text, "\"message\":", |value| {
+        let (mut rest, mut escaped) = (value.strip_prefix('"')?.chars(), false);
+        while escaped || !rest.as_str().starts_with('"') {
+            escaped = rest.next()? == '\\' && !escaped;
+        }
+        rest.as_str().get(1..)
+    })
+}
+
+/// The line without the first value of a field; `rest` is what comes behind it.
+fn without_value(line: &str, field: &str, rest: impl Fn(&str) -> Option<&str>) -> String {
+    let Some((before, value)) = line.split_once(field) else { return line.to_owned() };
+    let value = value.trim_start_matches(' ');
+    match rest(value).filter(|rest| rest.len() < value.len()) {
+        Some(rest) => format!("{before}{field}#{rest}"),
+        None => line.to_owned(),
     }
 }
 
@@ -379,4 +420,28 @@ fn escaped(bytes: &[u8]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_another_one_each_time_is_left_out_of_a_reply() {
+        let ids = ["c0ffee-1".to_owned()];
+        for (reply, plain) in [
+            (
+                r#"{"id": 12, "ok": {"id": "c0ffee-1", "time": 1773635760}}"#,
+                r#"{"id":#, "ok": {"id": "ID", "time": #}}"#,
+            ),
+            (r#"{"id":"a12","ok":["/tmp/x/y"]}"#, r#"{"id":"a12","ok":["ROOT/y"]}"#),
+            (
+                r#"{"id":3,"err":{"code":"internal","message":"a \\\"b\\\" c"}}"#,
+                r#"{"id":#,"err":{"code":"internal","message":#}}"#,
+            ),
+            (r#"{"id":3,"err":{"message":"no end"#, r#"{"id":#,"err":{"message":"no end"#),
+        ] {
+            assert_eq!(without_chance(reply, "/tmp/x", &ids), plain);
+        }
+    }
 }

@@ -274,7 +274,8 @@ pub struct RunArguments {
     /// The most operations of one history
     #[arg(long, default_value_t = 60)]
     operations: usize,
-    /// Begin nothing more after so long: the first two thirds are for histories, the rest for short ones
+    /// Begin no history after two thirds of so long, and no search for a short one after all of it; each
+    /// failure is still run again
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
     /// A real directory; every history runs on a copy of it
