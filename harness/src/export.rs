@@ -327,9 +327,7 @@ impl Script {
         }
         self.line(&format!("ask {word}"));
     }
-}
 
-impl Script {
     /// Paths below the sandbox that are encoded, since they are no text: the script encodes its own.
     fn take_encoded(&self, value: &mut Value, found: &mut Vec<ByteString>) {
         match value {

@@ -67,10 +67,8 @@ impl<'a> Objects<'a> {
     /// A disk that fails, so that nobody can say.
     // rule: capture/stored
     pub fn is_whole(&self, id: Oid) -> Result<bool> {
-        if self.added.contains(&id) || !self.has(id) {
-            return Ok(self.added.contains(&id));
-        }
-        Ok(matches!(self.look_at(id)?, Found::Whole(_)))
+        let is_there = || Ok(self.has(id) && matches!(self.look_at(id)?, Found::Whole(_)));
+        if self.added.contains(&id) { Ok(true) } else { is_there() }
     }
 
     /// The same of an object that was whole at `moment`, in seconds and nanoseconds of the file

@@ -31,17 +31,20 @@ impl PackIndex {
 
     /// The offset of an object in the pack, in bytes; none where the index does not have it.
     pub fn offset(&self, id: Oid) -> Option<u64> {
-        let (ids, _) = self.bytes.get(IDS..self.checksums()?)?.as_chunks::<ID_BYTES>();
+        let ids = self.ids()?;
         self.offset_of(ids.binary_search_by(|one| one[..].cmp(id.as_bytes())).ok()?)
     }
 
     /// The ids in the pack, each with its offset in bytes; none where one of them has none.
     pub fn entries(&self) -> Option<Vec<(Oid, u64)>> {
-        let (ids, _) = self.bytes.get(IDS..self.checksums()?)?.as_chunks::<ID_BYTES>();
         let object = |(place, id): (usize, &[u8; ID_BYTES])| {
             Some((Oid::from_bytes(id).ok()?, self.offset_of(place)?))
         };
-        ids.iter().enumerate().map(object).collect()
+        self.ids()?.iter().enumerate().map(object).collect()
+    }
+
+    fn ids(&self) -> Option<&[[u8; ID_BYTES]]> {
+        Some(self.bytes.get(IDS..self.checksums()?)?.as_chunks().0)
     }
 
     fn offset_of(&self, place: usize) -> Option<u64> {

@@ -100,10 +100,9 @@ impl Pack {
         self.chain(disk, id)?.and_then(|chain| match chain.bytes() {
             None => Ok(Found::Damaged(CUT)),
             Some(bytes) if bytes > most => Ok(Found::Whole((chain.kind, None))),
-            Some(_) => self.resolve(chain)?.and_then(|(kind, bytes)| {
-                let is = is_that(id, Some(id_of(kind, &bytes)?), kind);
-                Ok(is.then(|kind| Found::Whole((kind, Some(Rc::unwrap_or_clone(bytes))))))
-            }),
+            Some(_) => Ok(self
+                .whole(id, chain)?
+                .then(|(kind, bytes)| Found::Whole((kind, Some(Rc::unwrap_or_clone(bytes)))))),
         })
     }
 
@@ -114,15 +113,12 @@ impl Pack {
     /// As [`Pack::read`].
     // rule: cost/memory
     pub fn check(&self, disk: &dyn Disk, id: Oid) -> Result<Found<Kind>> {
-        self.chain(disk, id)?.and_then(|chain| {
-            let kind = chain.kind;
-            match chain.end {
-                End::Stored(entry) if chain.changes.is_empty() => {
-                    let read = Named::new(kind, entry.bytes, entry.inflated).copy(|_| {});
-                    Ok(judged(read, &self.path)?.then(|found| is_that(id, found, kind)))
-                }
-                _ => Ok(self.read(disk, id, u64::MAX)?.then(|(kind, _)| Found::Whole(kind))),
+        self.chain(disk, id)?.and_then(|chain| match chain {
+            Chain { kind, end: End::Stored(entry), changes, .. } if changes.is_empty() => {
+                let read = Named::new(kind, entry.bytes, entry.inflated).copy(|_| {});
+                Ok(judged(read, &self.path)?.then(|found| is_that(id, found, kind)))
             }
+            chain => Ok(self.whole(id, chain)?.then(|(kind, _)| Found::Whole(kind))),
         })
     }
 
@@ -190,6 +186,14 @@ impl Pack {
     fn entry(&self, disk: &dyn Disk, offset: u64) -> Result<Found<Entry>> {
         open_at(disk, &self.path, offset)?
             .and_then(|stream| judged(Entry::read(stream, offset), &self.path))
+    }
+
+    /// The object, if its bytes are those of its id.
+    fn whole(&self, id: Oid, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {
+        self.resolve(chain)?.and_then(|(kind, bytes)| {
+            let is = is_that(id, Some(id_of(kind, &bytes)?), kind);
+            Ok(is.then(|kind| Found::Whole((kind, bytes))))
+        })
     }
 
     fn resolve(&self, chain: Chain) -> Result<Found<(Kind, Rc<Vec<u8>>)>> {

@@ -27,7 +27,8 @@ pub fn rewritten(before: &str, after: &Expectations) -> String {
     let (Some(mut old), Some(new)) = (parts(before), parts(&fresh)) else { return fresh };
     let mut text = String::new();
     for line in old.head.lines() {
-        text.push_str(&with_number(line, "judged", after.judged));
+        let line = with_number(line, "judged", after.judged);
+        text.push_str(&with_number(&line, "most", after.most));
         text.push('\n');
     }
     for Block { text: fresh, entry } in new.blocks {
@@ -37,8 +38,6 @@ pub fn rewritten(before: &str, after: &Expectations) -> String {
         text.push_str(if text.ends_with("\n\n") { block.trim_start() } else { &block });
     }
     text.push_str(&old.tail);
-    let text: String =
-        text.lines().map(|line| with_number(line, "most", after.most) + "\n").collect();
     // However it was written: what it says is what counts.
     let says_so = toml::from_str::<Expectations>(&text).is_ok_and(|said| said == *after);
     if says_so { text } else { fresh }

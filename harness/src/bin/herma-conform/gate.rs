@@ -5,12 +5,10 @@ use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, say};
 use crate::reporting;
 use crate::running;
 use crate::subjects::{Chosen, quoted};
-use herma_harness::divergence::Fingerprint;
 use herma_harness::expectations::{self, Expectations, Judgement, UpdateRefused, judge};
 use herma_harness::generate::Options;
 use herma_harness::results::{Results, Started, github, text};
 use herma_harness::suite::Plan;
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 /// The expectations need work.
@@ -23,8 +21,7 @@ const NEEDS_WORK: u8 = 3;
 pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
     let expectations = load(arguments, &chosen)?;
-    let known = expectations.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = found(arguments, "gate", &chosen, &expectations, known)?;
+    let results = found(arguments, "gate", &chosen, &expectations)?;
     check_subject(&expectations, &results)?;
     let mut judgement = judge(&expectations, &results);
     if !results.started.share.is_whole() {
@@ -74,9 +71,7 @@ pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, No
         return Err(("`update` writes a file: name it with --expect".into(), USAGE));
     };
     let before = load(arguments, &chosen)?;
-    // New failures are shrunk and run again; one that does not show again is not listed.
-    let known = before.expect.iter().map(expectations::Entry::fingerprint).collect();
-    let results = found(arguments, "update", &chosen, &before, known)?;
+    let results = found(arguments, "update", &chosen, &before)?;
     if !results.started.share.is_whole() {
         let why = "these are the results of a part: `merge` all of them first; nothing was written";
         return Err((why.into(), USAGE));
@@ -101,20 +96,6 @@ fn code_of(refused: &UpdateRefused) -> u8 {
     }
 }
 
-/// The results of a run of the plan: of the one that was made already, or of one made now.
-fn found(
-    arguments: &GateArguments,
-    command: &str,
-    chosen: &Chosen,
-    expectations: &Expectations,
-    known: BTreeSet<Fingerprint>,
-) -> Result<Results, NoVerdict> {
-    match &arguments.from {
-        Some(file) => of_its_plan(reporting::results(file)?, expectations),
-        None => run(arguments, command, chosen, expectations, known),
-    }
-}
-
 /// The expectations in the file that is named, or those that come with the subject.
 fn load(arguments: &GateArguments, chosen: &Chosen) -> Result<Expectations, NoVerdict> {
     let read = match (&arguments.expect, chosen.expectations()) {
@@ -136,13 +117,16 @@ fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), N
     Err((format!("`{ran}` was run, and the expectations are about `{about}`"), USAGE))
 }
 
-fn run(
+/// The results of a run of the plan: of the one that was made already, or of one made now.
+fn found(
     arguments: &GateArguments,
     command: &str,
     chosen: &Chosen,
     expectations: &Expectations,
-    known: BTreeSet<Fingerprint>,
 ) -> Result<Results, NoVerdict> {
+    if let Some(file) = &arguments.from {
+        return of_its_plan(reporting::results(file)?, expectations);
+    }
     let plan = Plan {
         seeds: expectations.seeds.clone(),
         histories: expectations.histories,
@@ -153,7 +137,8 @@ fn run(
         jobs: arguments.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
         time_budget: None,
-        known,
+        // New failures are shrunk and run again; one that does not show again is not listed.
+        known: expectations.expect.iter().map(expectations::Entry::fingerprint).collect(),
         share: arguments.place.shard,
     };
     let place = arguments.place.of(chosen);
