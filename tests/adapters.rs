@@ -126,25 +126,47 @@ fn a_command_that_is_not_there_is_said_not_to_start() {
     assert_eq!(started.err().unwrap().name(), "not-started");
 }
 
-/// How each template is started, where this machine can.
-fn templates() -> Vec<Vec<OsString>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/adapters/templates");
-    let example = herma_tests::built_binary("examples/adapter-template");
-    let mut commands = vec![vec![example.into_os_string()]];
-    for (interpreter, file) in [("python3", "adapter.py"), ("node", "adapter.mjs")] {
-        if Command::new(interpreter).arg("--version").output().is_ok() {
-            commands.push(vec![interpreter.into(), folder.join(file).into_os_string()]);
-        } else {
-            eprintln!("not run: {file} (no {interpreter} on this machine)");
+/// The stores that a skeleton can be asked for.
+const STORES: [&str; 4] = ["copies", "git", "archive", "log"];
+
+/// The skeleton of that language and store, as `adapter new` prints it.
+fn skeleton(language: &str, store: &str) -> String {
+    let printed = Command::new(herma_tests::built_binary("herma-conform"))
+        .args(["adapter", "new", "--lang", language, "--for", store])
+        .output()
+        .unwrap();
+    assert!(printed.status.success(), "{printed:?}");
+    String::from_utf8(printed.stdout).unwrap()
+}
+
+/// How the skeletons of these stores are started, where this machine can.
+fn skeletons(folder: &Path, stores: &[&str]) -> Vec<Vec<OsString>> {
+    let mut commands = Vec::new();
+    for (interpreter, language, ending) in [("python3", "python", "py"), ("node", "node", "mjs")] {
+        if Command::new(interpreter).arg("--version").output().is_err() {
+            eprintln!("not run: {language} (no {interpreter} on this machine)");
+            continue;
+        }
+        for store in stores {
+            let file = folder.join(format!("{store}.{ending}"));
+            std::fs::write(&file, skeleton(language, store)).unwrap();
+            commands.push(vec![interpreter.into(), file.into_os_string()]);
         }
     }
     commands
 }
 
+/// How the skeleton in Rust is started.
+fn in_rust() -> Vec<OsString> {
+    vec![herma_tests::built_binary("examples/adapter-template").into_os_string()]
+}
+
 #[test]
-fn every_template_keeps_the_protocol() {
-    let limits = Limits::default();
-    for command in templates() {
+fn every_skeleton_keeps_the_protocol() {
+    let (limits, folder) = (Limits::default(), tempfile::tempdir().unwrap());
+    let mut commands = skeletons(folder.path(), &STORES);
+    commands.push(in_rust());
+    for command in commands {
         let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
         assert_eq!(probed.len(), PROBES.len() + 1, "{command:?}");
         let is_fine = |one: &Probed| one.wrong.is_none() && one.hints.is_empty();
@@ -159,7 +181,7 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
         eprintln!("not run: no python3 on this machine");
         return;
     }
-    let template = include_str!("../harness/adapters/templates/adapter.py");
+    let template = skeleton("python", "copies");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("adapter.py");
     let command = ["python3".into(), file.clone().into_os_string()];
@@ -177,13 +199,13 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
             "it answers `status` and does not claim `status`: claim it, so that its rules are judged",
         ),
         (
-            "    TOY.restore(path(request[\"dir\"]), path(request[\"target\"]))",
+            "    STORE.restore(path(request[\"dir\"]), path(request[\"target\"]))",
             "    pass",
             "a.txt holds `two and more\\n` and not `one\\n`: write the files of the checkpoint",
         ),
         ("reverse=True", "reverse=False", "the list is oldest first: turn it round"),
         ("\"outcome\": \"created\", ", "", "a changed project gave {\"id\":\"c0000001\"}: answer"),
-        ("{\"checkpoints\": [", "{\"entries\": [", "it needs `checkpoints`, a list, newest first"),
+        ("{\"checkpoints\": [{", "{\"entries\": [{", "it needs `checkpoints`, a list, newest first"),
     ] {
         assert_eq!(template.matches(from).count(), 1, "{from}");
         std::fs::write(&file, template.replace(from, to)).unwrap();
@@ -196,12 +218,15 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
 }
 
 #[test]
-fn every_template_gets_the_same_verdicts() {
+fn a_skeleton_gets_the_same_verdicts_in_every_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut commands = skeletons(folder.path(), &["copies"]);
+    commands.push(in_rust());
     let plan = plan(5, 6);
     let scratch = Scratch::default_place();
     // A copy of Python's keeps the time of modification, so that nothing shows that it was made.
     let shows = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
-    let verdicts = templates().into_iter().map(|command| {
+    let verdicts = commands.into_iter().map(|command| {
         let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
@@ -215,6 +240,32 @@ fn every_template_gets_the_same_verdicts() {
     let verdicts: Vec<_> = verdicts.collect();
     assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]), "{verdicts:#?}");
     assert!(verdicts[0].1.contains(&("list/newest-first", Verdict::Held)), "{verdicts:#?}");
+}
+
+#[test]
+fn every_skeleton_gets_a_verdict_without_being_changed() {
+    let (folder, scratch) = (tempfile::tempdir().unwrap(), Scratch::default_place());
+    for command in skeletons(folder.path(), &STORES) {
+        let limits = Limits::default();
+        let start = AdapterCommand { command: command.clone(), directory: "/".into(), limits };
+        let open = start.opener();
+        let (_, capabilities) = introduce(&open, &scratch).unwrap();
+        let plan = plan(1, 2).within(&capabilities);
+        let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
+        let bytes = findings.verdict(&rules::RESTORE_BYTES);
+        assert_eq!(bytes, Verdict::Held, "{command:?}: {:#?}", findings.failures);
+    }
+}
+
+#[test]
+fn a_skeleton_that_is_not_there_is_refused_in_words() {
+    let refused = Command::new(herma_tests::built_binary("herma-conform"))
+        .args(["adapter", "new", "--lang", "rust", "--for", "git"])
+        .output()
+        .unwrap();
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("Python and Node have one for each store"), "{said}");
 }
 
 #[test]

@@ -147,6 +147,8 @@ fn answer(asked: &Value, opened: &mut Option<Toy>) -> Result<Value, Refused> {
         "hello" => Ok(json!({
             "protocol": 1,
             "impl": { "name": "copy-tree", "version": "0.1.0" },
+            // One process may serve one history after another: `open` begins with a new store.
+            "reusable": true,
             // Everyone is asked to list and restore; anything else needs a capability.
             "capabilities": { "checkpoint": true },
         })),

@@ -1,6 +1,5 @@
 //! What the `adapter` commands do.
 
-use crate::Language;
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
@@ -12,16 +11,6 @@ use herma_harness::{concurrent, faults, null, planted};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// `herma-conform adapter new`.
-pub fn new(language: Language) -> ExitCode {
-    say(match language {
-        Language::Python => include_str!("../../../adapters/templates/adapter.py"),
-        Language::Node => include_str!("../../../adapters/templates/adapter.mjs"),
-        Language::Rust => include_str!("../../../adapters/templates/adapter.rs"),
-    });
-    ExitCode::SUCCESS
-}
 
 /// `herma-conform adapter check`.
 ///

@@ -19,6 +19,7 @@ mod power;
 mod progress;
 mod reporting;
 mod running;
+mod skeleton;
 mod subjects;
 mod supervised;
 
@@ -26,6 +27,7 @@ use clap::{Parser, Subcommand};
 use ending::{ended, say};
 use herma_harness::protocol::claims;
 use herma_harness::share::Share;
+use skeleton::{Kept, Language};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,7 +54,7 @@ Examples:
   herma-conform run -- python3 adapter.py      judge the implementation behind an adapter
   herma-conform gate --expect expected.toml -- python3 adapter.py
   herma-conform compare hermes-agent@0.13.0 hermes-agent@0.19.0
-  herma-conform adapter new --lang python > adapter.py
+  herma-conform adapter new --for git > adapter.py
   herma-conform rules                          the rule book";
 
 #[derive(Parser)]
@@ -174,11 +176,14 @@ enum Command {
 /// What can be done with adapters.
 #[derive(Subcommand)]
 pub enum AdapterCommand {
-    /// Print a complete adapter to start from
+    /// Print a complete adapter to start from; it runs as it is
     New {
         /// The language it is written in
         #[arg(long, value_enum, default_value_t = Language::Python)]
         lang: Language,
+        /// What is most like the store that it will drive
+        #[arg(long = "for", value_enum, value_name = "STORE", default_value_t = Kept::Copies)]
+        kept: Kept,
     },
     /// Act as an adapter for the core, on standard input and output
     Serve {
@@ -234,17 +239,6 @@ pub enum AdaptersCommand {
         #[arg(required = true)]
         names: Vec<String>,
     },
-}
-
-/// The languages of the templates.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum Language {
-    /// Python 3, with nothing but its standard library.
-    Python,
-    /// Node 18 and later, with nothing but its standard library.
-    Node,
-    /// Rust, with serde_json.
-    Rust,
 }
 
 /// The forms of a report.
@@ -396,7 +390,7 @@ fn main() -> ExitCode {
         }
         Command::Report { from, form } => return reporting::report(from, *form),
         Command::Merge { parts, into } => return reporting::merge(parts, into),
-        Command::Adapter(AdapterCommand::New { lang }) => return adapters::new(*lang),
+        Command::Adapter(AdapterCommand::New { lang, kept }) => return skeleton::print(*lang, *kept),
         Command::Adapter(AdapterCommand::Serve { bug }) => return adapters::serve(bug.as_deref()),
         Command::Adapters(AdaptersCommand::List) => return adapters::list(),
         Command::Adapters(AdaptersCommand::Install { names }) => return adapters::install(names),

@@ -1,23 +1,4 @@
-#!/usr/bin/env node
-// A complete adapter, for a toy that copies whole trees. Replace the Toy by your implementation.
-//
-// The runner writes one JSON object on a line to standard input and reads one reply on a line from
-// standard output. Print nothing else there (no console.log); diagnostics go to standard error.
-
 import * as fs from "node:fs";
-
-/** A refusal: its code is from the protocol's list, and it says what became of the disk. */
-class Refused extends Error {
-  constructor(code, message, changed = "none") {
-    super(String(message));
-    Object.assign(this, { code, changed });
-  }
-}
-
-/** A path is a string, or {"b64": ...} where it is not UTF-8; a Buffer holds either. */
-function path(value) {
-  return typeof value === "string" ? Buffer.from(value) : Buffer.from(value.b64, "base64");
-}
 
 function join(folder, name) {
   return Buffer.concat([folder, Buffer.from("/"), Buffer.from(name)]);
@@ -71,7 +52,7 @@ function copy(name, from, to) {
 }
 
 /** Keeps a copy of the whole tree for every checkpoint. */
-class Toy {
+class Store {
   constructor(store) {
     this.store = store;
     fs.mkdirSync(store, { recursive: true });
@@ -92,10 +73,10 @@ class Toy {
   }
 
   list() {
-    return this.ids().map((id, index) => {
+    return this.ids().map((id) => {
       const name = join(join(this.store, id), "reason");
       const time = Math.floor(fs.statSync(name).mtimeMs / 1000);
-      return { number: index + 1, id, time, reason: fs.readFileSync(name, "utf8") };
+      return { id, time, reason: fs.readFileSync(name, "utf8") };
     });
   }
 
@@ -105,45 +86,3 @@ class Toy {
     copyTree(tree, project);
   }
 }
-
-let toy;
-const OPERATIONS = {
-  __proto__: null,
-  hello: () => ({
-    protocol: 1,
-    impl: { name: "copy-tree", version: "0.1.0" },
-    // Everyone is asked to list and restore; anything else needs a capability.
-    capabilities: { checkpoint: true },
-  }),
-  open({ store }) {
-    toy = new Toy(path(store));
-  },
-  checkpoint: ({ dir, reason }) => ({ outcome: "created", id: toy.checkpoint(path(dir), reason) }),
-  list: () => ({ checkpoints: toy.list() }),
-  restore: ({ dir, target }) => toy.restore(path(dir), path(target)),
-  close() {},
-};
-
-function reply(line) {
-  const asked = JSON.parse(line);
-  let answer;
-  try {
-    const operation = OPERATIONS[asked.op];
-    if (!operation) throw new Refused("unsupported", asked.op);
-    answer = { ok: operation(asked) ?? {} };
-  } catch (error) {
-    // Any other error is an answer, too.
-    const refused = error instanceof Refused ? error : new Refused("internal", error, "unknown");
-    answer = { err: { code: refused.code, message: refused.message, changed: refused.changed } };
-  }
-  process.stdout.write(`${JSON.stringify({ id: asked.id, ...answer })}\n`);
-}
-
-// Not node:readline, which also ends lines at U+2028 and U+2029, and JSON may hold these.
-let rest = "";
-for await (const chunk of process.stdin.setEncoding("utf8")) {
-  const lines = (rest + chunk).split("\n");
-  rest = lines.pop();
-  lines.forEach(reply);
-}
-if (rest) reply(rest);

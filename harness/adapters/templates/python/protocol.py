@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A complete adapter, for a toy that copies whole trees. Replace the Toy by your implementation.
+"""A complete adapter, for a small store. Put your own calls in the place of what `Store` does.
 
 The runner writes one JSON object on a line to standard input and reads one reply on a line from
 standard output. Print nothing else there; diagnostics go to standard error.
@@ -8,7 +8,6 @@ standard output. Print nothing else there; diagnostics go to standard error.
 import base64
 import json
 import os
-import shutil
 import sys
 
 
@@ -27,69 +26,40 @@ def path(value):
     return value
 
 
-class Toy:
-    """Keeps a copy of the whole tree for every checkpoint."""
-
-    def __init__(self, store):
-        self.store = store
-        os.makedirs(store, exist_ok=True)
-
-    def ids(self):
-        return sorted(os.listdir(self.store), reverse=True)
-
-    def checkpoint(self, project, reason):
-        if not os.path.isdir(project):
-            raise Refused("missing_directory", project)
-        # Digits alone would be read as a number of the list when typed.
-        checkpoint = f"c{len(self.ids()) + 1:07x}"
-        folder = os.path.join(self.store, checkpoint)
-        shutil.copytree(project, os.path.join(folder, "tree"), symlinks=True)
-        with open(os.path.join(folder, "reason"), "w", encoding="utf-8", newline="") as file:
-            file.write(reason)
-        return checkpoint
-
-    def describe(self, number, checkpoint):
-        name = os.path.join(self.store, checkpoint, "reason")
-        with open(name, encoding="utf-8", newline="") as file:
-            reason = file.read()
-        seconds = int(os.stat(name).st_mtime)
-        return {"number": number, "id": checkpoint, "time": seconds, "reason": reason}
-
-    def restore(self, project, checkpoint):
-        tree = os.path.join(self.store, checkpoint, "tree")
-        if not os.path.isdir(tree):
-            raise Refused("unknown_checkpoint", checkpoint)
-        shutil.copytree(tree, project, symlinks=True, dirs_exist_ok=True)
+# STORE
 
 
-TOY = None
+STORE = None
 
 
 def hello(_):
     return {
         "protocol": 1,
-        "impl": {"name": "copy-tree", "version": "0.1.0"},
+        "impl": {"name": "my-store", "version": "0.1.0"},
+        # One process may serve one history after another: `open` begins with a new store.
+        "reusable": True,
         # Everyone is asked to list and restore; anything else needs a capability.
         "capabilities": {"checkpoint": True},
     }
 
 
 def open_(request):
-    global TOY
-    TOY = Toy(path(request["store"]))
+    global STORE
+    STORE = Store(path(request["store"]))
     return {}
 
 
 def checkpoint(request):
-    return {"outcome": "created", "id": TOY.checkpoint(path(request["dir"]), request["reason"])}
+    return {"outcome": "created", "id": STORE.checkpoint(path(request["dir"]), request["reason"])}
 
 
-def list_(_):
-    return {"checkpoints": [TOY.describe(*one) for one in enumerate(TOY.ids(), 1)]}
+def list_(request):
+    newest_first = enumerate(STORE.list(path(request["dir"])), 1)
+    return {"checkpoints": [{"number": number, **one} for number, one in newest_first]}
 
 
 def restore(request):
-    TOY.restore(path(request["dir"]), path(request["target"]))
+    STORE.restore(path(request["dir"]), path(request["target"]))
     return {}
 
 
