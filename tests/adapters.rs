@@ -205,7 +205,11 @@ fn what_an_author_gets_wrong_is_said_with_what_to_change() {
         ),
         ("reverse=True", "reverse=False", "the list is oldest first: turn it round"),
         ("\"outcome\": \"created\", ", "", "a changed project gave {\"id\":\"c0000001\"}: answer"),
-        ("{\"checkpoints\": [{", "{\"entries\": [{", "it needs `checkpoints`, a list, newest first"),
+        (
+            "{\"checkpoints\": [{",
+            "{\"entries\": [{",
+            "it needs `checkpoints`, a list, newest first",
+        ),
     ] {
         assert_eq!(template.matches(from).count(), 1, "{from}");
         std::fs::write(&file, template.replace(from, to)).unwrap();

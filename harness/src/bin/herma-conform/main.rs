@@ -390,7 +390,9 @@ fn main() -> ExitCode {
         }
         Command::Report { from, form } => return reporting::report(from, *form),
         Command::Merge { parts, into } => return reporting::merge(parts, into),
-        Command::Adapter(AdapterCommand::New { lang, kept }) => return skeleton::print(*lang, *kept),
+        Command::Adapter(AdapterCommand::New { lang, kept }) => {
+            return skeleton::print(*lang, *kept);
+        }
         Command::Adapter(AdapterCommand::Serve { bug }) => return adapters::serve(bug.as_deref()),
         Command::Adapters(AdaptersCommand::List) => return adapters::list(),
         Command::Adapters(AdaptersCommand::Install { names }) => return adapters::install(names),
