@@ -65,10 +65,10 @@ pub enum RunError {
     #[error("the sandbox cannot be used: {0}")]
     Sandbox(#[from] io::Error),
     /// An edit could not be carried out.
-    #[error("the runner cannot carry out {change}: {source}")]
+    #[error("the runner cannot carry out operation {step}: {source}")]
     Edit {
-        /// The change.
-        change: String,
+        /// The operation, from 0.
+        step: usize,
         /// What the system said.
         source: io::Error,
     },
@@ -277,7 +277,7 @@ impl<'a> Runner<'a> {
         }
         let mut judged = true;
         match concrete::step(operation, &self.world) {
-            Step::Edit(edit) => self.edit(&edit)?,
+            Step::Edit(edit) => self.edit(step, &edit)?,
             Step::Store(edit) => self.edit_store(&edit)?,
             Step::Ask(requests) => {
                 judged = false;
@@ -403,12 +403,12 @@ impl<'a> Runner<'a> {
         Err(RunError::Harness { step, path })
     }
 
-    fn edit(&mut self, edit: &Edit) -> Result<(), RunError> {
+    fn edit(&mut self, step: usize, edit: &Edit) -> Result<(), RunError> {
         self.run.operations += 1;
         let changes = self.world.edit(edit);
         for change in &changes {
             edits::apply(self.sandbox.root(), change)
-                .map_err(|source| RunError::Edit { change: format!("{change:?}"), source })?;
+                .map_err(|source| RunError::Edit { step, source })?;
             self.oracle.edited();
         }
         tell(&mut self.watch, || Event::Edited(changes));

@@ -1,6 +1,8 @@
 //! How much it matters to somebody with files to lose that a rule is broken, so that a report begins
 //! with the worst. It changes no verdict.
 
+use crate::divergence::{Divergence, Violation};
+use herma_model::blame::ALWAYS_SAID;
 use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -97,6 +99,15 @@ impl Severity {
         let advice = |one: RuleRef| one.id == rule && one.level == rules::Level::Should;
         if rules::catalogue().any(advice) { Severity::Odd } else { Severity::WrongAnswer }
     }
+
+    /// That of a failure. What was written outside counts whatever is blamed, since it was seen on the
+    /// disk; other symptoms may only follow from the rule that is blamed.
+    pub fn of_failure(divergence: &Divergence) -> Severity {
+        let is_seen = |one: &&Violation| ALWAYS_SAID.iter().any(|rule| rule.id == one.rule.id);
+        let beside = divergence.symptoms.iter().filter(is_seen);
+        let beside = beside.map(|one| Severity::of(one.rule.id));
+        beside.fold(Severity::of(divergence.rule.id), Severity::min)
+    }
 }
 
 impl fmt::Display for Severity {
@@ -114,6 +125,8 @@ impl fmt::Display for Severity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::divergence::{Judge, Mismatch};
+    use herma_model::blame::Failure;
 
     #[test]
     fn the_worst_comes_first_and_advice_last() {
@@ -127,6 +140,24 @@ mod tests {
         ]);
         assert!(all.is_sorted() && all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
         assert_eq!(all.last(), Some(&Severity::Odd));
+    }
+
+    #[test]
+    fn what_was_written_outside_comes_first_whatever_is_blamed() {
+        let violation = |rule| Violation {
+            rule,
+            judge: Judge::Disk,
+            mismatch: Mismatch::new("wrong", "one", "another"),
+        };
+        let of = |beside: RuleRef| {
+            let failure = Failure {
+                cause: violation(&rules::RESTORE_HARD_LINKS),
+                symptoms: vec![violation(beside)],
+            };
+            Severity::of_failure(&Divergence::new(0, failure, None))
+        };
+        assert_eq!(of(&rules::RESTORE_CONTAINED), Severity::WroteOutside);
+        assert_eq!(of(&rules::RESTORE_UNTOUCHED), Severity::LostData);
     }
 
     #[test]

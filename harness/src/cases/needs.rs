@@ -82,7 +82,11 @@ pub fn fault(case: &Case, scratch: &Scratch) -> Result<Option<String>, RunError>
         return Ok(None);
     }
     let needs = needs(case, scratch)?;
-    Ok(Some(format!("it needs {needs:?}, and says {:?}", case.needs)))
+    Ok(Some(format!("it needs {}, and says {}", list(&needs), list(&case.needs))))
+}
+
+fn list(needs: &[String]) -> String {
+    if needs.is_empty() { "nothing".into() } else { needs.join(", ") }
 }
 
 /// Whether subjects with these capabilities alone are judged by a case as it means to.

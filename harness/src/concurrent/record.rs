@@ -74,7 +74,7 @@ pub enum RecordError {
     #[error("it is no record of calls: {0}")]
     Malformed(#[from] serde_json::Error),
     /// It is of another version.
-    #[error("there is no capability {0:?}")]
+    #[error("there is no capability `{0}`")]
     UnknownCapability(String),
 }
 

@@ -203,8 +203,8 @@ impl Figures {
                 &format!("{anyway} failures show where nobody overlaps, too, and do not count\n");
         }
         if !self.unknown.is_empty() {
-            let unknown = &self.unknown;
-            text += &format!("could not look at all of stores {unknown:?}\n");
+            let unknown: Vec<_> = self.unknown.iter().map(u64::to_string).collect();
+            text += &format!("could not look at all of the stores {}\n", unknown.join(", "));
         }
         text
     }

@@ -4,6 +4,7 @@ use super::past::{Past, Which};
 use herma_model::answer::{Answer, Change, DiffEntry, Listed, Remark, Restored};
 use herma_model::rules::{self, RuleRef};
 use herma_model::tree::{Difference, differences};
+use herma_model::verdict::word;
 use herma_model::{ByteString, Tree};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -292,13 +293,12 @@ pub fn said(answer: &Answer) -> String {
             format!("refused: {code}: {some}{dots}")
         }
         Answer::Listed(listed) => format!("a list of {}", listed.len()),
-        Answer::Taken { outcome, .. } => format!("{outcome:?}"),
         Answer::Diffed { entries, .. } => format!("a preview of {} paths", entries.len()),
         Answer::Restored(one) => {
             format!("restored, with {} paths kept and {} failed", one.kept.len(), one.failed.len())
         }
         Answer::Crashed(text) => text.clone(),
-        other => format!("{other:?}"),
+        other => word(other),
     }
 }
 

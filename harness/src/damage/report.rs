@@ -60,9 +60,11 @@ impl Report {
                 text.push_str(&self.failure(one, failure));
             }
             if let Some(rest) = found.get(shown..).filter(|rest| !rest.is_empty()) {
-                let mut numbers: Vec<u64> = rest.iter().map(|(one, _)| one.number).collect();
+                let mut numbers: Vec<String> =
+                    rest.iter().map(|(one, _)| one.number.to_string()).collect();
                 numbers.dedup();
-                text.push_str(&format!("  and {} more, of {numbers:?}\n", rest.len()));
+                let numbers = numbers.join(", ");
+                text.push_str(&format!("  and {} more, of {numbers}\n", rest.len()));
             }
             text.push('\n');
         }
@@ -190,7 +192,7 @@ mod tests {
             "due:      it is restored whole",
             "found:    refused",
             "replay:   herma-conform damage --seed 3 --only 4 it@1",
-            "  and 1 more, of [4]",
+            "  and 1 more, of 4",
             "costs-more         2 failures in 1 damages",
             "3 failures showed without the damage too",
             "not judged: 1 damages; number 9: no past",

@@ -193,7 +193,8 @@ impl Capabilities {
     /// a boolean nor, for a size, its unit.
     pub fn read(capabilities: &BTreeMap<String, Value>, needs: &[String]) -> Result<Self, String> {
         if let Some(unknown) = needs.iter().find(|need| !NEEDS.contains(&need.as_str())) {
-            return Err(format!("no sandbox offers `{unknown}`; there is {NEEDS:?}"));
+            let offered = NEEDS.join("`, `");
+            return Err(format!("no sandbox offers `{unknown}`; there is `{offered}`"));
         }
         let mut read = Capabilities::none();
         if !needs.is_empty() {

@@ -15,13 +15,17 @@ pub enum MergeError {
     #[error("{0} and {1} are of different runs: {2}; nothing was merged")]
     Different(String, String, &'static str),
     /// A part is missing, or there twice.
-    #[error("of {count} parts there are {found:?}; each is needed once, and nothing was merged")]
+    #[error("of {count} parts there are {}; each is needed once, and nothing was merged", list(.found))]
     Parts {
         /// How many there should be.
         count: usize,
         /// Which are there.
         found: Vec<usize>,
     },
+}
+
+fn list(parts: &[usize]) -> String {
+    parts.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Merges the results of all parts of a run, each with its name.

@@ -354,12 +354,12 @@ impl Results {
         let of = |rule: &RuleJudged| {
             let failures = self.failures.iter();
             let mut own: Vec<_> = failures.filter(|one| one.fingerprint.rule == rule.id).collect();
-            own.sort_by_key(|one| std::cmp::Reverse(one.histories));
+            own.sort_by_key(|one| (one.severity, std::cmp::Reverse(one.histories)));
             own
         };
         let all = self.rules.iter().map(|rule| (rule, of(rule)));
         let mut broken: Vec<_> = all.filter(|(_, failures)| !failures.is_empty()).collect();
-        broken.sort_by_key(|(rule, _)| Severity::of(&rule.id));
+        broken.sort_by_key(|(_, own)| own.iter().map(|one| one.severity).min());
         broken
     }
 }
@@ -388,7 +388,7 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         history: failure.shrunk.history.clone(),
         asked: failure.asked.clone(),
         also: divergence.symptoms.iter().map(also).collect(),
-        severity: Severity::of(divergence.rule.id),
+        severity: Severity::of_failure(divergence),
         replay,
     }
 }
