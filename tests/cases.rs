@@ -118,6 +118,15 @@ fn a_case_is_replayed_like_any_history() {
 }
 
 #[test]
+fn a_case_from_a_stranger_names_no_file_outside_the_sandbox() {
+    let inside = cases::bundled().unwrap().remove(0).to_yaml();
+    let outside = inside.replace("path: work/alpha", "path: /tmp/alpha");
+    assert_ne!(inside, outside);
+    let refused = Case::from_yaml(&outside, Path::new("here")).unwrap_err().to_string();
+    assert!(refused.contains("is not one below the sandbox"), "{refused}");
+}
+
+#[test]
 fn a_case_is_only_for_who_claims_what_it_needs() {
     let capabilities = herma_harness::protocol::capabilities::Capabilities::default();
     let case = list_in_order("list-in-wrong-order", TAKE_AND_LIST);

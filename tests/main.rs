@@ -26,3 +26,4 @@ mod rules;
 mod running;
 mod side_by_side;
 mod steady;
+mod texts;

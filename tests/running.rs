@@ -47,3 +47,16 @@ fn a_search_for_a_short_history_ends_with_the_time_budget_too() {
     let [failure] = &results.failures[..] else { panic!("{said}") };
     assert_eq!(failure.reproduced, Some((3, 3)));
 }
+
+#[test]
+fn what_was_found_is_of_the_run_that_is_shown() {
+    let binary = built_binary("herma-conform").display().to_string();
+    let serve = ["--", &binary, "adapter", "serve", "--bug", "list-in-wrong-order"];
+    let (_, said, results) = run(&[&["--seed", "1", "--histories", "1"][..], &serve].concat());
+    let [failure] = &results.failures[..] else { panic!("{said}") };
+    let ids: Vec<&str> = failure.found.split('"').filter(|part| part.len() == 40).collect();
+    assert_eq!(ids.len(), 2, "{}", failure.found);
+    for id in ids {
+        assert!(failure.asked.iter().any(|line| line.contains(id)), "{id}: {:#?}", failure.asked);
+    }
+}

@@ -65,7 +65,7 @@ pub enum RunError {
     #[error("the sandbox cannot be used: {0}")]
     Sandbox(#[from] io::Error),
     /// An edit could not be carried out.
-    #[error("the runner cannot carry out operation {step}: {source}")]
+    #[error("the runner cannot carry out operation {}: {source}", .step + 1)]
     Edit {
         /// The operation, from 0.
         step: usize,
@@ -73,24 +73,28 @@ pub enum RunError {
         source: io::Error,
     },
     /// The disk is not what the model says although no subject touched it.
-    #[error("the harness is wrong: before operation {step}, {path} differs from the model")]
+    #[error("the harness is wrong: before operation {}, {path} differs from the model", .step + 1)]
     Harness {
-        /// The operation.
+        /// The operation, from 0.
         step: usize,
         /// The first path that differs.
         path: ByteString,
     },
     /// The adapter broke the protocol.
-    #[error("the adapter broke the protocol at operation {step}: {fault}")]
+    #[error("the adapter broke the protocol{}: {fault}", at(.step))]
     Adapter {
-        /// The operation.
-        step: usize,
+        /// The operation, from 0; none before the first.
+        step: Option<usize>,
         /// How.
         fault: Fault,
     },
     /// A directory above the sandbox holds a project marker, which every history would find.
     #[error("{0:?} marks a project above the sandboxes: choose another place with --scratch")]
     MarkerAbove(std::path::PathBuf),
+}
+
+fn at(step: &Option<usize>) -> String {
+    step.map_or_else(String::new, |step| format!(" at operation {}", step + 1))
 }
 
 /// One thing that happened in a run, with everything concrete.
@@ -204,7 +208,7 @@ impl<'a> Runner<'a> {
         let files = Oracle::new(&sandbox, None, false)?.files(&sandbox)?.clone();
         let subject = new_subject(&sandbox, &history.settings, FIRST_SECOND);
         if let Some(fault) = subject.fault() {
-            return Err(RunError::Adapter { step: 0, fault: fault.clone() });
+            return Err(RunError::Adapter { step: None, fault: fault.clone() });
         }
         let capabilities = subject.capabilities().in_common(limit);
         let settings = capabilities.restrict_settings(&history.settings);
@@ -365,7 +369,7 @@ impl<'a> Runner<'a> {
         };
         let seen = self.oracle.observe(place, request, allowed, &mut ask)?;
         match self.subject.fault() {
-            Some(fault) => Err(RunError::Adapter { step, fault: fault.clone() }),
+            Some(fault) => Err(RunError::Adapter { step: Some(step), fault: fault.clone() }),
             None => Ok(seen),
         }
     }

@@ -261,7 +261,7 @@ fn examine(
         let (reproduced, asked) = (None, Vec::new());
         return Failure { origin, histories, shrunk, reproduced, asked };
     }
-    let shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, budget);
+    let mut shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, budget);
     let fresh = scratch.with_fresh_processes();
     let fails_so = || {
         let until = shrink::until(&shrunk.divergence);
@@ -273,7 +273,8 @@ fn examine(
     let until = shrink::until(&shrunk.divergence);
     // A run that cannot be made has nothing to tell; the figures above say so.
     let asked = transcript(until, &shrunk.history, new_subject, &fresh).unwrap_or_default();
-    Failure { origin, histories, shrunk, reproduced, asked }
+    shrunk.divergence = asked.own(&shrunk.divergence).clone();
+    Failure { origin, histories, shrunk, reproduced, asked: asked.lines }
 }
 
 impl Plan {

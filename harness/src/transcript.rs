@@ -1,6 +1,7 @@
 //! A history as it was asked: every change to the files as a person would make it, every request as
 //! it was sent, and under it the line that the subject replied.
 
+use crate::divergence::Divergence;
 use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::message::Message;
@@ -18,7 +19,27 @@ const CONTENT_BYTES_MAX: usize = 60;
 /// Stands for the folder of the sandbox.
 const ROOT: &str = "$ROOT";
 
-/// Runs `history` and writes down what was asked and answered, a line each.
+/// What was asked and answered in one run, a line each, and how it differed: ids and times stand in
+/// both as they were in that run.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    /// The lines.
+    pub lines: Vec<String>,
+    /// What was not as the model allows.
+    pub divergences: Vec<Divergence>,
+}
+
+impl Transcript {
+    /// The same failure as this run had it; the given one where it had none such.
+    pub fn own<'a>(&'a self, divergence: &'a Divergence) -> &'a Divergence {
+        let is_same = |one: &&Divergence| {
+            one.step == divergence.step && one.fingerprint() == divergence.fingerprint()
+        };
+        self.divergences.iter().find(is_same).unwrap_or(divergence)
+    }
+}
+
+/// Runs `history` and writes down what was asked and answered.
 ///
 /// # Errors
 /// The run could not be made.
@@ -27,7 +48,7 @@ pub fn transcript(
     history: &History,
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
-) -> Result<Vec<String>, RunError> {
+) -> Result<Transcript, RunError> {
     let (mut root, mut lines) = (String::new(), Vec::new());
     let mut watch = |event| match event {
         Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
@@ -39,8 +60,9 @@ pub fn transcript(
         }
     };
     let all = Capabilities::default();
-    run_watched(until, history, new_subject, scratch, &all, Some(&mut watch))?;
-    Ok(lines.into_iter().map(|line| cut(&line.replace(&root, ROOT))).collect())
+    let run = run_watched(until, history, new_subject, scratch, &all, Some(&mut watch))?;
+    let lines = lines.into_iter().map(|line| cut(&line.replace(&root, ROOT))).collect();
+    Ok(Transcript { lines, divergences: run.divergences })
 }
 
 /// A change to the files, as a command of a shell would have it.
@@ -104,8 +126,8 @@ mod tests {
             Path::new("here"),
         );
         let scratch = Scratch::default_place();
-        let lines =
-            transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch).unwrap();
+        let asked = transcript(Until::End, &history.unwrap(), &CoreSubject::boxed, &scratch);
+        let lines = asked.unwrap().lines;
         assert_eq!(lines[0], "write work/alpha/a: \"1\"");
         assert_eq!(lines[1], r#"> {"op":"checkpoint","dir":"$ROOT/work/alpha","reason":"r"}"#);
         assert!(lines[2].contains(r#""outcome":"created""#), "{}", lines[2]);

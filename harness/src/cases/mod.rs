@@ -73,7 +73,9 @@ impl Case {
     /// # Errors
     /// [`HistoryError::Parse`].
     pub fn from_yaml(text: &str, path: &Path) -> Result<Case, HistoryError> {
-        reading::read(text).map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
+        let read: Result<Case, String> = reading::read(text);
+        let inside = read.and_then(|case| case.history().stays_inside().map(|()| case));
+        inside.map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
     }
 
     /// The case as a YAML document.

@@ -57,7 +57,9 @@ pub fn to_yaml(history: &History) -> String {
 /// # Ok::<(), herma_harness::history::file::HistoryError>(())
 /// ```
 pub fn from_yaml(text: &str, path: &Path) -> Result<History, HistoryError> {
-    reading::read(text).map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
+    let read: Result<History, String> = reading::read(text);
+    let inside = read.and_then(|history| history.stays_inside().map(|()| history));
+    inside.map_err(|why| HistoryError::Parse { path: path.to_owned(), why })
 }
 
 /// The text of a file that holds a history.

@@ -33,6 +33,32 @@ pub struct History {
     pub operations: Vec<Operation>,
 }
 
+impl History {
+    /// Whether no edit can change anything outside the sandbox. The runner itself carries out edits,
+    /// so a history from a stranger must not name the files of whoever runs it.
+    ///
+    /// # Errors
+    /// The first edit that could, in words.
+    pub(crate) fn stays_inside(&self) -> Result<(), String> {
+        let outside = self.operations.iter().enumerate().find_map(|(number, operation)| {
+            let Operation::Edit(edit) = operation else { return None };
+            let mut edit = edit.clone();
+            let path = edit.paths_mut().into_iter().find(|path| !is_inside(path))?;
+            Some(format!(
+                "operations[{number}]: the path `{path}` is not one below the sandbox: write it \
+                 relative to that, without `.` and `..`"
+            ))
+        });
+        outside.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether a path is one below the folder that it is relative to, whatever stands there.
+fn is_inside(path: &[u8]) -> bool {
+    let is_name = |name: &[u8]| ![&b""[..], b".", b".."].contains(&name) && !name.contains(&0);
+    path.split(|byte| *byte == b'/').all(is_name)
+}
+
 pub(crate) fn is_default(settings: &Settings) -> bool {
     *settings == Settings::default()
 }
@@ -81,4 +107,29 @@ pub enum StoreEvent {
         /// How many hours ago the sweep was; `None` for text that is no time.
         hours: Option<i32>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file::from_yaml;
+
+    #[test]
+    fn an_edit_of_what_lies_outside_the_sandbox_is_refused_before_anything_runs() {
+        for edit in [
+            "write: {path: /tmp/a, content: x}",
+            "write: {path: work/../../a, content: x}",
+            "remove: {path: ..}",
+            "remove: {path: \"\"}",
+            "make_directory: {path: work//a}",
+            "link: {path: ./a, target: b}",
+            "rename: {from: work/a, to: /tmp/a}",
+            "hard_link: {path: work/a, to: ../a}",
+        ] {
+            let text = format!("operations:\n- new_turn\n- {edit}\n");
+            let said = from_yaml(&text, "here".as_ref()).unwrap_err().to_string();
+            assert!(said.contains("operations[1]: the path `"), "{edit}: {said}");
+        }
+        let inside = "operations:\n- link: {path: work/a.., target: /etc}\n";
+        assert!(from_yaml(inside, "here".as_ref()).is_ok());
+    }
 }

@@ -74,7 +74,7 @@ pub enum Fault {
         limit: usize,
     },
     /// It ended while a reply was due.
-    #[error("exited: the adapter ended ({status}) before it answered `{op}`")]
+    #[error("exited: the adapter ended ({status}) before it answered `{op}`{}", told(.complaint))]
     Exited {
         /// What was asked.
         op: String,
@@ -82,6 +82,8 @@ pub enum Fault {
         status: String,
         /// Whether its own code ended it, by a signal such as that of a bad memory access.
         by_itself: bool,
+        /// The end of what it printed to stderr.
+        complaint: String,
     },
     /// It did not end when its input did.
     #[error("lingers: the adapter did not end within {} s of the end of its input", .limit.as_secs_f32())]
@@ -122,6 +124,14 @@ impl Fault {
             Fault::Lingers { .. } => "lingers",
             Fault::LeavesAChild => "leaves-a-child",
         }
+    }
+}
+
+/// What a program printed to stderr, to stand after what is said of it.
+pub(super) fn told(complaint: &str) -> String {
+    match complaint.trim_end() {
+        "" => String::new(),
+        complaint => format!("\nit printed to stderr:\n{complaint}"),
     }
 }
 

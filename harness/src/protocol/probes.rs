@@ -5,7 +5,7 @@
 
 use super::VERSION;
 use super::capabilities::Capabilities;
-use super::fault::Fault;
+use super::fault::{Fault, told};
 use super::message::{Control, ErrorCode, Hello, Message, Open, Reply, Unsupported};
 use super::process::Adapter;
 use crate::history::History;
@@ -69,9 +69,10 @@ impl<'a> Talk<'a> {
 
     fn ask(&mut self, message: &Message) -> Result<Reply, String> {
         self.adapter.ask(message).map_err(|fault: Fault| {
-            let complaint = self.adapter.complaint();
-            let said = if complaint.is_empty() { "" } else { "\nit printed to stderr:\n" };
-            format!("{fault}{said}{complaint}")
+            // How it ended holds that already.
+            let is_told = matches!(fault, Fault::Exited { .. });
+            let said = if is_told { String::new() } else { told(&self.adapter.complaint()) };
+            format!("{fault}{said}")
         })
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long things may take.
@@ -58,6 +58,8 @@ pub struct Adapter {
     input: Option<Sender<Vec<u8>>>,
     heard: Receiver<Heard>,
     complaint: Arc<Mutex<Vec<u8>>>,
+    /// Reads what is printed to stderr, until that ends.
+    complaining: Option<JoinHandle<()>>,
     limits: Limits,
     requests: u64,
     lines: u64,
@@ -110,7 +112,7 @@ impl Adapter {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .map_err(|error| not_started(&error))?;
+            .map_err(|error| not_started(&format!("`{}`: {error}", program.display())))?;
         let group = Pid::from_child(&child);
         let input = child.stdin.take().map(speak);
         let (sender, heard) = sync_channel(64);
@@ -118,16 +120,17 @@ impl Adapter {
             thread::spawn(move || listen(output, &sender));
         }
         let complaint = Arc::new(Mutex::new(Vec::new()));
-        if let Some(errors) = child.stderr.take() {
+        let complaining = child.stderr.take().map(|errors| {
             let complaint = Arc::clone(&complaint);
-            thread::spawn(move || keep_tail(errors, &complaint));
-        }
+            thread::spawn(move || keep_tail(errors, &complaint))
+        });
         Ok(Adapter {
             child,
             group,
             input,
             heard,
             complaint,
+            complaining,
             limits,
             requests: 0,
             lines: 0,
@@ -199,11 +202,13 @@ impl Adapter {
                 let own = [Signal::SEGV, Signal::BUS, Signal::ABORT, Signal::ILL, Signal::FPE];
                 let signal = status.signal().and_then(Signal::from_named_raw);
                 let by_itself = signal.is_some_and(|signal| own.contains(&signal));
-                return Fault::Exited { op, status: status.to_string(), by_itself };
+                let complaint = self.last_complaint(deadline);
+                return Fault::Exited { op, status: status.to_string(), by_itself, complaint };
             }
             thread::sleep(LOOK);
         }
-        Fault::Exited { op, status: "its output ended".into(), by_itself: false }
+        let (status, complaint) = ("its output ended".into(), self.complaint());
+        Fault::Exited { op, status, by_itself: false, complaint }
     }
 
     /// Ends the input and waits for the process and everything it started to end.
@@ -239,6 +244,15 @@ impl Adapter {
     /// The last line that it replied.
     pub fn replied(&self) -> &str {
         &self.replied
+    }
+
+    /// The same once all of it was read, but no later than `deadline`.
+    fn last_complaint(&self, deadline: Instant) -> String {
+        let is_read = || self.complaining.as_ref().is_none_or(JoinHandle::is_finished);
+        while !is_read() && Instant::now() < deadline {
+            thread::sleep(LOOK);
+        }
+        self.complaint()
     }
 
     /// The end of what the adapter printed to stderr.

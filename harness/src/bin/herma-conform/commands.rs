@@ -214,17 +214,17 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
     let scratch = scratch(arguments.scratch.clone());
     let (operations, divergences) = tried(&history, &chosen, &scratch)?;
-    for divergence in &divergences {
-        say(&report::difference(divergence));
-    }
-    if divergences.is_empty() {
+    let Some(first) = divergences.first() else {
         say(&format!("{operations} operations, every rule held\n"));
         return Ok(ExitCode::SUCCESS);
+    };
+    let until = shrinking::until(first);
+    let asked = transcript(until, &history, &chosen.opener(), &scratch).map_err(no_verdict)?;
+    for divergence in &divergences {
+        say(&report::difference(asked.own(divergence)));
     }
     say("as asked (>) and answered (<):\n");
-    let until = shrinking::until(&divergences[0]);
-    let lines = transcript(until, &history, &chosen.opener(), &scratch).map_err(no_verdict)?;
-    lines.iter().for_each(|line| say(&format!("    {line}\n")));
+    asked.lines.iter().for_each(|line| say(&format!("    {line}\n")));
     Ok(ExitCode::from(BROKEN))
 }
 

@@ -22,7 +22,9 @@ pub type NoVerdict = (String, u8);
 
 /// A run that could not be made, as an error.
 pub fn no_verdict(error: RunError) -> NoVerdict {
-    (format!("{error}; no verdict is given"), NO_VERDICT)
+    let error = error.to_string();
+    let and = if error.contains('\n') { "\n" } else { "; " };
+    (format!("{error}{and}no verdict is given"), NO_VERDICT)
 }
 
 /// Prints to standard output; a reader that went away is not an error.
