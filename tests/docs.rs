@@ -1,6 +1,7 @@
 //! The generated pages of `docs/` say what the tree says; `UPDATE_DOCS=1` writes them again.
 
 use herma_tests::built_binary;
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ fn the_published_schema_is_that_of_the_types() {
 }
 
 /// A block of a page in Markdown: the words behind its fence, and its text.
-fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
+pub fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
     let mut found = Vec::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
@@ -67,16 +68,19 @@ fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
     found
 }
 
+/// The search path with the folder of this command before all others.
+pub fn with_commands(binary: &Path) -> OsString {
+    let path = std::env::var_os("PATH").unwrap();
+    let own = binary.parent().map(Path::to_owned);
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap()
+}
+
 #[test]
 fn what_the_page_of_adapters_says_works_word_for_word() {
     let is_here = |program: &str| Command::new(program).arg("--version").output().is_ok();
     let folder = tempfile::tempdir().unwrap();
     let binary = built_binary("herma-conform");
-    let programs = std::env::join_paths(
-        std::iter::once(binary.parent().unwrap().to_owned())
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-    );
-    let programs = programs.unwrap();
+    let programs = with_commands(&binary);
     let page = fs::read_to_string(root().join("docs/adapters.md")).unwrap();
     let mut ran = 0;
     for (words, text) in blocks(&page) {

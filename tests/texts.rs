@@ -2,9 +2,9 @@
 //!
 //! Figures that follow from what the generator draws, and times, are replaced by `#`.
 
+use crate::docs::with_commands;
 use herma_tests::built_binary;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -38,13 +38,10 @@ impl Session {
     /// Runs a line in a shell, and answers what it printed.
     fn run(&mut self, line: &str) -> String {
         let binary = built_binary("herma-conform");
-        let own = binary.parent().map(Path::to_owned);
-        let path = std::env::var_os("PATH").unwrap();
-        let path = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path)));
         let ended = Command::new("sh")
             .args(["-c", line])
             .current_dir(&self.folder)
-            .env("PATH", path.unwrap())
+            .env("PATH", with_commands(&binary))
             .output()
             .unwrap();
         let printed = String::from_utf8(ended.stdout).unwrap();

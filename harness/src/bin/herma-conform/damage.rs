@@ -92,7 +92,11 @@ fn parted(outcomes: Vec<(u64, Result<Outcome, String>)>) -> (Vec<Outcome>, BTree
 fn shown(report: &Report, arguments: &DamageArguments) -> ExitCode {
     say(&if arguments.lane.json { report.json() } else { report.text(arguments.only.is_some()) });
     if !arguments.lane.json {
-        say(&format!("again: {}{}\n", report.replay, report.spelled));
+        let some = match arguments.only {
+            Some(number) => format!("--only {number}"),
+            None => format!("--damages {}", arguments.damages),
+        };
+        say(&format!("again: {} {some}{}\n", report.replay, report.spelled));
     }
     match report {
         report if report.is_broken() => ExitCode::from(BROKEN),
