@@ -8,4 +8,4 @@ mod configuration;
 mod maintenance;
 mod refusals;
 mod safety;
-mod world;
+pub mod world;

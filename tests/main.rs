@@ -28,3 +28,4 @@ mod running;
 mod side_by_side;
 mod steady;
 mod texts;
+mod triggers;

@@ -5,7 +5,8 @@
 //! arguments, so that nothing here reads a variable, a clock or a user's git configuration. Below
 //! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
 //! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
-//! named after it, and `restore` does not use `capture`.
+//! named after it, and `restore` does not use `capture`. [`triggers`] stands apart: it says when an agent
+//! should ask for a checkpoint, and touches no file.
 #![forbid(unsafe_code)]
 
 mod capture;
@@ -21,6 +22,7 @@ mod project;
 mod report;
 mod restore;
 mod store;
+pub mod triggers;
 
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};

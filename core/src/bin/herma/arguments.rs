@@ -3,6 +3,7 @@
 //! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
 //! were typed.
 
+use crate::text::shell_word;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use herma_core::RestoreOptions;
@@ -17,6 +18,7 @@ Examples:
   herma rollback 1                restore it
   herma checkpoints               see what the store holds and costs
   herma checkpoints prune         make it smaller
+  herma classify -- 'rm a > b'    does this command change files?
 
 Environment:
   HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
@@ -137,6 +139,17 @@ Examples:
 Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
 2 failed.";
 
+const CLASSIFY_EXAMPLES: &str = "\
+The command is read as a shell reads it; nothing is run, and no file is looked at. What cannot be
+known, such as a program that a variable names, counts as changing files.
+
+Examples:
+  herma classify -- 'make clean && ls > log'   one word is a line of shell
+  herma classify -- git -C src checkout main   several are a program and its arguments
+  herma classify --json -- rm -r build
+
+Exit codes: 0 done, whatever the answer is; 2 failed.";
+
 /// Take checkpoints of project directories, and restore them
 #[derive(Debug, Parser)]
 #[command(name = "herma", version, after_help = AFTER_HELP)]
@@ -165,6 +178,13 @@ enum Command {
     Checkpoints {
         #[command(subcommand)]
         about: Option<About>,
+    },
+    /// Say whether a terminal command changes files, and by which of its words
+    #[command(after_help = CLASSIFY_EXAMPLES)]
+    Classify {
+        /// A line of shell, or a program and its arguments
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        words: Vec<String>,
     },
 }
 
@@ -263,6 +283,8 @@ pub enum Task {
     RestoreFile { target: OsString, file: OsString },
     /// Show what the store holds, or make it smaller.
     Store(About),
+    /// Say whether this line of shell changes files.
+    Classify(String),
 }
 
 impl Asked {
@@ -276,6 +298,7 @@ impl Asked {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
             Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
+            Command::Classify { words } => (None, Task::Classify(line(&words))),
         };
         Ok(Asked { json, dir, task })
     }
@@ -283,7 +306,20 @@ impl Asked {
     /// Whether it depends on the current directory which project it is about.
     pub fn is_about_here(&self) -> bool {
         let is_whole = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
-        !matches!(self.task, Task::Store(_)) && !self.dir.as_deref().is_some_and(is_whole)
+        !matches!(self.task, Task::Store(_) | Task::Classify(_))
+            && !self.dir.as_deref().is_some_and(is_whole)
+    }
+}
+
+/// The words as a line of shell: one is a line already.
+fn line(words: &[String]) -> String {
+    match words {
+        [line] => line.clone(),
+        words => {
+            let quoted: Vec<String> =
+                words.iter().map(|word| shell_word(word.as_bytes())).collect();
+            quoted.join(" ")
+        }
     }
 }
 

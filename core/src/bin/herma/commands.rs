@@ -1,6 +1,7 @@
 //! Doing what was asked: one method per command, from the arguments to the bytes of the answer.
 
 use crate::arguments::{About, Asked, Task};
+use crate::classify;
 use crate::pages::{self, Undo};
 use crate::programs::{self, InProject, Listing};
 use crate::text::{self, Style};
@@ -136,6 +137,10 @@ impl Session {
             Task::Store(About::Prune(asked)) => self.prune(asked),
             Task::Store(About::Clear(consent)) => self.clear(consent.force),
             Task::Store(About::ClearLegacy(consent)) => self.clear_legacy(consent.force),
+            Task::Classify(command) => {
+                let bytes = classify::answer(command, self.json)?;
+                Ok(Answer { bytes, ending: Ending::Done })
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod classify;
 mod commands;
 mod maintenance;
 mod maintenance_pages;

@@ -1,0 +1,32 @@
+//! `herma classify`: whether a command changes files, and which of its words say so.
+
+use crate::commands::Failure;
+use crate::{programs, text};
+use herma_core::triggers::{Reason, reasons};
+use serde::Serialize;
+
+/// The answer for programs.
+#[derive(Serialize)]
+struct Classified<'a> {
+    command: &'a str,
+    changes_files: bool,
+    reasons: &'a [Reason],
+}
+
+/// The answer, for a program or a person.
+pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
+    let found = reasons(command);
+    if json {
+        let changes_files = !found.is_empty();
+        return Ok(programs::json(&Classified { command, changes_files, reasons: &found })?);
+    }
+    if found.is_empty() {
+        return Ok(b"Changes no files, as far as its words tell.\n".to_vec());
+    }
+    let words = found.iter().map(|one| text::line(&command.as_bytes()[one.range.clone()]));
+    let words: Vec<String> = words.collect();
+    let width = words.iter().map(|word| word.chars().count()).max().unwrap_or_default();
+    let lines =
+        words.iter().zip(&found).map(|(word, one)| format!("  {word:<width$}  {}\n", one.why));
+    Ok(format!("Changes files:\n{}", lines.collect::<String>()).into_bytes())
+}

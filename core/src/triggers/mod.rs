@@ -1,0 +1,131 @@
+//! Whether a command line is about to change files, so that a checkpoint should be taken before it runs.
+//!
+//! It is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` what those run in
+//! turn, and `table` what each program does. Nothing is run and no file is looked at, so a script or an
+//! alias keeps what it does to itself. Where a part cannot be known, such as a program named by a variable,
+//! the answer is that it changes files: a checkpoint too many costs little, a missing one costs files.
+
+mod shell;
+mod table;
+mod wrappers;
+
+use serde::Serialize;
+use shell::Simple;
+use std::fmt;
+use std::ops::Range;
+use wrappers::Runs;
+
+/// How deep one command may stand in the words of another, as in `sh -c "sh -c '…'"`.
+const DEPTH_MAX: usize = 8;
+
+/// Why a command line counts as one that changes files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// The program changes files.
+    Program,
+    /// The program changes files with these options.
+    Options,
+    /// Git changes files of the working tree with this command.
+    Git,
+    /// Output is redirected to a file.
+    Redirect,
+    /// Which program runs is only known when it runs.
+    UnknownProgram,
+    /// What a shell or an interpreter of it is to run is only known when it runs.
+    UnknownScript,
+    /// It cannot be read as a command of a shell.
+    Unreadable,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Why::Program => "this program changes files",
+            Why::Options => "this program changes files with this option",
+            Why::Git => "this command of git changes files",
+            Why::Redirect => "output goes to a file",
+            Why::UnknownProgram => "which program this is, only the shell will know",
+            Why::UnknownScript => "what this runs, only the shell will know",
+            Why::Unreadable => "this cannot be read as a command",
+        })
+    }
+}
+
+/// A place in a command line that makes it one that changes files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// Why.
+    pub why: Why,
+    /// The bytes of the command line that say so.
+    pub range: Range<usize>,
+}
+
+/// Every place of a command line that makes it one that changes files, in its order; none if it is
+/// harmless as far as its words tell.
+///
+/// Source: rules `turn/triggers` and `turn/shell-words`.
+///
+/// ```
+/// use herma_core::triggers::{Why, reasons};
+///
+/// let found = reasons("ls | xargs /bin/rm");
+/// assert_eq!(found[0].why, Why::Program);
+/// assert_eq!(&"ls | xargs /bin/rm"[found[0].range.clone()], "/bin/rm");
+/// assert!(reasons("echo 'rm a -> b' 2>&1").is_empty());
+/// ```
+pub fn reasons(command: &str) -> Vec<Reason> {
+    let mut search = Search { place: None, found: Vec::new() };
+    search.look(command, 0);
+    let mut found = search.found;
+    found.sort_by_key(|one| (one.range.start, one.why));
+    found.dedup();
+    found
+}
+
+struct Search {
+    /// The word of the outermost line that is looked into; bytes of what it holds are not bytes of the line.
+    place: Option<Range<usize>>,
+    found: Vec<Reason>,
+}
+
+impl Search {
+    fn add(&mut self, why: Why, range: &Range<usize>) {
+        let range = self.place.as_ref().unwrap_or(range).clone();
+        self.found.push(Reason { why, range });
+    }
+
+    fn look(&mut self, text: &str, depth: usize) {
+        let Some(line) = shell::read(text) else {
+            return self.add(Why::Unreadable, &(0..text.len()));
+        };
+        line.writes.iter().for_each(|range| self.add(Why::Redirect, range));
+        line.unreadable.iter().for_each(|range| self.add(Why::Unreadable, range));
+        line.commands.iter().for_each(|command| self.look_at(command, depth));
+    }
+
+    fn look_at(&mut self, command: &Simple, depth: usize) {
+        let Some(program) = command.words.first() else { return };
+        if !program.is_known {
+            return self.add(Why::UnknownProgram, &program.range);
+        }
+        if let Some((why, word)) = table::changes_files(command) {
+            self.add(why, &word.range);
+        }
+        for inner in wrappers::runs(command) {
+            match inner {
+                Runs::Unknown(word) => self.add(Why::UnknownScript, &word.range),
+                _ if depth == DEPTH_MAX => self.add(Why::UnknownScript, &program.range),
+                Runs::Command(words) => self.look_at(&Simple { words: words.to_vec() }, depth + 1),
+                Runs::Script(word) => {
+                    let outermost = self.place.is_none();
+                    self.place.get_or_insert(word.range.clone());
+                    self.look(&word.text, depth + 1);
+                    if outermost {
+                        self.place = None;
+                    }
+                }
+            }
+        }
+    }
+}
