@@ -60,7 +60,8 @@ def wire(said):
 def project(request):
     """The directory as typed, and the folder that is named as its store."""
     os.chdir(START)
-    directory = Path(text(request["dir"]))
+    # A tilde is the shell's: the command never sees it.
+    directory = Path(os.path.expanduser(text(request["dir"])))
     name = hashlib.sha256(os.fsencode(os.path.realpath(directory))).hexdigest()[:16]
     return directory, STORE / name
 

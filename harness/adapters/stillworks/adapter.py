@@ -18,6 +18,7 @@ import io
 import json
 import os
 import sys
+import time
 
 VERSION = sys.argv[1]
 sys.path[:0] = sys.argv[2:]
@@ -71,15 +72,17 @@ class Clock(datetime.datetime):
     """The store's `datetime.datetime`, at the time that the suite says."""
 
     seconds = None
+    asked = 0
 
     @classmethod
     def now(cls, tz=None):
-        real = datetime.datetime.now(tz)
         if cls.seconds is None:
-            return real
-        # The parts of a second are the machine's: they keep its ids apart and in order.
+            return datetime.datetime.now(tz)
+        # Its ids are in the order of these parts, also where the next process makes them.
+        ticks = time.time_ns() // 1_000_000
+        cls.asked = max(cls.asked + 1, ticks % 1_000_000) % 1_000_000
         said = datetime.datetime.fromtimestamp(cls.seconds, tz)
-        return said.replace(microsecond=real.microsecond)
+        return said.replace(microsecond=cls.asked)
 
 
 class Module:
@@ -118,8 +121,10 @@ def path(name):
 def unedit(request, command, *arguments):
     """What the command prints as JSON, and what it ends with."""
     os.chdir(START)
+    # A tilde is the shell's: the command never sees it.
+    directory = os.path.expanduser(text(request["dir"]))
     printed, complained = io.StringIO(), io.StringIO()
-    line = ["--project=" + text(request["dir"]), command, "--json", *arguments]
+    line = ["--project=" + directory, command, "--json", *arguments]
     code = 0
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complained):
         try:
@@ -155,6 +160,7 @@ def open_(request):
     os.environ["HOME"] = text(request["home"])
     START = text(request["current_directory"])
     Clock.seconds = None
+    Clock.asked = 0
     return {}
 
 
