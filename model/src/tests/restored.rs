@@ -472,3 +472,14 @@ fn what_failed_and_is_said_to_have_is_no_other_checkpoint() {
     // Something of another type that was not replaced says nothing of targets either.
     assert_eq!(broken(&scene("a>x"), &[]), "restore/type");
 }
+
+#[test]
+fn a_link_that_did_not_come_back_is_no_other_checkpoint() {
+    let mut scene = Scene::with("");
+    scene.ask("take alpha");
+    scene.set("a>x");
+    scene.ask("take alpha");
+    let mut seen = left(&scene, "exact alpha 1", "");
+    seen.answer = Answer::Restored(Restored::default());
+    assert!(scene.broken(&seen).starts_with("restore/type"), "{}", scene.broken(&seen));
+}
