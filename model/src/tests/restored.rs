@@ -475,11 +475,8 @@ fn what_failed_and_is_said_to_have_is_no_other_checkpoint() {
 
 #[test]
 fn a_link_that_did_not_come_back_is_no_other_checkpoint() {
-    let mut scene = Scene::with("");
+    let mut scene = silent("b=1", "a>x b=1");
     scene.ask("take alpha");
-    scene.set("a>x");
-    scene.ask("take alpha");
-    let mut seen = left(&scene, "exact alpha 1", "");
-    seen.answer = Answer::Restored(Restored::default());
-    assert!(scene.broken(&seen).starts_with("restore/type"), "{}", scene.broken(&seen));
+    let seen = left(&scene, "restore alpha 1 exact", "b=1");
+    assert_eq!(scene.broken(&seen), "restore/type");
 }
