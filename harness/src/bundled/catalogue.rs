@@ -140,5 +140,35 @@ pub fn catalogue() -> &'static [Bundled] {
             )]),
             sources: &[],
         },
+        Bundled {
+            name: "stillworks",
+            version: "0.7.1",
+            what: "its command unedit: contents by hash in a folder of the project",
+            adapter: ("adapter.py", include_str!("../../adapters/stillworks/adapter.py")),
+            expectations: include_str!("../../expectations/stillworks.toml"),
+            packages: Packages::Python(&[(
+                "stillworks==0.7.1",
+                Some("c69aedbad754879f121f78cbcf7c1fadc5cd7fb0346c92a49a4e1a7875f645b6"),
+            )]),
+            sources: &[],
+        },
+        Bundled {
+            name: "awrecover",
+            version: "0.3.1",
+            what: "labelled snapshots; a restore makes the folder anew and swaps the two",
+            adapter: ("adapter.py", include_str!("../../adapters/awrecover/adapter.py")),
+            expectations: include_str!("../../expectations/awrecover.toml"),
+            packages: Packages::Python(&[
+                (
+                    "awrecover==0.3.1",
+                    Some("2a99a13da2a8fc60ea880496811fafe806dd23b52161da10bee393542c441740"),
+                ),
+                (
+                    "awshare==0.2.3",
+                    Some("df1eb160be6c52b039917d53f5c123c76c9c8d24cffeafec21425f52b57441ff"),
+                ),
+            ]),
+            sources: &[],
+        },
     ]
 }

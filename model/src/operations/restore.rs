@@ -293,14 +293,17 @@ impl Outcome<'_> {
     /// Implements [`rules::RESTORE_TARGET`] and [`rules::RESTORE_SAFETY_KEEPS_TARGET`].
     fn is_of_another(&self, wrong: &[(RuleRef, ByteString)], said: &Restored) -> bool {
         // A path that did not change although it is reported as restored was missed, nothing more;
-        // so was one that something of another type still stands in the way of.
+        // so was one that something of another type still stands in the way of. A link that did not
+        // come back may never have been captured: a store that keeps files alone loses it at once.
         let tells = |path: &ByteString| {
             let Some(entry) = self.due.target.tree.get(path) else { return false };
+            let lost_link = matches!(entry, Entry::Link { .. }) && self.is(path).is_none();
             let unsaid = self.world.has("restore.report")
                 && !said.restored.contains(path)
                 && !said.failed.iter().any(|one| one.path == *path);
             let in_place = is_of_type(entry, self.is(path));
-            !self.would_lose(path) && (self.changed(path) || unsaid && in_place)
+            let differs = self.changed(path) || unsaid && in_place;
+            !self.would_lose(path) && !lost_link && differs
         };
         let listed = self.world.listed(&self.due.project).iter();
         let others = listed.filter_map(|one| one.captured.as_ref()).map(|one| &one.tree);

@@ -472,3 +472,11 @@ fn what_failed_and_is_said_to_have_is_no_other_checkpoint() {
     // Something of another type that was not replaced says nothing of targets either.
     assert_eq!(broken(&scene("a>x"), &[]), "restore/type");
 }
+
+#[test]
+fn a_link_that_did_not_come_back_is_no_other_checkpoint() {
+    let mut scene = silent("b=1", "a>x b=1");
+    scene.ask("take alpha");
+    let seen = left(&scene, "restore alpha 1 exact", "b=1");
+    assert_eq!(scene.broken(&seen), "restore/type");
+}
