@@ -68,11 +68,11 @@ pub fn blocks(page: &str) -> Vec<(Vec<&str>, String)> {
     found
 }
 
-/// The search path with the folder of this command before all others.
-pub fn with_commands(binary: &Path) -> OsString {
+/// The search path with the folders of these commands before all others.
+pub fn with_commands(binaries: &[&Path]) -> OsString {
     let path = std::env::var_os("PATH").unwrap();
-    let own = binary.parent().map(Path::to_owned);
-    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap()
+    let own = binaries.iter().filter_map(|binary| binary.parent()).map(Path::to_owned);
+    std::env::join_paths(own.chain(std::env::split_paths(&path))).unwrap()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_the_page_of_adapters_says_works_word_for_word() {
     let is_here = |program: &str| Command::new(program).arg("--version").output().is_ok();
     let folder = tempfile::tempdir().unwrap();
     let binary = built_binary("herma-conform");
-    let programs = with_commands(&binary);
+    let programs = with_commands(&[&binary]);
     let page = fs::read_to_string(root().join("docs/adapters.md")).unwrap();
     let mut ran = 0;
     for (words, text) in blocks(&page) {

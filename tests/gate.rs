@@ -134,7 +134,7 @@ fn the_parts_of_a_gate_say_together_what_the_whole_says() {
     for parts in [&parts[..2], &[parts[0], parts[1], parts[1]]] {
         let (code, said) = merged(parts, &other);
         assert_eq!(code, 2, "{said}");
-        assert!(said.contains("of 3 parts there are [1, 2"), "{said}");
+        assert!(said.contains("of 3 parts there are 1, 2"), "{said}");
     }
     place.write(&place.text().replace("seeds = [3]", "seeds = [4]"));
     let (foreign, _) = run("3/3", "foreign.jsonl");

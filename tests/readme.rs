@@ -64,7 +64,7 @@ fn every_command_of_the_readme_does_what_it_is_said_to_do() {
     let short = plan.replace("histories = 60 ", "histories = 1 ");
     assert_ne!(plan, short);
     fs::write(folder.path().join("expected.toml"), short).unwrap();
-    built_binary("herma");
+    let (herma, conform) = (built_binary("herma"), built_binary("herma-conform"));
     let mut ran = 0;
     for command in commands(&page) {
         let found = COMMANDS.iter().find(|(begins, _)| command.starts_with(begins));
@@ -80,7 +80,7 @@ fn every_command_of_the_readme_does_what_it_is_said_to_do() {
         let mut shell = Command::new("bash");
         shell.args(["-c", &spelled(&command, more)]);
         shell.current_dir(if own { &project } else { folder.path() });
-        shell.env("PATH", with_commands(&built_binary("herma-conform"))).env("HOME", folder.path());
+        shell.env("PATH", with_commands(&[&herma, &conform])).env("HOME", folder.path());
         shell.env_remove("HERMES_HOME");
         let ended = shell.output().unwrap();
         assert_eq!(ended.status.code(), Some(code), "{command}: {ended:?}");

@@ -41,7 +41,7 @@ impl Session {
         let ended = Command::new("sh")
             .args(["-c", line])
             .current_dir(&self.folder)
-            .env("PATH", with_commands(&binary))
+            .env("PATH", with_commands(&[&binary]))
             .output()
             .unwrap();
         let printed = String::from_utf8(ended.stdout).unwrap();

@@ -40,6 +40,7 @@ pub fn read(text: &str) -> Option<Line> {
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parser.parse(text, None)?;
     let mut line = Line::default();
+    let mut later: Vec<Word> = Vec::new();
     // A tree may be as deep as its text is long, so it is not walked by recursion.
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
@@ -49,11 +50,36 @@ pub fn read(text: &str) -> Option<Line> {
             "file_redirect" if writes(node, text) => line.writes.push(node.byte_range()),
             _ => {}
         }
+        if node.kind().ends_with("_redirect") {
+            later.extend(behind(node, text));
+        }
         let mut cursor = node.walk();
         let within: Vec<Node<'_>> = node.children(&mut cursor).collect();
         pending.extend(within.into_iter().rev());
     }
+    later.into_iter().for_each(|word| line.add(word));
     Some(line)
+}
+
+impl Line {
+    /// Adds a word to the command that it stands behind.
+    fn add(&mut self, word: Word) {
+        let start = |command: &Simple| command.words.first().map(|first| first.range.start);
+        let before = |command: &&mut Simple| start(command).is_some_and(|at| at < word.range.start);
+        if let Some(command) = self.commands.iter_mut().filter(before).max_by_key(|one| start(one))
+        {
+            command.words.push(word);
+        }
+    }
+}
+
+/// The words behind a redirection, as in `sudo 2>log rm x`: the grammar takes them for parts of it.
+fn behind(redirect: Node<'_>, text: &str) -> Vec<Word> {
+    let field = if redirect.kind() == "file_redirect" { "destination" } else { "argument" };
+    let own = usize::from(redirect.kind() == "file_redirect");
+    let mut cursor = redirect.walk();
+    let words = redirect.children_by_field_name(field, &mut cursor).skip(own);
+    words.map(|node| word(node, text)).collect()
 }
 
 /// The program and its arguments, without assignments and redirections.

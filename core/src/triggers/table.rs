@@ -22,9 +22,10 @@ use When::{Always, Command, Operand, With, Without};
 /// The programs, several to a line.
 const PROGRAMS: &[(&[&str], When)] = &[
     (&["rm", "rmdir", "unlink", "cp", "install", "mv", "truncate", "dd", "shred"], Always),
-    (&["srm", "wipe", "rename", "rsync", "scp", "patch", "ed", "ex", "split", "csplit"], Always),
+    (&["srm", "wipe", "rsync", "scp", "patch", "ed", "ex", "split", "csplit"], Always),
+    (&["rename", "prename"], Without(&["-n", "--no-act", "--nono"], "")),
     (&["unzip", "cpio", "fallocate", "trash", "trash-put", "mkfs", "sponge", "dos2unix"], Always),
-    (&["unix2dos"], Always),
+    (&["unix2dos", "vi", "vim", "nvim", "nano", "emacs", "script", "replace"], Always),
     (&["tee"], Operand),
     (&["sed", "gsed"], With(&["-i", "--in-place"], "efl")),
     (&["perl", "ruby"], With(&["-i"], "eEIMmrCFx")),

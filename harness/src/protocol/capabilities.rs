@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 static CAPABILITIES: &[Capability] = &[
     (
         "project.spellings",
-        "A directory may be named as a person types it, not by its canonical path alone.",
+        "A directory may be named as a person types it, `~/code` too, not by its canonical path alone.",
     ),
     (
         "project.any_directory",
@@ -26,7 +26,7 @@ static CAPABILITIES: &[Capability] = &[
     ),
     (
         "scope.refusals",
-        "It refuses the file system's root, the home directory and its own store as a project.",
+        "It refuses all three as a project: the file system's root, the home directory, its own store.",
     ),
     (
         "refusal.reasons",
@@ -51,7 +51,10 @@ static CAPABILITIES: &[Capability] = &[
     ("target.number", "A checkpoint may be named by its number in the list."),
     ("target.short", "A checkpoint may be named by the first digits of its id."),
     ("restore.leaves_new", "A restore can leave the files that were created since the checkpoint."),
-    ("restore.exact", "A restore can remove the files that were created since the checkpoint."),
+    (
+        "restore.exact",
+        "A restore can remove the files that were created since the checkpoint, or move them away.",
+    ),
     (
         "restore.directory",
         "A single path to restore may be a directory of the checkpoint, which comes back whole.",

@@ -17,7 +17,11 @@ const ROWS: &[Row] = &[
     Row("checkpoint", &[], &["snapshot", "save", "backup", "manual", "create"]),
     Row("take.unchanged", &["outcome"], &["dedup", "deduplicate", "skip", "noop", "identical"]),
     Row("take.declines_empty", &["outcome"], &["nothing", "blank"]),
-    Row("take.skipped", &["skipped"], &["unreadable", "omitted", "warnings"]),
+    Row(
+        "take.skipped",
+        &["skipped[].path", "skipped[].why"],
+        &["unreadable", "omitted", "warnings"],
+    ),
     Row("diff", &["entries"], &["compare", "preview", "changes"]),
     Row("diff.stats", &["stats"], &["lines", "counts", "insertions", "deletions"]),
     Row("list.reason", &["checkpoints[].reason"], &["message", "comment", "label"]),

@@ -47,7 +47,8 @@ pub(super) struct Checkpoints {
 pub(super) struct Diffed {
     /// The changed paths.
     entries: Vec<DiffEntry>,
-    /// Their lines.
+    /// Their lines; only who claims `diff.stats` is held to them.
+    #[serde(default)]
     stats: Stats,
 }
 

@@ -167,8 +167,9 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Restore; seed 000",
         needs: [],
-        hint: "A file was converted, or skipped because it looked up to date: write the stored \
-            bytes, and read them back. With git, `git checkout` does both.",
+        hint: "A file was never captured, or converted, or skipped because it looked up to date. Whether \
+            the checkpoint holds it, a diff tells. Write the stored bytes, and read them back. With \
+            git, `git checkout` does both.",
     }
     RESTORE_EXECUTABLE {
         id: "restore/executable",
@@ -193,8 +194,9 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Restore",
         needs: [],
-        hint: "Writing through a link changes what it points at: remove what is there, then make \
-            the file or link.",
+        hint: "A link that does not come back was perhaps never captured, which a diff tells. Writing \
+            through a link changes what it points at: remove what is there, then make the file or \
+            link.",
     }
     RESTORE_UNTOUCHED {
         id: "restore/untouched",
