@@ -15,15 +15,15 @@ pub enum Target {
 }
 
 /// Reads a target as typed, where these ids are listed. Digits alone are a number when the list is
-/// that long, otherwise they may still be an id.
-pub fn parse(text: &[u8], listed: &[&str]) -> Target {
+/// that long and `numbers` name checkpoints at all, otherwise they may still be an id.
+pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> Target {
     let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let long_enough = (4..=64).contains(&text.len());
     let as_text = String::from_utf8_lossy(text).into_owned();
     let is_id = listed.contains(&as_text.as_str())
         || long_enough && listed.iter().any(|id| begins_with(id, &as_text))
         || long_enough && text.iter().all(u8::is_ascii_hexdigit);
-    let number = if decimal { as_text.parse::<usize>().ok() } else { None };
+    let number = if decimal && numbers { as_text.parse::<usize>().ok() } else { None };
     // Nobody writes a number with a zero before it, but an id may have one.
     let listed_number =
         |number: &usize| (1..=listed.len()).contains(number) && !(is_id && text.starts_with(b"0"));
@@ -50,29 +50,32 @@ mod tests {
     #[test]
     fn digits_are_a_number_before_they_are_an_id() {
         let listed = ["aaaa1", "aaaa2", "aaaa3", "aaaa4", "aaaa5"];
-        assert_eq!(parse(b"3", &listed), Target::Number(3));
-        assert_eq!(parse(b"6", &listed), Target::Number(6));
-        assert_eq!(parse(b"0", &listed), Target::Number(0));
-        assert_eq!(parse(b"1234", &listed), id("1234"));
-        assert_eq!(parse(b"ABCD", &listed), id("ABCD"));
-        assert_eq!(parse(b"99999999999999999999999", &listed), id(&"9".repeat(23)));
+        assert_eq!(parse(b"3", &listed, true), Target::Number(3));
+        assert_eq!(parse(b"6", &listed, true), Target::Number(6));
+        assert_eq!(parse(b"0", &listed, true), Target::Number(0));
+        assert_eq!(parse(b"1234", &listed, true), id("1234"));
+        assert_eq!(parse(b"ABCD", &listed, true), id("ABCD"));
+        assert_eq!(parse(b"99999999999999999999999", &listed, true), id(&"9".repeat(23)));
         for malformed in [&b""[..], b"-1", b"abc", b"abcd\n", b"ab\0cd", b"wxyz", b"--patch", b"+1"]
         {
-            assert_eq!(parse(malformed, &listed), Target::Malformed);
+            assert_eq!(parse(malformed, &listed, true), Target::Malformed);
         }
     }
 
     #[test]
     fn an_id_is_whatever_is_listed() {
         for listed in ["ckpt-0001", "C0000001", "0001", "01JAB3QZ", "2026-03-16T04:36", "a", "-x"] {
-            assert_eq!(parse(listed.as_bytes(), &[listed, "other"]), id(listed));
-            assert_eq!(parse(format!("{listed}\n").as_bytes(), &[listed]), Target::Malformed);
+            assert_eq!(parse(listed.as_bytes(), &[listed, "other"], true), id(listed));
+            assert_eq!(parse(format!("{listed}\n").as_bytes(), &[listed], true), Target::Malformed);
         }
-        assert_eq!(parse(b"ckpt", &["ckpt-0001"]), id("ckpt"));
-        assert_eq!(parse(b"ckp", &["ckpt-0001"]), Target::Malformed);
+        assert_eq!(parse(b"ckpt", &["ckpt-0001"], true), id("ckpt"));
+        assert_eq!(parse(b"ckp", &["ckpt-0001"], true), Target::Malformed);
         // A number of the list may be an id as well; then it is the number.
-        assert_eq!(parse(b"1", &["1", "2"]), Target::Number(1));
-        assert_eq!(parse(b"7", &["7", "8"]), id("7"));
+        assert_eq!(parse(b"1", &["1", "2"], true), Target::Number(1));
+        assert_eq!(parse(b"7", &["7", "8"], true), id("7"));
+        // Who counts his checkpoints from the oldest has no such numbers.
+        assert_eq!(parse(b"1", &["2", "1"], false), id("1"));
+        assert_eq!(parse(b"3", &["2", "1"], false), Target::Malformed);
     }
 
     #[test]

@@ -83,6 +83,13 @@ pub static ALL: &[Careful] = &[
         ..PLAIN
     },
     Careful {
+        name: "careful-counts",
+        about: "Its ids count from one, oldest first, and are no numbers of the list.",
+        capabilities: &["checkpoint", "project.any_directory", "restore.exact"],
+        id: |number, _| number.to_string(),
+        ..PLAIN
+    },
+    Careful {
         name: "careful-ulids",
         about: "Its ids are ULIDs in capitals; it saves the state before a restore, and reports.",
         capabilities: &[

@@ -139,8 +139,7 @@ fn content(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Every path below a root with its size, or for refs and metadata a hash of their bytes;
-/// directories have 0.
+/// Every file below a root with its size, or for refs and metadata a hash of their bytes.
 pub type Outline = BTreeMap<ByteString, u64>;
 
 /// The outline of everything below `root`; empty where there is nothing.
@@ -156,8 +155,8 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
             let entry = entry?;
             let path = join(&directory, entry.file_name().as_bytes());
             if entry.file_type()?.is_dir() {
-                pending.push(path.clone());
-                found.insert(ByteString(path), 0);
+                // A folder alone is neither size nor history.
+                pending.push(path);
             } else {
                 let size = entry.metadata()?.size();
                 let pointer = [&b"store/refs/"[..], b"store/projects/", b"store/packed-refs"]

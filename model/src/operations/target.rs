@@ -18,7 +18,7 @@ impl World {
         let Place::Inside(project, _) = place else { return false };
         let ids: Vec<&str> = self.listed(project).iter().map(|one| one.id.as_str()).collect();
         self.is_open(project)
-            && match target::parse(text, &ids) {
+            && match target::parse(text, &ids, self.has("target.number")) {
                 Target::Malformed => false,
                 Target::Number(_) => true,
                 Target::Id(_) => self.find(place, text).map_or(true, |(_, found)| found.safety),
@@ -53,7 +53,7 @@ impl World {
             rule: &rules::RESTORE_BAD_TARGET,
         };
         let ids: Vec<&str> = listed.iter().map(|one| one.id.as_str()).collect();
-        match target::parse(text, &ids) {
+        match target::parse(text, &ids, self.has("target.number")) {
             Target::Malformed => Err(malformed),
             Target::Number(number) => {
                 let index = listed.len().checked_sub(number).filter(|_| number > 0);

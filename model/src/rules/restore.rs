@@ -167,9 +167,8 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Restore; seed 000",
         needs: [],
-        hint: "A file was never captured, or converted, or skipped because it looked up to date. Whether \
-            the checkpoint holds it, a diff tells. Write the stored bytes, and read them back. With \
-            git, `git checkout` does both.",
+        hint: "A file was never captured (a diff tells), was converted, or was skipped as up to date: \
+            write the stored bytes, and read them back. With git, `git checkout` does both.",
     }
     RESTORE_EXECUTABLE {
         id: "restore/executable",
@@ -194,9 +193,8 @@ super::rules! {
         state: Modelled,
         source: "behaviour: Restore",
         needs: [],
-        hint: "A link that does not come back was perhaps never captured, which a diff tells. Writing \
-            through a link changes what it points at: remove what is there, then make the file or \
-            link.",
+        hint: "A link was never captured (a diff tells), or what is there was written through: remove \
+            what is there, then make the file or link.",
     }
     RESTORE_UNTOUCHED {
         id: "restore/untouched",

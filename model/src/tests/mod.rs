@@ -39,7 +39,7 @@ const START: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
 /// Everything that the model asks whether an implementation can do it.
-const CAPABILITIES: [&str; 17] = [
+const CAPABILITIES: [&str; 18] = [
     "capture.default_excludes",
     "capture.gitignore",
     "capture.no_repositories",
@@ -55,6 +55,7 @@ const CAPABILITIES: [&str; 17] = [
     "take.declines_empty",
     "take.skipped",
     "take.unchanged",
+    "target.number",
     "target.short",
     "test.clock",
 ];
