@@ -22,6 +22,7 @@ mod large_files;
 mod maintenance;
 mod many_files;
 mod planted_bugs;
+mod previews;
 mod readme;
 mod rules;
 mod running;

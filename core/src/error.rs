@@ -79,6 +79,12 @@ pub enum Error {
         /// What would be lost.
         what: &'static str,
     },
+    /// What a restore would change is not what was previewed.
+    #[error(
+        "the project changed since the preview, so that this restore would not do what was shown; \
+         nothing was restored: preview it again"
+    )]
+    ChangedSincePreview,
     /// The pre-rollback checkpoint could not be taken.
     #[error(
         "no pre-rollback checkpoint could be taken, so nothing was restored ({}); a full restore \
@@ -189,6 +195,7 @@ impl Error {
             Error::BadPath { .. } => "bad_path",
             Error::NotInCheckpoint(_) => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",
+            Error::ChangedSincePreview => "changed_since_preview",
             Error::NoSafetyCheckpoint(_) => "no_safety_checkpoint",
             Error::CorruptCheckpoint { .. } | Error::DamagedObject { .. } => "corrupt_checkpoint",
             Error::StoreUnusable { .. } => "store_unusable",

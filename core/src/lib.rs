@@ -27,9 +27,11 @@ pub mod triggers;
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Manager, RestoreOptions};
+pub use manager::{Extent, Manager, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
     Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings, Listed, Outcome,
-    ProjectState, ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken, Verified,
+    Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken,
+    Verified,
 };
+pub use restore::Token;

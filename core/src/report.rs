@@ -1,6 +1,7 @@
 //! The answers of a [`crate::Manager`], as plain data that can be serialized.
 
 use crate::path::shown;
+use crate::restore::Token;
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -141,6 +142,17 @@ pub struct Restored {
     pub forced_past: Option<String>,
     /// Whether the last conversation turn is to be undone along with it.
     pub undoes_turn: bool,
+}
+
+/// What a restore would do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preview {
+    /// What it would answer, but for the pre-rollback checkpoint.
+    #[serde(flatten)]
+    pub would: Restored,
+    /// Given to [`crate::Manager::restore_as_previewed`], it lets nothing else happen.
+    #[serde(serialize_with = "displayed")]
+    pub token: Token,
 }
 
 /// One project of the store.
@@ -285,6 +297,10 @@ pub struct DamagedCheckpoint {
 
 fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&shown(path))
+}
+
+fn displayed<S: Serializer>(token: &Token, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(token)
 }
 
 fn all_escaped<S: Serializer>(paths: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {

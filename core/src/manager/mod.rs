@@ -7,7 +7,7 @@ mod checkpoint;
 mod patch;
 mod rollback;
 
-pub use rollback::RestoreOptions;
+pub use rollback::{Extent, RestoreOptions};
 
 use crate::disk::Disk;
 use crate::environment::{Clock, Config, Environment};

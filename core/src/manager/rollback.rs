@@ -9,12 +9,14 @@ use crate::error::{Error, Result};
 use crate::maintenance::limits;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
-use crate::report::{Outcome, Remark, Restored};
-use crate::restore::{Restore, TargetIgnores, target};
+use crate::report::{Outcome, Preview, Remark, Restored};
+use crate::restore::{Restore, TargetIgnores, Token, target};
+use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
 use crate::store::{Store, commit, restoring};
+use git2::Oid;
 use std::path::Path;
 
 /// Options of a full restore.
@@ -27,9 +29,30 @@ pub struct RestoreOptions {
 }
 
 /// How much of a checkpoint is restored.
-enum Extent<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Extent<'a> {
+    /// All of it.
     All(RestoreOptions),
+    /// One file, by its path relative to the project.
     One(&'a [u8]),
+}
+
+/// A checkpoint that is to be restored, as it is read from the store.
+struct Wanted {
+    id: Oid,
+    snapshot: Snapshot,
+    permissions: Permissions,
+    ignores: TargetIgnores,
+}
+
+impl Wanted {
+    fn read(objects: &Objects<'_>, listed: &[Checkpoint], target: &[u8]) -> Result<Self> {
+        let Checkpoint { id, tree, .. } = *target::find(listed, target)?.whole()?;
+        let snapshot = snapshot::read(objects, id, tree)?;
+        let permissions = commit::permissions(objects, id)?;
+        let ignores = TargetIgnores::read(objects, &snapshot)?;
+        Ok(Wanted { id, snapshot, permissions, ignores })
+    }
 }
 
 /// What a restore can be undone with.
@@ -49,7 +72,7 @@ impl Manager {
     /// # Errors
     /// A refusal changes nothing; failures after the first change are in the answer.
     pub fn restore(&self, dir: &Path, target: &[u8], options: RestoreOptions) -> Result<Restored> {
-        self.restore_extent(dir, target, Extent::All(options))
+        self.restore_extent(dir, target, Extent::All(options), None)
     }
 
     /// Restores one file of a checkpoint and touches no other path.
@@ -58,11 +81,51 @@ impl Manager {
     /// As [`Manager::restore`], and a path that is not in the checkpoint or cannot be written
     /// without touching another.
     pub fn restore_file(&self, dir: &Path, target: &[u8], path: &[u8]) -> Result<Restored> {
-        self.restore_extent(dir, target, Extent::One(path))
+        self.restore_extent(dir, target, Extent::One(path), None)
     }
 
-    fn restore_extent(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Restored> {
-        let (restored, due) = self.restore_locked(dir, target, extent)?;
+    /// What a restore would do, exactly, as far as nothing fails or changes before; it changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// What would refuse the restore, but for a pre-rollback checkpoint that cannot be taken.
+    // rule: restore/preview
+    pub fn preview(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Preview> {
+        let disk = self.disk.as_ref();
+        let project = self.project(dir);
+        let path = extent.path(disk, &project)?;
+        let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
+        let objects = store.objects();
+        let wanted = Wanted::read(&objects, &self.history(&store, &objects, &project)?, target)?;
+        let current = self.current(&store, &objects, &project)?;
+        let restore = self.restore_into((&project, &current), &objects, &wanted);
+        let would = extent.plan(&restore, path.as_deref())?;
+        let token = restore.token(&would);
+        Ok(Preview { would: Restored { id: wanted.id.to_string(), ..would }, token })
+    }
+
+    /// Restores what was previewed, or nothing where that would be something else by now.
+    ///
+    /// # Errors
+    /// As [`Manager::restore`], and [`Error::ChangedSincePreview`].
+    pub fn restore_as_previewed(
+        &self,
+        dir: &Path,
+        target: &[u8],
+        extent: Extent<'_>,
+        token: Token,
+    ) -> Result<Restored> {
+        self.restore_extent(dir, target, extent, Some(token))
+    }
+
+    fn restore_extent(
+        &self,
+        dir: &Path,
+        target: &[u8],
+        extent: Extent<'_>,
+        token: Option<Token>,
+    ) -> Result<Restored> {
+        let (restored, due) = self.restore_locked(dir, target, extent, token)?;
         self.after_checkpoint(due);
         Ok(restored)
     }
@@ -74,13 +137,11 @@ impl Manager {
         dir: &Path,
         target: &[u8],
         extent: Extent<'_>,
+        token: Option<Token>,
     ) -> Result<(Restored, Option<bool>)> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
-        let typed = match extent {
-            Extent::All(_) => None,
-            Extent::One(typed) => Some(literal_path(disk, &project, typed)?),
-        };
+        let typed = extent.path(disk, &project)?;
         {
             // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
@@ -94,25 +155,21 @@ impl Manager {
         let _lock = store.lock_project(&project.hash)?;
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
-        let checkpoint = target::find(&history, target)?.whole()?;
-        let wanted = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
-        let permissions = commit::permissions(&objects, checkpoint.id)?;
-        let ignores = TargetIgnores::read(&objects, &wanted)?;
-        let target = (&wanted, &permissions, &ignores);
+        let wanted = Wanted::read(&objects, &history, target)?;
         let gone = match project.check_directory(disk) {
             // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => true,
             Err(error) => return Err(error),
             Ok(()) => false,
         };
-        if let Some(path) = &typed {
+        if typed.is_some() || token.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
             let current = self.current(&store, &objects, &project)?;
-            let into = (&project, &current);
-            self.restore_into(into, &objects, target).check_one(path)?;
+            let restore = self.restore_into((&project, &current), &objects, &wanted);
+            extent.check(&restore, typed.as_deref(), token)?;
         }
-        let reason = format!("before rollback to {}", &checkpoint.id.to_string()[..7]);
+        let reason = format!("before rollback to {}", &wanted.id.to_string()[..7]);
         let safety = if gone {
             Ok(Safety::default())
         } else {
@@ -131,7 +188,11 @@ impl Manager {
         };
         let Safety { id: safety, current, left_out } = safety;
         // The objects of the pre-rollback checkpoint are not needed to restore another.
-        let restore = self.restore_into((&project, &current), &objects, target);
+        let restore = self.restore_into((&project, &current), &objects, &wanted);
+        if token.is_some() {
+            // Somebody may have saved meanwhile; the pre-rollback checkpoint holds it, and stays.
+            extent.check(&restore, typed.as_deref(), token)?;
+        }
         if let Err(error) = restoring::begin(&store, &project.hash) {
             log::debug!(
                 "what this restore would leave if it died is not known to the next: {error}"
@@ -151,9 +212,9 @@ impl Manager {
         // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
         let most = self.most();
-        let due = is_whole
-            .then(|| limits::make_room(&store, &objects, &project.hash, most, checkpoint.id));
-        let id = checkpoint.id.to_string();
+        let due =
+            is_whole.then(|| limits::make_room(&store, &objects, &project.hash, most, wanted.id));
+        let id = wanted.id.to_string();
         Ok((Restored { id, safety, left_out, forced_past, ..report }, due))
     }
 
@@ -179,8 +240,9 @@ impl Manager {
         &'a self,
         (project, current): (&'a Project, &'a Current),
         objects: &'a Objects<'a>,
-        (target, permissions, ignores): (&'a Snapshot, &'a Permissions, &'a TargetIgnores),
+        wanted: &'a Wanted,
     ) -> Restore<'a> {
+        let Wanted { snapshot: target, permissions, ignores, .. } = wanted;
         let disk = self.disk.as_ref();
         let (root, base) = (&project.directory, self.base());
         let (temporary, Current { snapshot: current, leftovers }) =
@@ -197,6 +259,33 @@ impl Manager {
             target,
             permissions,
             ignores,
+        }
+    }
+}
+
+impl Extent<'_> {
+    /// The path of the one file, if it is one.
+    fn path(self, disk: &dyn Disk, project: &Project) -> Result<Option<Vec<u8>>> {
+        match self {
+            Extent::All(_) => Ok(None),
+            Extent::One(typed) => literal_path(disk, project, typed).map(Some),
+        }
+    }
+
+    /// Whether it can be restored, and still is what the token stands for.
+    fn check(self, restore: &Restore<'_>, path: Option<&[u8]>, token: Option<Token>) -> Result<()> {
+        let plan = self.plan(restore, path)?;
+        match token.is_none_or(|token| restore.token(&plan) == token) {
+            true => Ok(()),
+            false => Err(Error::ChangedSincePreview),
+        }
+    }
+
+    fn plan(self, restore: &Restore<'_>, path: Option<&[u8]>) -> Result<Restored> {
+        match (self, path) {
+            (_, Some(path)) => restore.plan_one(path),
+            (Extent::All(options), None) => Ok(restore.plan(options.exact)),
+            (Extent::One(_), None) => Ok(Restored::default()),
         }
     }
 }

@@ -8,9 +8,12 @@
 mod batch;
 mod ignores;
 mod placement;
+mod plan;
 pub mod target;
 
 pub use ignores::TargetIgnores;
+pub use plan::Token;
+use plan::{Step, Surplus};
 
 use crate::disk::{Disk, Kind as FileKind, Stat, folder, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
@@ -65,20 +68,16 @@ impl Restore<'_> {
     pub fn all(&self, exact: bool) -> Restored {
         let mut report = Restored::default();
         let mut batch = Batch::default();
-        for (path, item) in self.target {
-            // rule: restore/untouched
-            if self.current.get(path) == Some(item) {
-                continue;
-            }
-            match self.in_the_way(path) {
-                Ok(Some(obstacles)) => {
+        for (path, item) in self.to_write() {
+            match self.step(path, item) {
+                Ok(Step::Write(obstacles)) => {
                     self.draft(path, item, obstacles, &mut batch, &mut report);
                     if batch.is_full() {
                         self.settle(std::mem::take(&mut batch), &mut report);
                     }
                 }
-                Ok(None) if self.is_in_place(path, item) => {}
-                Ok(None) => report.kept.push(Remark::new(path, KEPT.into())),
+                Ok(Step::Stands) => {}
+                Ok(Step::Keep(remark)) => report.kept.push(remark),
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }
@@ -87,15 +86,12 @@ impl Restore<'_> {
             if self.target.contains_key(path) || report.removed.contains(path) {
                 continue;
             }
-            if !exact {
-                // rule: restore/leaves-new
-                report.left.push(path.clone());
-            } else if self.ignores.excludes(path) {
-                let why = "an ignore rule of the checkpoint covers it";
-                report.kept.push(Remark::new(path, why.into()));
-            } else {
-                // rule: restore/exact
-                self.remove(path, &mut report);
+            match self.surplus(path, exact) {
+                Surplus::Leave => report.left.push(path.clone()),
+                Surplus::Keep(remark) => report.kept.push(remark),
+                Surplus::Remove => {
+                    self.remove(path, &mut report);
+                }
             }
         }
         self.verify(&mut report);

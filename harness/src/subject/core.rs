@@ -89,6 +89,11 @@ impl CoreSubject {
         Box::new(CoreSubject::new(sandbox, settings, seconds))
     }
 
+    /// The core itself, to be asked what no request asks.
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
     fn reopen(&mut self) {
         self.manager = Manager::new(
             self.disk.clone(),

@@ -1,0 +1,177 @@
+//! What a restore would do to each path, from looking alone; the restore itself goes by it, and a
+//! preview shows it.
+//!
+//! It ends before anything is written. What fails or changes while the restore runs only the restore
+//! can tell.
+
+use super::{KEPT, Restore};
+use crate::report::{Remark, Restored};
+use crate::store::content::Content;
+use crate::store::snapshot::Item;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+const UNDER_AN_IGNORE_RULE: &str = "an ignore rule of the checkpoint covers it";
+
+/// What is to be done so that a path is as recorded.
+pub(super) enum Step {
+    /// It is written, after these were removed.
+    Write(Vec<Vec<u8>>),
+    /// It already is as recorded, though no checkpoint holds it.
+    Stands,
+    /// Writing it would lose something.
+    Keep(Remark),
+}
+
+/// What becomes of a path that was created since.
+pub(super) enum Surplus {
+    Leave,
+    Keep(Remark),
+    Remove,
+}
+
+/// Stands for what a restore would change, and for what is there now and would be lost with it.
+/// Equal ones mean that the same restore would do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token([u8; 8]);
+
+impl fmt::Display for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Token {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if text.len() != 16 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(());
+        }
+        u64::from_str_radix(text, 16).map(|number| Token(number.to_be_bytes())).map_err(|_| ())
+    }
+}
+
+impl Restore<'_> {
+    /// What has to be written, that is, what is not as recorded as far as a checkpoint holds it.
+    // rule: restore/untouched
+    pub(super) fn to_write(&self) -> impl Iterator<Item = (&Vec<u8>, &Item)> {
+        self.target.iter().filter(|(path, item)| self.current.get(*path) != Some(*item))
+    }
+
+    pub(super) fn step(&self, path: &[u8], item: &Item) -> io::Result<Step> {
+        Ok(match self.in_the_way(path)? {
+            Some(obstacles) => Step::Write(obstacles),
+            None if self.is_in_place(path, item) => Step::Stands,
+            None => Step::Keep(Remark::new(path, KEPT.into())),
+        })
+    }
+
+    /// What becomes of a path that the target does not have.
+    pub(super) fn surplus(&self, path: &[u8], exact: bool) -> Surplus {
+        if !exact {
+            // rule: restore/leaves-new
+            Surplus::Leave
+        } else if self.ignores.excludes(path) {
+            Surplus::Keep(Remark::new(path, UNDER_AN_IGNORE_RULE.into()))
+        } else {
+            // rule: restore/exact
+            Surplus::Remove
+        }
+    }
+
+    /// What a restore of everything would answer, if nothing fails or changes meanwhile.
+    pub fn plan(&self, exact: bool) -> Restored {
+        let mut report = Restored::default();
+        let mut removed = BTreeSet::new();
+        for (path, item) in self.to_write() {
+            match self.step(path, item) {
+                Ok(Step::Write(obstacles)) => match Content::of(self.objects, item.blob) {
+                    Ok(_) => {
+                        removed.extend(obstacles);
+                        report.restored.push(path.clone());
+                    }
+                    Err(error) => report.failed.push(Remark::new(path, error.cause())),
+                },
+                Ok(Step::Stands) => {}
+                Ok(Step::Keep(remark)) => report.kept.push(remark),
+                Err(error) => report.failed.push(Remark::new(path, error.to_string())),
+            }
+        }
+        for path in self.current.keys().filter(|path| !self.target.contains_key(*path)) {
+            if removed.contains(path) {
+                continue;
+            }
+            match self.surplus(path, exact) {
+                Surplus::Leave => report.left.push(path.clone()),
+                Surplus::Keep(remark) => report.kept.push(remark),
+                Surplus::Remove => {
+                    removed.insert(path.clone());
+                }
+            }
+        }
+        report.removed = removed.into_iter().collect();
+        report.undoes_turn = report.failed.is_empty();
+        report
+    }
+
+    /// What a restore of one path would answer.
+    ///
+    /// # Errors
+    /// As [`Restore::check_one`].
+    pub fn plan_one(&self, path: &[u8]) -> crate::Result<Restored> {
+        let item = self.check_one(path)?;
+        let changes = self.current.get(path) != Some(&item);
+        let restored = changes.then(|| path.to_vec()).into_iter().collect();
+        Ok(Restored { restored, ..Restored::default() })
+    }
+
+    /// The token of a plan. Files that are left have no part in it: they stay, whatever becomes of
+    /// them.
+    pub fn token(&self, plan: &Restored) -> Token {
+        let mut hash = Sha256::new();
+        let mut add = |what: &[u8], path: &[u8]| {
+            hash.update((what.len() as u64).to_be_bytes());
+            hash.update(what);
+            hash.update((path.len() as u64).to_be_bytes());
+            hash.update(path);
+        };
+        let described =
+            |item: Option<&Item>| item.map(|Item { mode, blob }| format!("{mode:?} {blob}"));
+        for path in &plan.restored {
+            for item in [self.target.get(path), self.current.get(path)] {
+                add(described(item).unwrap_or_default().as_bytes(), path);
+            }
+        }
+        for path in &plan.removed {
+            add(described(self.current.get(path)).unwrap_or_default().as_bytes(), path);
+        }
+        for remark in plan.kept.iter().chain(&plan.failed) {
+            add(b"stays", &remark.path);
+        }
+        let digest = hash.finalize();
+        let mut token = [0; 8];
+        token.iter_mut().zip(digest).for_each(|(byte, digit)| *byte = digit);
+        Token(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_it_is_shown_and_nothing_else_is_one() {
+        let token = Token([0, 1, 0xab, 3, 4, 5, 6, 0xff]);
+        assert_eq!(token.to_string(), "0001ab03040506ff");
+        assert_eq!(token.to_string().parse(), Ok(token));
+        for wrong in
+            ["", "0001ab03040506f", "0001ab03040506ff0", "+001ab03040506ff", "äb01ab03040506ff"]
+        {
+            assert_eq!(wrong.parse::<Token>(), Err(()), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A preview of a restore says what that restore then does, over generated histories.
+
+use herma_core::{Extent, Preview, RestoreOptions};
+use herma_harness::check;
+use herma_harness::generate;
+use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::subject::{CoreSubject, Identity, Subject};
+use herma_model::{Answer, ByteString, Code, Request, Settings};
+use pretty_assertions::assert_eq;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The core, which previews every restore before it is asked for it.
+struct Previewing {
+    core: CoreSubject,
+    compared: Arc<AtomicUsize>,
+}
+
+impl Previewing {
+    /// What the restore would do, in the order of a preview; none for any other request.
+    fn preview(&self, request: &Request) -> Option<herma_core::Result<Preview>> {
+        let (dir, target, extent): (&ByteString, _, _) = match request {
+            Request::Restore { dir, target, exact, force } => {
+                let options = RestoreOptions { exact: *exact, force: *force };
+                (dir, target, Extent::All(options))
+            }
+            Request::RestoreFile { dir, target, path } => (dir, target, Extent::One(path)),
+            _ => return None,
+        };
+        let dir = Path::new(OsStr::from_bytes(dir));
+        Some(self.core.manager().preview(dir, target, extent))
+    }
+}
+
+impl Subject for Previewing {
+    fn ask(&mut self, request: &Request) -> Answer {
+        let preview = self.preview(request);
+        let answer = self.core.ask(request);
+        match (preview, &answer) {
+            (None, _) => {}
+            (Some(Ok(Preview { would, .. })), Answer::Restored(did)) => {
+                let paths = |all: &[Vec<u8>]| {
+                    all.iter().map(|one| ByteString::from(one.as_slice())).collect::<Vec<_>>()
+                };
+                assert_eq!(paths(&would.restored), did.restored, "{request:?}");
+                assert_eq!(paths(&would.removed), did.removed, "{request:?}");
+                assert_eq!(paths(&would.left), did.left, "{request:?}");
+                assert_eq!(would.failed.len(), did.failed.len(), "{request:?}");
+                assert_eq!(would.undoes_turn, did.undoes_turn, "{request:?}");
+                self.compared.fetch_add(1, Ordering::Relaxed);
+            }
+            // Only the pre-rollback checkpoint may stand in the way of what was previewed.
+            (Some(Ok(_)), Answer::Refused { code, .. }) => {
+                assert_eq!(*code, Code::NoSafetyCheckpoint, "{request:?}");
+            }
+            (Some(Err(error)), Answer::Refused { code, .. }) => {
+                assert_eq!(error.code(), code.to_string(), "{request:?}");
+            }
+            (Some(previewed), answer) => panic!("{request:?}: {previewed:?}, but {answer:?}"),
+        }
+        answer
+    }
+
+    fn identity(&self) -> Identity {
+        self.core.identity()
+    }
+}
+
+#[test]
+fn a_restore_does_what_its_preview_said() {
+    let config =
+        Config { cases: 100, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+    let compared = Arc::new(AtomicUsize::new(0));
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds: i64| {
+        let core = CoreSubject::new(sandbox, settings, seconds);
+        Box::new(Previewing { core, compared: compared.clone() }) as Box<dyn Subject>
+    };
+    let verdict = TestRunner::new(config).run(&generate::history(), |history| {
+        let checked = check(&history, &open, &Scratch::default_place());
+        checked.map_err(|counterexample| TestCaseError::fail(counterexample.to_string()))
+    });
+    verdict.unwrap();
+    let compared = compared.load(Ordering::Relaxed);
+    assert!(compared > 100, "only {compared} restores were compared with their previews");
+}
