@@ -21,6 +21,7 @@ mod path;
 mod project;
 mod report;
 mod restore;
+pub mod rollback_line;
 mod store;
 pub mod triggers;
 

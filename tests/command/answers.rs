@@ -141,9 +141,11 @@ fn one_file_comes_back_and_no_other_changes_whatever_it_is_called() {
         }
     }
     agreed("restore-file", &world.transcript(&said[..1]));
-    // In the second place a keyword is a name by itself.
+    // In the second place a keyword may be a slip, and what it says can be said otherwise.
     world.write("diff", "newer\n");
-    world.herma(&["rollback", &id, "diff"]).done();
+    let refused = world.herma(&["rollback", &id, "diff"]);
+    assert!(refused.exit == Some(2) && refused.complaint.contains("two things"));
+    world.herma(&["rollback", &id, "./diff"]).done();
     assert_eq!(world.read("diff"), "old\n");
 }
 

@@ -4,10 +4,10 @@
 //! were typed.
 
 use crate::text::shell_word;
-use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use herma_core::RestoreOptions;
-use std::ffi::OsString;
+use clap::{Args, Parser, Subcommand};
+use herma_core::rollback_line::{self, Line, Misread};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -54,8 +54,8 @@ Exit codes: 0 done, also when nothing changed; 2 failed.";
 const ROLLBACK_USAGE: &str = "\
 herma rollback [--dir DIR]
        herma rollback diff N [--dir DIR]
-       herma rollback N [--exact] [--force] [--dir DIR]
-       herma rollback N FILE [--dir DIR]";
+       herma rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+       herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
 /// To clap all words are one argument, so it cannot describe them itself.
 const ROLLBACK_TEMPLATE: &str = "\
@@ -75,10 +75,13 @@ const ROLLBACK_EXAMPLES: &str = "\
 Examples:
   herma rollback                  list the checkpoints, newest first
   herma rollback diff 1           what changed since checkpoint 1: a summary, then the patch
+  herma rollback 1 --dry-run      say exactly what a restore would do, and change nothing
   herma rollback 1                restore all of checkpoint 1, leave files created since
   herma rollback 4270a8c --exact  the same by id, and remove files created since
   herma rollback 1 src/main.py    restore one file and touch no other
   herma rollback 1 -- --odd       a file whose name begins with dashes
+
+Without checkpoints of the current directory the list shows every project that has some.
 
 A restore first takes a checkpoint of the present state, and prints how to undo the restore.
 
@@ -242,19 +245,26 @@ struct CheckpointArguments {
 
 #[derive(Debug, Args)]
 struct RollbackArguments {
+    // What is typed here `herma_core::rollback_line` reads; these describe it for the help.
     #[arg(hide = true)]
-    words: Vec<OsString>,
+    _words: Vec<OsString>,
     #[arg(last = true, hide = true)]
-    literal: Vec<OsString>,
-    /// The project's directory [default: the project of the current directory]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-    /// Also remove files created since the checkpoint; the one taken first holds them
-    #[arg(long)]
-    exact: bool,
+    _literal: Vec<OsString>,
+    /// The project's directory [default: that of the current directory]
+    #[arg(long = "dir", value_name = "DIR")]
+    _dir: Option<PathBuf>,
+    /// Also remove files created since; the checkpoint taken first holds them
+    #[arg(long = "exact")]
+    _exact: bool,
     /// Go on even if no checkpoint of the present state can be taken
-    #[arg(long)]
-    force: bool,
+    #[arg(long = "force")]
+    _force: bool,
+    /// Say what a restore would do, and change nothing
+    #[arg(long = "dry-run")]
+    _dry_run: bool,
+    /// Restore only if that does what the preview with this token showed
+    #[arg(long = "as-previewed", value_name = "TOKEN")]
+    _token: Option<String>,
 }
 
 /// What was asked.
@@ -273,30 +283,52 @@ pub struct Asked {
 pub enum Task {
     /// Take a checkpoint.
     Take { reason: String },
-    /// List the checkpoints.
-    List,
-    /// Show what changed since one.
-    Diff { target: OsString },
-    /// Restore all of one.
-    Restore { target: OsString, options: RestoreOptions },
-    /// Restore one file of one.
-    RestoreFile { target: OsString, file: OsString },
+    /// List the checkpoints, show what changed since one, or restore it.
+    Rollback(rollback_line::Task),
     /// Show what the store holds, or make it smaller.
     Store(About),
     /// Say whether this line of shell changes files.
     Classify(String),
 }
 
+/// Why the words ask for nothing.
+pub enum Unasked {
+    /// Invalid arguments, or a call for help.
+    Usage(clap::Error),
+    /// The words after `rollback` mean nothing, or more than one thing.
+    Rollback { line: Vec<u8>, misread: Misread },
+}
+
 impl Asked {
     /// Parses the words, the command's own name first.
     ///
     /// # Errors
-    /// As clap reports them: invalid arguments, or a call for help.
-    pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
-        let Arguments { json, command } = Arguments::try_parse_from(typed)?;
+    /// What is wrong with them, or a call for help.
+    pub fn read(typed: &[OsString]) -> Result<Self, Unasked> {
+        match rolled_back(typed) {
+            Some((line, json)) => match rollback_line::read(&line) {
+                Ok(asked) if asked.help => Asked::described(typed),
+                Ok(asked) => Ok(Asked::from_line(asked, json)),
+                Err(misread) => Err(Unasked::Rollback { line: line.text, misread }),
+            },
+            None => Asked::described(typed),
+        }
+    }
+
+    /// What a line that begins with `rollback` asks.
+    fn from_line(asked: rollback_line::Asked, json: bool) -> Self {
+        let dir = asked.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
+        Asked { json: json || asked.json, dir, task: Task::Rollback(asked.task) }
+    }
+
+    /// What the words ask as clap describes them.
+    fn described(typed: &[OsString]) -> Result<Self, Unasked> {
+        let Arguments { json, command } =
+            Arguments::try_parse_from(typed).map_err(Unasked::Usage)?;
         let (dir, task) = match command {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
-            Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
+            // It was read before, unless it calls for help.
+            Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
             Command::Classify { words } => (None, Task::Classify(line(&words))),
         };
@@ -323,45 +355,9 @@ fn line(words: &[String]) -> String {
     }
 }
 
-impl RollbackArguments {
-    /// The task that the words mean; an error for too few or too many, or options that do not go
-    /// with them.
-    fn task(&self) -> Result<Task, clap::Error> {
-        // After the dashes `diff` is a name like any other.
-        let is_diff = self.words.first().is_some_and(|word| word == "diff");
-        let words = self.words.iter().chain(&self.literal).skip(usize::from(is_diff));
-        let words: Vec<&OsString> = words.collect();
-        let options = RestoreOptions { exact: self.exact, force: self.force };
-        let plain = options == RestoreOptions::default();
-        match (is_diff, words.as_slice()) {
-            (true, []) => Err(usage(
-                ErrorKind::MissingRequiredArgument,
-                "diff needs the number or id of a checkpoint",
-            )),
-            (true, [target]) if plain => Ok(Task::Diff { target: (*target).clone() }),
-            (false, []) if plain => Ok(Task::List),
-            (false, [target]) => Ok(Task::Restore { target: (*target).clone(), options }),
-            (false, [target, file]) if plain => {
-                Ok(Task::RestoreFile { target: (*target).clone(), file: (*file).clone() })
-            }
-            (false, []) | (true, [_]) | (false, [_, _]) => Err(usage(
-                ErrorKind::ArgumentConflict,
-                "--exact and --force go with a whole checkpoint: herma rollback N",
-            )),
-            (true, _) => Err(usage(ErrorKind::TooManyValues, "diff takes one checkpoint")),
-            (false, _) => Err(usage(
-                ErrorKind::TooManyValues,
-                "at most a checkpoint and one file of it can be named",
-            )),
-        }
-    }
-}
-
-fn usage(kind: ErrorKind, message: &str) -> clap::Error {
-    let mut whole = Arguments::command();
-    whole.build();
-    match whole.find_subcommand_mut("rollback") {
-        Some(rollback) => rollback.error(kind, message),
-        None => whole.error(kind, message),
-    }
+/// The words after `rollback`, if that is the command, and whether a program asks.
+fn rolled_back(typed: &[OsString]) -> Option<(Line, bool)> {
+    let before = typed.iter().skip(1).take_while(|word| *word == "--json").count();
+    let (command, words) = typed.get(before + 1..)?.split_first()?;
+    (command == "rollback").then(|| (Line::of_words(words), before > 0))
 }

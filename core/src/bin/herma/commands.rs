@@ -2,19 +2,16 @@
 
 use crate::arguments::{About, Asked, Task};
 use crate::classify;
-use crate::pages::{self, Undo};
-use crate::programs::{self, InProject, Listing};
-use crate::text::{self, Style};
+use crate::pages;
+use crate::programs::{self, InProject};
+use crate::text::Style;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
-    Clock, Code, Environment, Error, Manager, Remark, Restored, SystemClock, project_directory,
-    project_of_file,
+    Clock, Code, Environment, Error, Manager, SystemClock, project_directory, project_of_file,
 };
 use serde::Serialize;
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -86,7 +83,7 @@ pub enum Ending {
 /// Everything a command needs.
 pub struct Session {
     pub(crate) json: bool,
-    style: Style,
+    pub(crate) style: Style,
     disk: Arc<dyn Disk>,
     pub(crate) environment: Environment,
     pub(crate) manager: Manager,
@@ -118,20 +115,7 @@ impl Session {
         let project = self.project(asked.dir.as_deref());
         match &asked.task {
             Task::Take { reason } => self.take(&project, reason),
-            Task::List => self.list(&project),
-            Task::Diff { target } => self.diff(&project, target),
-            Task::Restore { target, options } => {
-                let was_there = self.is_there(&project);
-                let restored = self.manager.restore(&project, target.as_bytes(), *options)?;
-                self.restored(asked, &project, was_there, &restored)
-            }
-            Task::RestoreFile { target, file } => {
-                let was_there = self.is_there(&project);
-                let (target, file) = (target.as_bytes(), file.as_bytes());
-                let restored = self.manager.restore_file(&project, target, file);
-                let restored = restored.map_err(|error| self.file_refused(&project, error))?;
-                self.restored(asked, &project, was_there, &restored)
-            }
+            Task::Rollback(task) => self.roll_back(asked, task, &project),
             Task::Store(About::Status) => self.status(),
             Task::Store(About::Verify) => self.verify(),
             Task::Store(About::Prune(asked)) => self.prune(asked),
@@ -160,7 +144,7 @@ impl Session {
         project_directory(self.disk.as_ref(), &self.environment, &typed)
     }
 
-    fn is_there(&self, project: &Path) -> bool {
+    pub(crate) fn is_there(&self, project: &Path) -> bool {
         self.disk.stat(project).is_ok()
     }
 
@@ -169,67 +153,12 @@ impl Session {
         self.done_in(project, &taken, || pages::taken(self.style, project, &taken))
     }
 
-    fn list(&self, project: &Path) -> Result<Answer, Failure> {
-        let checkpoints = self.manager.list(project)?;
-        let listing = Listing { checkpoints: &checkpoints };
-        self.done_in(project, &listing, || pages::listed(self.style, project, &checkpoints))
-    }
-
-    fn diff(&self, project: &Path, target: &OsStr) -> Result<Answer, Failure> {
-        let diff = self.manager.diff(project, target.as_bytes())?;
-        self.done_in(project, &diff, || pages::diff(self.style, project, &diff))
-    }
-
     fn status(&self) -> Result<Answer, Failure> {
         let status = self.manager.status()?;
         self.done(&status, || pages::status(self.style, &status, SystemClock.seconds()))
     }
 
-    /// Adds a hint, since a file may have been named from a directory inside the project.
-    fn file_refused(&self, project: &Path, error: Error) -> Failure {
-        let elsewhere = self.environment.current_directory != project;
-        let hint = match error {
-            Error::NotInCheckpoint(_) if elsewhere => format!(": files are named from {project:?}"),
-            _ => String::new(),
-        };
-        let failure = Failure::from(error);
-        Failure { message: failure.message + &hint, ..failure }
-    }
-
-    fn restored(
-        &self,
-        asked: &Asked,
-        project: &Path,
-        was_there: bool,
-        restored: &Restored,
-    ) -> Result<Answer, Failure> {
-        let answer = self.done_in(project, restored, || {
-            let undo = self.undo(project, was_there, restored);
-            pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
-        })?;
-        let Some(message) = incomplete(restored) else {
-            return Ok(answer);
-        };
-        Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
-    }
-
-    /// Where the state before a restore can be found.
-    fn undo(&self, project: &Path, was_there: bool, restored: &Restored) -> Undo {
-        if let Some(why) = &restored.forced_past {
-            return Undo::Impossible(why.clone());
-        }
-        if let Some(id) = &restored.safety {
-            return Undo::Taken(id.clone());
-        }
-        // None was taken because the newest already was that state.
-        let newest = self.manager.list(project).ok().and_then(|all| all.into_iter().next());
-        match newest {
-            Some(newest) if was_there => Undo::Newest(newest.id),
-            _ => Undo::WasGone,
-        }
-    }
-
-    fn done_in(
+    pub(crate) fn done_in(
         &self,
         project: &Path,
         answer: &impl Serialize,
@@ -246,26 +175,4 @@ impl Session {
         let bytes = if self.json { programs::json(data)? } else { page() };
         Ok(Answer { bytes, ending: Ending::Done })
     }
-}
-
-/// What is not as recorded after a restore, and what to do about it; none where everything is. What
-/// no checkpoint could hold was not touched, so that leaving it out is only said.
-fn incomplete(restored: &Restored) -> Option<String> {
-    let again = "roll back to the same id again";
-    let count = |remarks: &[Remark]| {
-        Some(text::count(remarks.len(), "path", "paths")).filter(|_| !remarks.is_empty())
-    };
-    let failed = count(&restored.failed).map(|paths| {
-        format!(
-            "{paths} could not be brought back; the others are as listed: fix the cause and {again}"
-        )
-    });
-    let kept = || {
-        let paths = count(&restored.kept)?;
-        Some(format!(
-            "not restored, since no checkpoint holds what stands there: {paths}; the others are as \
-             listed: move that away and {again}"
-        ))
-    };
-    failed.or_else(kept)
 }

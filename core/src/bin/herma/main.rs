@@ -12,12 +12,15 @@ mod maintenance;
 mod maintenance_pages;
 mod pages;
 mod programs;
+mod rollback;
+mod rollback_pages;
 mod text;
 
-use arguments::Asked;
+use arguments::{Asked, Unasked};
 use commands::{Answer, Ending, Failure, Session};
 use herma_core::Environment;
 use herma_core::configuration::Warning;
+use herma_core::rollback_line::Misread;
 use programs::{Reason, Refusal};
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -36,14 +39,31 @@ fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let exit = match Asked::read(&typed) {
         Ok(asked) => answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json)),
-        Err(error) => {
+        Err(unasked) => {
             // The arguments are not parsed, so that this is a guess.
             let options = typed.iter().take_while(|word| *word != "--");
             let json = options.into_iter().any(|word| word == "--json");
-            refuse_usage(&error, json)
+            match unasked {
+                Unasked::Usage(error) => refuse_usage(&error, json),
+                Unasked::Rollback { line, misread } => refuse_line(&line, &misread, json),
+            }
         }
     };
     ExitCode::from(exit)
+}
+
+/// Says what is wrong with the words after `rollback`, and points at it.
+fn refuse_line(line: &[u8], misread: &Misread, json: bool) -> u8 {
+    if json {
+        refuse_in_json(&Failure { code: "usage", message: misread.message.clone() });
+    } else {
+        let text = rollback_pages::misread("herma rollback ", line, misread);
+        print(
+            std::io::stderr(),
+            &format!("herma: {text}For more information, try 'herma rollback --help'.\n"),
+        );
+    }
+    FAILED
 }
 
 /// Does what was asked, prints the answer, and returns the exit code.

@@ -3,31 +3,18 @@
 //! Every name, reason and message passes through [`crate::text`] on its way here. Only a patch
 //! that goes to a file or another program is left unchanged, so that git can apply it.
 
-use crate::text::{Style, Tone, ago, count, line, local_time, name, shell_word, size};
+use crate::text::{Style, Tone, ago, count, line, local_time, name, size};
 use herma_core::{
-    Change, Diff, DiffEntry, Listed, Outcome, ProjectState, Remark, Restored, Stats, Status, Taken,
+    Change, Diff, DiffEntry, Listed, Outcome, ProjectState, Remark, Stats, Status, Taken,
 };
 use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Digits of an id that are shown.
-const SHORT: usize = 7;
+pub const SHORT: usize = 7;
 /// The width of the column of paths; longer ones move the rest to the right.
 const NAME_WIDTH_MAX: usize = 60;
-
-/// Where the state before a restore can be found.
-#[derive(Debug)]
-pub enum Undo {
-    /// In the checkpoint that was taken before.
-    Taken(String),
-    /// In the newest checkpoint, which already was that state.
-    Newest(String),
-    /// Nowhere, because the project was gone.
-    WasGone,
-    /// Nowhere, because no checkpoint could be taken.
-    Impossible(String),
-}
 
 /// Lines of a page.
 #[derive(Default)]
@@ -40,7 +27,8 @@ impl Page {
         let _ = writeln!(self.0, "{line}");
     }
 
-    fn blank(&mut self) {
+    /// An empty line.
+    pub fn blank(&mut self) {
         self.0.push('\n');
     }
 }
@@ -50,7 +38,8 @@ pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
 }
 
-fn short(style: Style, id: &str) -> String {
+/// The first digits of an id.
+pub fn short(style: Style, id: &str) -> String {
     style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
@@ -78,7 +67,8 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
     page.0.into_bytes()
 }
 
-fn remarked(remark: &Remark) -> String {
+/// A path and what is remarked on it.
+pub fn remarked(remark: &Remark) -> String {
     format!("{}  ({})", name(&remark.path), line(remark.why.as_bytes()))
 }
 
@@ -118,103 +108,6 @@ pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
     page.line("  herma rollback diff <N>      preview changes since checkpoint N");
     page.line("  herma rollback <N> <file>    restore a single file from checkpoint N");
     page.0.into_bytes()
-}
-
-/// What a restore did.
-pub fn restored(
-    style: Style,
-    project: &Path,
-    is_named: bool,
-    restored: &Restored,
-    undo: &Undo,
-) -> Vec<u8> {
-    let mut page = Page::default();
-    let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
-    let (id, shown) = (short(style, &restored.id), directory(project));
-    if !restored.failed.is_empty() {
-        page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));
-    } else if changed {
-        page.line(format_args!("Restored checkpoint {id} in {shown}"));
-    } else {
-        page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
-    }
-    let rows = rows(restored);
-    if !rows.is_empty() {
-        page.blank();
-    }
-    for (word, tone, text) in rows {
-        page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
-    }
-    let footer = footer(style, changed, restored, undo, &named(project, is_named));
-    if !footer.0.is_empty() {
-        page.blank();
-    }
-    (page.0 + &footer.0).into_bytes()
-}
-
-/// The option that names the project in a suggested command, for the same current directory.
-fn named(project: &Path, is_named: bool) -> String {
-    if !is_named {
-        return String::new();
-    }
-    format!(" --dir {}", shell_word(project.as_os_str().as_bytes()))
-}
-
-/// What to do next, and where the state before is.
-fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: &str) -> Page {
-    let mut page = Page::default();
-    // If no checkpoint could be taken, even an exact restore removes nothing.
-    if !restored.left.is_empty() && restored.forced_past.is_none() {
-        page.line("Files that are left were created since; --exact removes them");
-    }
-    match undo {
-        Undo::Taken(id) => {
-            let id = short(style, id);
-            page.line(format_args!("The state before was saved as checkpoint {id}"));
-        }
-        Undo::Newest(id) if changed => {
-            let id = short(style, id);
-            page.line(format_args!("The state before is in the list as checkpoint {id}"));
-        }
-        Undo::Impossible(why) => {
-            let why = line(why.as_bytes());
-            page.line(format_args!("No checkpoint of the state before could be taken: {why}"));
-            if changed {
-                page.line("What was changed cannot be undone");
-            }
-        }
-        Undo::WasGone if changed => {
-            page.line("The project was gone, so there was no state before to save");
-        }
-        Undo::Newest(_) | Undo::WasGone => {}
-    }
-    if let Undo::Taken(id) | Undo::Newest(id) = undo
-        && changed
-    {
-        // Exact, since the restore may have added files.
-        let id = id.get(..SHORT).unwrap_or(id);
-        page.line(format_args!("To undo: herma rollback {id} --exact{named}"));
-    }
-    page
-}
-
-/// One row for each path of the answer.
-fn rows(restored: &Restored) -> Vec<(&'static str, Tone, String)> {
-    let plain = |word, tone, paths: &[Vec<u8>]| {
-        paths.iter().map(|path| (word, tone, name(path))).collect::<Vec<_>>()
-    };
-    let explained = |word, tone, remarks: &[Remark]| {
-        remarks.iter().map(|remark| (word, tone, remarked(remark))).collect::<Vec<_>>()
-    };
-    [
-        plain("restored", Tone::Good, &restored.restored),
-        plain("removed", Tone::Bad, &restored.removed),
-        plain("left", Tone::Place, &restored.left),
-        explained("kept", Tone::Notable, &restored.kept),
-        explained("failed", Tone::Bad, &restored.failed),
-        explained("unsaved", Tone::Notable, &restored.left_out),
-    ]
-    .concat()
 }
 
 /// What changed since a checkpoint: a summary as git gives it, then the patch.

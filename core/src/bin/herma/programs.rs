@@ -21,6 +21,9 @@ pub struct InProject<'a, T> {
 #[derive(Serialize)]
 pub struct Listing<'a> {
     pub checkpoints: &'a [Listed],
+    /// Other projects that have checkpoints, where this one has none.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub elsewhere: &'a [String],
 }
 
 /// The answer to `herma checkpoints clear` and `clear-legacy`.

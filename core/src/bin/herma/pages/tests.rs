@@ -68,12 +68,3 @@ fn a_patch_on_a_terminal_has_its_parts_in_their_colours() {
         \x1b[31m--- e\x1b[m\n";
     assert_eq!(patch_on_terminal(style, patch), expected);
 }
-
-#[test]
-fn where_the_state_before_is_matters_only_where_something_changed() {
-    let style = Style::of_output(false, |_| None);
-    let undo = Undo::Newest("0123456789".into());
-    let told = |changed| footer(style, changed, &Restored::default(), &undo, "").0;
-    assert!(told(true).contains("is in the list as checkpoint 0123456"));
-    assert!(!told(false).contains("is in the list"));
-}

@@ -1,0 +1,166 @@
+//! `herma rollback`: its list, its previews and the restore itself.
+
+use crate::arguments::Asked;
+use crate::commands::{Answer, Ending, Failure, Session};
+use crate::programs::Listing;
+use crate::rollback_pages::{self, Undo};
+use crate::{pages, text};
+use herma_core::rollback_line::Task;
+use herma_core::{Error, Extent, Remark, Restored, Token};
+use std::path::Path;
+
+/// What is to be restored.
+struct Wanted<'a> {
+    target: &'a [u8],
+    extent: Extent<'a>,
+    token: Option<Token>,
+}
+
+impl Session {
+    /// Does what was asked of the project's checkpoints.
+    ///
+    /// # Errors
+    /// Whatever kept it from being done.
+    pub fn roll_back(&self, asked: &Asked, task: &Task, project: &Path) -> Result<Answer, Failure> {
+        match task {
+            Task::List => self.list(asked, project),
+            Task::Diff { target } => self.diff(project, target),
+            Task::Restore { target, file, options, dry_run, token } => {
+                let extent = match file {
+                    Some(file) => Extent::One(file),
+                    None => Extent::All(*options),
+                };
+                let wanted = Wanted { target, extent, token: *token };
+                match dry_run {
+                    true => self.preview(asked, project, &wanted),
+                    false => self.restore(asked, project, &wanted),
+                }
+            }
+        }
+    }
+
+    fn list(&self, asked: &Asked, project: &Path) -> Result<Answer, Failure> {
+        let checkpoints = self.manager.list(project)?;
+        let elsewhere = match asked.dir {
+            None if checkpoints.is_empty() => self.projects(),
+            _ => Vec::new(),
+        };
+        let listing = Listing { checkpoints: &checkpoints, elsewhere: &elsewhere };
+        self.done_in(project, &listing, || {
+            let mut page = pages::listed(self.style, project, &checkpoints);
+            page.extend(rollback_pages::elsewhere(&elsewhere));
+            page
+        })
+    }
+
+    /// The directories of all projects with checkpoints, as far as the store tells.
+    fn projects(&self) -> Vec<String> {
+        let projects = self.manager.status().map(|status| status.projects).unwrap_or_default();
+        let some = projects.into_iter().filter(|one| one.checkpoints.is_some_and(|n| n > 0));
+        some.filter_map(|one| one.workdir).collect()
+    }
+
+    fn diff(&self, project: &Path, target: &[u8]) -> Result<Answer, Failure> {
+        let diff = self.manager.diff(project, target)?;
+        self.done_in(project, &diff, || pages::diff(self.style, project, &diff))
+    }
+
+    fn preview(
+        &self,
+        asked: &Asked,
+        project: &Path,
+        wanted: &Wanted<'_>,
+    ) -> Result<Answer, Failure> {
+        let preview = self.manager.preview(project, wanted.target, wanted.extent);
+        let preview = preview.map_err(|error| self.refused(project, error))?;
+        self.done_in(project, &preview, || {
+            let is_named = asked.dir.is_some();
+            rollback_pages::preview(self.style, project, is_named, wanted.extent, &preview)
+        })
+    }
+
+    fn restore(
+        &self,
+        asked: &Asked,
+        project: &Path,
+        wanted: &Wanted<'_>,
+    ) -> Result<Answer, Failure> {
+        let was_there = self.is_there(project);
+        let Wanted { target, extent, token } = *wanted;
+        let restored = match (extent, token) {
+            (extent, Some(token)) => {
+                self.manager.restore_as_previewed(project, target, extent, token)
+            }
+            (Extent::All(options), None) => self.manager.restore(project, target, options),
+            (Extent::One(file), None) => self.manager.restore_file(project, target, file),
+        };
+        let restored = restored.map_err(|error| self.refused(project, error))?;
+        self.restored(asked, project, was_there, &restored)
+    }
+
+    /// Adds a hint, since a file may have been named from a directory inside the project.
+    fn refused(&self, project: &Path, error: Error) -> Failure {
+        let elsewhere = self.environment.current_directory != project;
+        let hint = match error {
+            Error::NotInCheckpoint(_) if elsewhere => format!(": files are named from {project:?}"),
+            _ => String::new(),
+        };
+        let failure = Failure::from(error);
+        Failure { message: failure.message + &hint, ..failure }
+    }
+
+    fn restored(
+        &self,
+        asked: &Asked,
+        project: &Path,
+        was_there: bool,
+        restored: &Restored,
+    ) -> Result<Answer, Failure> {
+        let answer = self.done_in(project, restored, || {
+            let undo = self.undo(project, was_there, restored);
+            rollback_pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
+        })?;
+        let Some(message) = incomplete(restored) else {
+            return Ok(answer);
+        };
+        Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
+    }
+
+    /// Where the state before a restore can be found.
+    fn undo(&self, project: &Path, was_there: bool, restored: &Restored) -> Undo {
+        if let Some(why) = &restored.forced_past {
+            return Undo::Impossible(why.clone());
+        }
+        if let Some(id) = &restored.safety {
+            return Undo::Taken(id.clone());
+        }
+        // None was taken because the newest already was that state.
+        let newest = self.manager.list(project).ok().and_then(|all| all.into_iter().next());
+        match newest {
+            Some(newest) if was_there => Undo::Newest(newest.id),
+            _ => Undo::WasGone,
+        }
+    }
+}
+
+/// What is not as recorded after a restore, and what to do about it; none where everything is. What
+/// no checkpoint could hold was not touched, so that leaving it out is only said.
+fn incomplete(restored: &Restored) -> Option<String> {
+    let again = "roll back to the same id again";
+    let count = |remarks: &[Remark]| {
+        Some(text::count(remarks.len(), "path", "paths")).filter(|_| !remarks.is_empty())
+    };
+    let failed = count(&restored.failed).map(|paths| {
+        format!(
+            "{paths} could not be brought back; the others are as listed: fix the cause and {again}"
+        )
+    });
+    let kept = || {
+        let paths = count(&restored.kept)?;
+        Some(format!(
+            "not restored, since no checkpoint holds what stands there: {paths}; the others are as \
+             listed: move that away and {again}"
+        ))
+    };
+    failed.or_else(kept)
+}

@@ -1,0 +1,204 @@
+//! What a rollback answers people: the restore, its preview, and what is wrong with the words.
+
+use crate::pages::{Page, SHORT, directory, remarked, short};
+use crate::text::{Style, Tone, line, name, shell_word};
+use herma_core::rollback_line::Misread;
+use herma_core::{Extent, Preview, Remark, RestoreOptions, Restored};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Where the state before a restore can be found.
+#[derive(Debug)]
+pub enum Undo {
+    /// In the checkpoint that was taken before.
+    Taken(String),
+    /// In the newest checkpoint, which already was that state.
+    Newest(String),
+    /// Nowhere, because the project was gone.
+    WasGone,
+    /// Nowhere, because no checkpoint could be taken.
+    Impossible(String),
+}
+
+/// What is wrong with the words that follow `before`, with a caret below the word to blame.
+pub fn misread(before: &str, typed: &[u8], Misread { message, at }: &Misread) -> String {
+    let typed_before = line(typed.get(..at.start).unwrap_or_default());
+    let blamed = line(typed.get(at.clone()).unwrap_or_default());
+    let indent = " ".repeat(before.chars().count() + typed_before.chars().count());
+    let carets = "^".repeat(blamed.chars().count().max(1));
+    let message = line(message.as_bytes());
+    format!("{message} [usage]\n  {before}{}\n  {indent}{carets}\n", line(typed))
+}
+
+/// Other projects that have checkpoints.
+pub fn elsewhere(projects: &[String]) -> Vec<u8> {
+    let mut page = Page::default();
+    if !projects.is_empty() {
+        page.blank();
+        page.line("Projects with checkpoints:");
+        for project in projects {
+            page.line(format_args!("  herma rollback --dir {}", shell_word(project.as_bytes())));
+        }
+    }
+    page.0.into_bytes()
+}
+
+/// What a restore would do.
+pub fn preview(
+    style: Style,
+    project: &Path,
+    is_named: bool,
+    extent: Extent<'_>,
+    Preview { would, token }: &Preview,
+) -> Vec<u8> {
+    let mut page = Page::default();
+    let (id, shown) = (short(style, &would.id), directory(project));
+    if would.restored.is_empty() && would.removed.is_empty() {
+        page.line(format_args!("A restore of checkpoint {id} would change nothing in {shown}"));
+    } else {
+        page.line(format_args!("A restore of checkpoint {id} would do this in {shown}:"));
+    }
+    let rows = rows(would, &WOULD);
+    if !rows.is_empty() {
+        page.blank();
+    }
+    for (word, tone, text) in rows {
+        page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<7}"))));
+    }
+    if !would.restored.is_empty() || !would.removed.is_empty() {
+        let id = would.id.get(..SHORT).unwrap_or(&would.id);
+        let how = match extent {
+            Extent::One(file) => format!(" -- {}", shell_word(file)),
+            Extent::All(RestoreOptions { exact, force }) => {
+                [(exact, " --exact"), (force, " --force")]
+                    .iter()
+                    .filter_map(|(given, option)| given.then_some(*option))
+                    .collect()
+            }
+        };
+        let named = named(project, is_named);
+        page.blank();
+        page.line("Nothing was changed; to do this and nothing else:");
+        page.line(format_args!("  herma rollback {id} --as-previewed {token}{named}{how}"));
+    }
+    page.0.into_bytes()
+}
+
+/// What a restore did.
+pub fn restored(
+    style: Style,
+    project: &Path,
+    is_named: bool,
+    restored: &Restored,
+    undo: &Undo,
+) -> Vec<u8> {
+    let mut page = Page::default();
+    let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
+    let (id, shown) = (short(style, &restored.id), directory(project));
+    if !restored.failed.is_empty() {
+        page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));
+    } else if changed {
+        page.line(format_args!("Restored checkpoint {id} in {shown}"));
+    } else {
+        page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
+    }
+    let rows = rows(restored, &DID);
+    if !rows.is_empty() {
+        page.blank();
+    }
+    for (word, tone, text) in rows {
+        page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
+    }
+    let footer = footer(style, changed, restored, undo, &named(project, is_named));
+    if !footer.0.is_empty() {
+        page.blank();
+    }
+    (page.0 + &footer.0).into_bytes()
+}
+
+/// The option that names the project in a suggested command, for the same current directory.
+fn named(project: &Path, is_named: bool) -> String {
+    if !is_named {
+        return String::new();
+    }
+    format!(" --dir {}", shell_word(project.as_os_str().as_bytes()))
+}
+
+/// What to do next, and where the state before is.
+fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: &str) -> Page {
+    let mut page = Page::default();
+    // If no checkpoint could be taken, even an exact restore removes nothing.
+    if !restored.left.is_empty() && restored.forced_past.is_none() {
+        page.line("Files that are left were created since; --exact removes them");
+    }
+    match undo {
+        Undo::Taken(id) => {
+            let id = short(style, id);
+            page.line(format_args!("The state before was saved as checkpoint {id}"));
+        }
+        Undo::Newest(id) if changed => {
+            let id = short(style, id);
+            page.line(format_args!("The state before is in the list as checkpoint {id}"));
+        }
+        Undo::Impossible(why) => {
+            let why = line(why.as_bytes());
+            page.line(format_args!("No checkpoint of the state before could be taken: {why}"));
+            if changed {
+                page.line("What was changed cannot be undone");
+            }
+        }
+        Undo::WasGone if changed => {
+            page.line("The project was gone, so there was no state before to save");
+        }
+        Undo::Newest(_) | Undo::WasGone => {}
+    }
+    if let Undo::Taken(id) | Undo::Newest(id) = undo
+        && changed
+    {
+        // Exact, since the restore may have added files.
+        let id = id.get(..SHORT).unwrap_or(id);
+        page.line(format_args!("To undo: herma rollback {id} --exact{named}"));
+    }
+    page
+}
+
+/// What happened to a path, in the order of the rows.
+const DID: [&str; 6] = ["restored", "removed", "left", "kept", "failed", "unsaved"];
+/// What would happen to it.
+const WOULD: [&str; 6] = ["restore", "remove", "leave", "keep", "fail", "unsaved"];
+
+/// One row for each path of the answer.
+fn rows(
+    restored: &Restored,
+    [did, removed, left, kept, failed, unsaved]: &[&'static str; 6],
+) -> Vec<(&'static str, Tone, String)> {
+    let plain = |word, tone, paths: &[Vec<u8>]| {
+        paths.iter().map(|path| (word, tone, name(path))).collect::<Vec<_>>()
+    };
+    let explained = |word, tone, remarks: &[Remark]| {
+        remarks.iter().map(|remark| (word, tone, remarked(remark))).collect::<Vec<_>>()
+    };
+    [
+        plain(*did, Tone::Good, &restored.restored),
+        plain(*removed, Tone::Bad, &restored.removed),
+        plain(*left, Tone::Place, &restored.left),
+        explained(*kept, Tone::Notable, &restored.kept),
+        explained(*failed, Tone::Bad, &restored.failed),
+        explained(*unsaved, Tone::Notable, &restored.left_out),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_state_before_is_matters_only_where_something_changed() {
+        let style = Style::of_output(false, |_| None);
+        let undo = Undo::Newest("0123456789".into());
+        let told = |changed| footer(style, changed, &Restored::default(), &undo, "").0;
+        assert!(told(true).contains("is in the list as checkpoint 0123456"));
+        assert!(!told(false).contains("is in the list"));
+    }
+}

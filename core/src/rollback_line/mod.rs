@@ -1,0 +1,288 @@
+//! What somebody types to roll back, and what it means: one grammar for the command, for the line
+//! `/rollback …` in a session, and for the fuzz target.
+//!
+//! It ends at the meaning of the words: whether there is such a checkpoint or file the core decides.
+//! `words` takes a line apart.
+
+mod words;
+
+pub use words::{Line, Word, quoted};
+
+use crate::manager::RestoreOptions;
+use crate::restore::Token;
+use std::ops::Range;
+
+/// How it can be typed, one form in each line.
+pub const USAGE: &str = "\
+rollback [--dir DIR]
+rollback diff N [--dir DIR]
+rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
+rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// The list of the checkpoints.
+    List,
+    /// What changed since one.
+    Diff {
+        /// Its number or id.
+        target: Vec<u8>,
+    },
+    /// To restore one, or to say what that would do.
+    Restore {
+        /// Its number or id.
+        target: Vec<u8>,
+        /// One file of it, if not all of it.
+        file: Option<Vec<u8>>,
+        /// How all of it is restored.
+        options: RestoreOptions,
+        /// Whether only to say what it would do.
+        dry_run: bool,
+        /// Only what was previewed may happen.
+        token: Option<Token>,
+    },
+}
+
+/// What was typed means this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What is asked.
+    pub task: Task,
+    /// The project's directory, if one is named.
+    pub dir: Option<Vec<u8>>,
+    /// Whether a program asks.
+    pub json: bool,
+    /// Whether only to show how it is typed.
+    pub help: bool,
+}
+
+/// Why words mean nothing, or more than one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misread {
+    /// What is wrong, and what can be typed instead.
+    pub message: String,
+    /// The bytes of the line that are to blame; empty at its end where something is missing.
+    pub at: Range<usize>,
+}
+
+/// Reads what follows the word `rollback`.
+///
+/// # Errors
+/// What is wrong with the words, and with which of them.
+///
+/// ```
+/// use herma_core::rollback_line::{Line, Task, read};
+///
+/// let line = Line::split("1 'my file.txt' --dry-run".as_bytes()).unwrap();
+/// let Task::Restore { file, dry_run, .. } = read(&line).unwrap().task else { panic!() };
+/// assert_eq!((file.as_deref(), dry_run), (Some(&b"my file.txt"[..]), true));
+///
+/// let line = Line::split(b"1 my file.txt").unwrap();
+/// let misread = read(&line).unwrap_err();
+/// assert_eq!(&line.text[misread.at], b"file.txt");
+/// ```
+pub fn read(line: &Line) -> Result<Asked, Misread> {
+    let Sorted { words, literal, options } = Sorted::of(line)?;
+    let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
+    let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
+    let task = match (is_diff, named.as_slice()) {
+        (_, []) => Task::List,
+        (true, [_]) => {
+            return Err(line.lacks("diff needs the number or id of a checkpoint: diff 1"));
+        }
+        (true, [_, target]) => Task::Diff { target: target.bytes.clone() },
+        (true, [_, _, more, ..]) => return Err(more.misread("diff takes one checkpoint")),
+        // After the dashes it is a name like any other.
+        (false, [target, file]) if file.bytes == b"diff" && literal.is_empty() => {
+            let number = shown(target);
+            return Err(file.misread(&format!(
+                "this can mean two things: \"diff {number}\" shows what changed since checkpoint \
+                 {number}, and \"{number} ./diff\" restores a file named diff"
+            )));
+        }
+        (false, [target, rest @ ..]) => {
+            let file = match rest {
+                [] => None,
+                [file] => Some(file.bytes.clone()),
+                [first, second, ..] => return Err(line.two_files(target, first, second, rest)),
+            };
+            Task::Restore {
+                target: target.bytes.clone(),
+                file,
+                options: RestoreOptions {
+                    exact: options.exact.is_some(),
+                    force: options.force.is_some(),
+                },
+                dry_run: options.dry_run.is_some(),
+                token: options.token.as_ref().map(|(_, token)| *token),
+            }
+        }
+    };
+    options.fit(&task)?;
+    let dir = options.dir.map(|(_, dir)| dir);
+    Ok(Asked { task, dir, json: options.json, help: options.help })
+}
+
+/// Options that were typed, each with the place where.
+#[derive(Default)]
+struct Options {
+    exact: Option<Range<usize>>,
+    force: Option<Range<usize>>,
+    dry_run: Option<Range<usize>>,
+    token: Option<(Range<usize>, Token)>,
+    dir: Option<(Range<usize>, Vec<u8>)>,
+    json: bool,
+    help: bool,
+}
+
+const NAMES: [&str; 7] =
+    ["--exact", "--force", "--dry-run", "--as-previewed", "--dir", "--json", "--help"];
+
+impl Options {
+    /// Whether they go with the task.
+    fn fit(&self, task: &Task) -> Result<(), Misread> {
+        let misread = |at: &Range<usize>, message: &str| {
+            Err(Misread { message: message.to_owned(), at: at.clone() })
+        };
+        let whole = [&self.exact, &self.force].into_iter().flatten().next();
+        let token = self.token.as_ref().map(|(at, _)| at);
+        match (task, whole, self.dry_run.as_ref(), token) {
+            (Task::Restore { file: Some(_), .. }, Some(at), ..)
+            | (Task::List | Task::Diff { .. }, Some(at), ..) => {
+                misread(at, "--exact and --force go with a whole checkpoint: rollback N --exact")
+            }
+            (Task::List | Task::Diff { .. }, _, Some(at), _) => {
+                misread(at, "--dry-run goes with a restore: rollback N --dry-run")
+            }
+            (Task::List | Task::Diff { .. }, _, _, Some(at)) => {
+                misread(at, "--as-previewed goes with a restore: rollback N --as-previewed TOKEN")
+            }
+            (_, _, Some(_), Some(at)) => {
+                misread(at, "a preview restores nothing: leave out --dry-run or --as-previewed")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in one word that begins with a dash, and its value from the words that follow.
+    fn take<'a>(
+        &mut self,
+        line: &Line,
+        word: &Word,
+        rest: &mut impl Iterator<Item = &'a Word>,
+    ) -> Result<(), Misread> {
+        let equals = word.bytes.iter().position(|byte| *byte == b'=');
+        let (name, value) = match equals {
+            Some(at) => (&word.bytes[..at], word.bytes.get(at + 1..)),
+            None => (&word.bytes[..], None),
+        };
+        let mut needed = |what: &str| match value {
+            Some(value) => Ok((word.range.clone(), value.to_vec())),
+            None => match rest.next() {
+                Some(next) => Ok((next.range.clone(), next.bytes.clone())),
+                None => Err(line.lacks(&format!("{} needs {what}", shown(word)))),
+            },
+        };
+        let at = word.range.clone();
+        match (name, value) {
+            (b"--dir", _) if self.dir.is_some() => return Err(word.misread("--dir is given twice")),
+            (b"--dir", _) => self.dir = Some(needed("a directory")?),
+            (b"--as-previewed", _) if self.token.is_some() => {
+                return Err(word.misread("--as-previewed is given twice"));
+            }
+            (b"--as-previewed", _) => {
+                let (at, typed) = needed("the token that a preview showed")?;
+                let token = std::str::from_utf8(&typed).ok().and_then(|text| text.parse().ok());
+                let message = "this is no token of a preview, which has 16 digits: see --dry-run";
+                let Some(token) = token else {
+                    return Err(Misread { message: message.to_owned(), at });
+                };
+                self.token = Some((at, token));
+            }
+            (b"--exact", None) => self.exact = Some(at),
+            (b"--force", None) => self.force = Some(at),
+            (b"--dry-run", None) => self.dry_run = Some(at),
+            (b"--json", None) => self.json = true,
+            (b"--help" | b"-h", None) => self.help = true,
+            (b"--exact" | b"--force" | b"--dry-run" | b"--json" | b"--help", Some(_)) => {
+                return Err(word.misread(&format!("{} takes no value", shown_name(name))));
+            }
+            _ => return Err(unknown(word, name)),
+        }
+        Ok(())
+    }
+}
+
+fn unknown(word: &Word, name: &[u8]) -> Misread {
+    let typed = shown_name(name);
+    let near = NAMES
+        .iter()
+        .max_by(|one, other| strsim::jaro(one, &typed).total_cmp(&strsim::jaro(other, &typed)));
+    let near = near.filter(|near| strsim::jaro(near, &typed) > 0.8);
+    let hint = near.map(|near| format!(": did you mean {near}?")).unwrap_or_default();
+    let after = "a file whose name begins with a dash is named after --";
+    word.misread(&format!("rollback has no option {typed}{hint} ({after})"))
+}
+
+/// The words by what they are.
+struct Sorted<'a> {
+    words: Vec<&'a Word>,
+    /// Those after `--`, which are names whatever they look like.
+    literal: Vec<&'a Word>,
+    options: Options,
+}
+
+impl<'a> Sorted<'a> {
+    fn of(line: &'a Line) -> Result<Self, Misread> {
+        let mut sorted =
+            Sorted { words: Vec::new(), literal: Vec::new(), options: Options::default() };
+        let mut rest = line.words.iter();
+        while let Some(word) = rest.next() {
+            if word.bytes == b"--" {
+                sorted.literal.extend(rest.by_ref());
+            } else if word.bytes.starts_with(b"-") && word.bytes != b"-" {
+                sorted.options.take(line, word, &mut rest)?;
+            } else {
+                sorted.words.push(word);
+            }
+        }
+        Ok(sorted)
+    }
+}
+
+impl Line {
+    /// Something is missing at the end.
+    fn lacks(&self, message: &str) -> Misread {
+        Misread { message: message.to_owned(), at: self.text.len()..self.text.len() }
+    }
+
+    fn two_files(&self, target: &Word, first: &Word, second: &Word, all: &[&Word]) -> Misread {
+        let number = shown(target);
+        let whole: Vec<&[u8]> = all.iter().map(|word| &word.bytes[..]).collect();
+        second.misread(&format!(
+            "this can mean two things: \"{number} {}\" restores one file whose name has blanks; to \
+             restore two files, name one after the other: \"{number} {}\", then \"{number} {}\"",
+            quoted(&whole.join(&b' ')),
+            quoted(&first.bytes),
+            quoted(&second.bytes),
+        ))
+    }
+}
+
+impl Word {
+    fn misread(&self, message: &str) -> Misread {
+        Misread { message: message.to_owned(), at: self.range.clone() }
+    }
+}
+
+fn shown(word: &Word) -> String {
+    quoted(&word.bytes)
+}
+
+fn shown_name(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+use super::*;
+use proptest::prelude::*;
+
+fn asked(line: &str) -> Result<Asked, Misread> {
+    read(&Line::split(line.as_bytes())?)
+}
+
+fn task(line: &str) -> Task {
+    asked(line).unwrap_or_else(|misread| panic!("{line}: {misread:?}")).task
+}
+
+/// What the caret points at, and what is said.
+fn blamed(line: &str) -> (String, String) {
+    let misread = asked(line).expect_err(line);
+    (line[misread.at].to_owned(), misread.message)
+}
+
+fn restore(target: &str, file: Option<&str>) -> Task {
+    Task::Restore {
+        target: target.into(),
+        file: file.map(Into::into),
+        options: RestoreOptions::default(),
+        dry_run: false,
+        token: None,
+    }
+}
+
+#[test]
+fn every_form_of_the_usage_is_read() {
+    assert_eq!(task(""), Task::List);
+    assert_eq!(task("diff 2"), Task::Diff { target: b"2".to_vec() });
+    assert_eq!(task("  1  "), restore("1", None));
+    assert_eq!(task("4270a8c src/main.rs"), restore("4270a8c", Some("src/main.rs")));
+    assert_eq!(task(r#"1 "my file.txt""#), restore("1", Some("my file.txt")));
+    assert_eq!(task(r"1 my\ file.txt"), restore("1", Some("my file.txt")));
+    assert_eq!(task("1 'it'\\''s'"), restore("1", Some("it's")));
+    assert_eq!(task("1 -- --exact"), restore("1", Some("--exact")));
+    assert_eq!(task("1 -- diff"), restore("1", Some("diff")));
+    assert_eq!(task("1 ''"), restore("1", Some("")));
+    let Task::Restore { options, dry_run, token, .. } = task("--exact 1 --dry-run --force") else {
+        panic!("no restore")
+    };
+    assert_eq!(
+        (options, dry_run, token),
+        (RestoreOptions { exact: true, force: true }, true, None)
+    );
+    let Task::Restore { token, .. } = task("1 --as-previewed=00112233445566ff") else {
+        panic!("no restore")
+    };
+    assert_eq!(token.map(|token| token.to_string()), Some("00112233445566ff".to_owned()));
+    let asked = asked("--dir '/a b' --json diff 1").unwrap();
+    assert_eq!((asked.dir, asked.json), (Some(b"/a b".to_vec()), true));
+}
+
+#[test]
+fn what_can_mean_two_things_is_refused_with_both() {
+    let (at, why) = blamed("1 diff");
+    assert_eq!(at, "diff");
+    assert!(why.contains("\"diff 1\" shows") && why.contains("\"1 ./diff\" restores"), "{why}");
+    let (at, why) = blamed("1 my file.txt");
+    assert_eq!(at, "file.txt");
+    assert!(why.contains("\"1 'my file.txt'\" restores one file"), "{why}");
+    assert!(why.contains("\"1 my\", then \"1 file.txt\""), "{why}");
+}
+
+#[test]
+fn the_word_that_is_wrong_is_pointed_at() {
+    for (line, at, says) in [
+        ("1 --exat", "--exat", "did you mean --exact?"),
+        ("1 --zzz", "--zzz", "no option --zzz ("),
+        ("--exact", "--exact", "whole checkpoint"),
+        ("diff 1 --force", "--force", "whole checkpoint"),
+        ("1 a.txt --exact", "--exact", "whole checkpoint"),
+        ("diff 1 2", "2", "one checkpoint"),
+        ("diff", "", "needs the number"),
+        ("--dry-run", "--dry-run", "goes with a restore"),
+        ("diff 1 --as-previewed 0011223344556677", "0011223344556677", "goes with a restore"),
+        ("1 --dry-run --as-previewed 0011223344556677", "0011223344556677", "leave out"),
+        ("1 --as-previewed 123", "123", "16 digits"),
+        ("1 --as-previewed", "", "needs the token"),
+        ("--dir", "", "needs a directory"),
+        ("--dir a --dir b", "--dir", "twice"),
+        ("1 --exact=yes", "--exact=yes", "takes no value"),
+        ("1 'open", "'open", "not closed"),
+        ("1 open\\", "\\", "backslash"),
+    ] {
+        let (found, why) = blamed(line);
+        assert_eq!(found, at, "{line}");
+        assert!(why.contains(says), "{line}: {why}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_mean_something_or_point_into_the_line(text in proptest::collection::vec(any::<u8>(), 0..40)) {
+        let misread = match Line::split(&text) {
+            Ok(line) => read(&line).err(),
+            Err(misread) => Some(misread),
+        };
+        if let Some(misread) = misread {
+            prop_assert!(misread.at.start <= misread.at.end && misread.at.end <= text.len());
+        }
+    }
+
+    #[test]
+    fn words_that_are_quoted_are_taken_apart_again(words in proptest::collection::vec(".{0,8}", 0..6)) {
+        let typed: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
+        let line = Line::of_words(&typed);
+        prop_assert_eq!(Line::split(&line.text).unwrap(), line);
+    }
+}

@@ -1,0 +1,110 @@
+//! What a rollback would do, before it does it, and what can be typed.
+
+use crate::command::world::{World, agreed};
+use pretty_assertions::assert_eq;
+use std::fs;
+
+/// A project whose newest checkpoint differs from it in every way.
+fn changed() -> World {
+    let world = World::new();
+    world.write("edited.txt", "old\n");
+    world.write("deleted.txt", "gone\n");
+    world.write("in the way", "a file\n");
+    world.checkpoint("before the work");
+    world.write("edited.txt", "new\n");
+    world.remove("deleted.txt");
+    world.remove("in the way");
+    world.write("in the way/inner.txt", "now a directory\n");
+    world.write("created.txt", "new\n");
+    world
+}
+
+#[test]
+fn a_preview_says_exactly_what_a_restore_then_does_and_changes_nothing() {
+    let world = changed();
+    let before = world.everything();
+    let plain = world.herma(&["rollback", "1", "--dry-run"]).done();
+    let exact = world.herma(&["rollback", "1", "--exact", "--dry-run"]).done();
+    let file = world.herma(&["rollback", "1", "edited.txt", "--dry-run"]).done();
+    let nothing = world.herma(&["rollback", "--json", "1", "--dry-run"]).done().json();
+    assert_eq!(world.everything(), before);
+    let token = nothing["token"].as_str().unwrap().to_owned();
+    assert!(plain.text().contains(&token), "{}", plain.text());
+    let done = world.herma(&["rollback", "1", "--as-previewed", &token]).done();
+    let again = world.herma(&["rollback", "2", "--dry-run"]).done();
+    agreed("preview", &world.transcript(&[plain, exact, file, done, again]));
+    assert_eq!(world.read("edited.txt"), "old\n");
+}
+
+#[test]
+fn what_changed_since_the_preview_is_not_overwritten() {
+    let world = changed();
+    let json = world.herma(&["rollback", "1", "--dry-run", "--json"]).done().json();
+    let token = json["token"].as_str().unwrap();
+    world.write("edited.txt", "saved after the preview\n");
+    let before = world.everything();
+    let said = world.herma(&["rollback", "1", "--as-previewed", token]);
+    assert_eq!(said.refusal(), "changed_since_preview");
+    assert_eq!(world.everything(), before);
+    world.write("edited.txt", "new\n");
+    world.write("not concerned.txt", "saved after the preview\n");
+    world.herma(&["rollback", "1", "--as-previewed", token]).done();
+    assert_eq!(world.read("not concerned.txt"), "saved after the preview\n");
+    let json = world.herma(&["rollback", "2", "created.txt", "--dry-run", "--json"]);
+    assert_eq!(json.json()["error"]["code"], "not_in_checkpoint");
+}
+
+#[test]
+fn a_preview_is_refused_where_the_restore_would_be() {
+    let world = changed();
+    for (words, code) in [
+        (&["rollback", "7", "--dry-run"][..], "unknown_checkpoint"),
+        (&["rollback", "zzzz", "--dry-run"], "bad_target"),
+        (&["rollback", "1", "../x", "--dry-run"], "bad_path"),
+        (&["rollback", "1", "absent", "--dry-run"], "not_in_checkpoint"),
+        (&["rollback", "1", "in the way", "--dry-run"], "would_overwrite"),
+    ] {
+        let before = world.everything();
+        assert_eq!(world.herma(words).refusal(), code, "{words:?}");
+        assert_eq!(world.everything(), before);
+    }
+}
+
+#[test]
+fn a_caret_points_at_the_word_that_cannot_be_read() {
+    let world = changed();
+    let said = [
+        &["rollback", "1", "--exat"][..],
+        &["rollback", "1", "diff"],
+        &["rollback", "1", "in", "the", "way"],
+        &["rollback", "diff"],
+        &["rollback", "1", "edited.txt", "--exact"],
+        &["rollback", "--dir", "a", "diff", "1", "2"],
+        &["rollback", "1", "--as-previewed", "12"],
+    ]
+    .map(|words| world.herma(words));
+    for one in &said {
+        assert_eq!((one.exit, one.text().as_str()), (Some(2), ""));
+    }
+    agreed("caret", &world.transcript(&said));
+    let json = world.herma(&["rollback", "1", "diff", "--json"]);
+    assert_eq!(json.json()["error"]["code"], "usage");
+}
+
+#[test]
+fn a_directory_without_checkpoints_is_told_where_there_are_some() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    world.checkpoint("first");
+    let other = world.home().join("an other");
+    fs::create_dir(&other).unwrap();
+    let mut command = world.command();
+    command.current_dir(&other);
+    let said = world.run(command, &["rollback"]).done();
+    let mut command = world.command();
+    command.current_dir(&other);
+    let json = world.run(command, &["rollback", "--json"]).done().json();
+    agreed("elsewhere", &world.transcript(&[said]));
+    assert_eq!(json["elsewhere"][0], world.project().to_str().unwrap());
+    assert_eq!(json["checkpoints"].as_array().unwrap().len(), 0);
+}
