@@ -5,6 +5,7 @@
 //! alias keeps what it does to itself. Where a part cannot be known, such as a program named by a variable,
 //! the answer is that it changes files: a checkpoint too many costs little, a missing one costs files.
 
+pub mod patch;
 mod shell;
 mod table;
 mod wrappers;
