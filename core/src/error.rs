@@ -128,6 +128,9 @@ pub enum Error {
         /// Which key has which value and what is allowed, or why it is not YAML.
         why: String,
     },
+    /// The configuration cannot be read, so that an agent has no checkpoints.
+    #[error("checkpoints are switched off, since the configuration cannot be read: {0}")]
+    SwitchedOff(String),
     /// Another process holds the store.
     #[error("another process is using {0:?}; nothing was changed: try again")]
     Busy(PathBuf),
@@ -200,6 +203,7 @@ impl Error {
             Error::CorruptCheckpoint { .. } | Error::DamagedObject { .. } => "corrupt_checkpoint",
             Error::StoreUnusable { .. } => "store_unusable",
             Error::BadConfig { .. } => "bad_config",
+            Error::SwitchedOff(_) => "switched_off",
             Error::Busy(_) => "busy",
             Error::PartlyCleared(_) => "partly_cleared",
             Error::Io { source, .. } => io_code(source),

@@ -9,6 +9,7 @@
 //! should ask for a checkpoint, and touches no file.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 mod capture;
 pub mod configuration;
 pub mod disk;

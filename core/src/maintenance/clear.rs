@@ -81,7 +81,7 @@ fn remove_all<'a>(
             Entry::Store | Entry::Repository => base::discard(disk, base, Path::new(name)),
         };
         if let Err(error) = removed {
-            log::debug!("{name:?} was not removed: {error}");
+            tracing::debug!("{name:?} was not removed: {error}");
             first.get_or_insert(error);
         }
     }

@@ -126,7 +126,7 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
     };
     let (bytes, _) = disk.read(index, INDEX_BYTES_MAX).context("reading", index)?;
     let Some(mut objects) = PackIndex::of(bytes).and_then(|index| index.entries()) else {
-        log::debug!("{index:?} is no index that can be read; its pack is left alone");
+        tracing::debug!("{index:?} is no index that can be read; its pack is left alone");
         return Ok(None);
     };
     objects.sort_unstable_by_key(|(_, offset)| *offset);

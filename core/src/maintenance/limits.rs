@@ -31,7 +31,7 @@ const LEFT_BYTES_MAX: u64 = MEBIBYTE;
 /// than need be: the list ends at the same place.
 pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: usize) -> bool {
     try_keep_newest(store, objects, hash, most).unwrap_or_else(|error| {
-        log::debug!("the limit of {hash} is not kept as it should be: {error}");
+        tracing::debug!("the limit of {hash} is not kept as it should be: {error}");
         false
     })
 }
@@ -42,7 +42,7 @@ pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: u
 pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) {
     let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
     if let Err(error) = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes)) {
-        log::debug!("the store is larger than it need be until later: {error}");
+        tracing::debug!("the store is larger than it need be until later: {error}");
     }
 }
 
@@ -88,7 +88,7 @@ pub fn make_room(
         oldest.map_or(Ok(false), |oldest| is_due(objects, &boundaries, oldest, most, waiting))
     };
     make_room().unwrap_or_else(|error: Error| {
-        log::debug!("more of {hash} is kept than need be: {error}");
+        tracing::debug!("more of {hash} is kept than need be: {error}");
         false
     })
 }
@@ -140,7 +140,7 @@ fn try_keep_newest(
         return Ok(false);
     };
     if is_shared(store, objects, hash, oldest)? {
-        log::debug!("{} is of another project too, where its history goes on", oldest.id);
+        tracing::debug!("{} is of another project too, where its history goes on", oldest.id);
         return Ok(false);
     }
     shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;

@@ -152,7 +152,7 @@ impl Prune<'_> {
 
     // rule: maintenance/never-raises
     fn failed(&mut self, what: &str, error: &Error) {
-        log::debug!("{what}: {error}");
+        tracing::debug!("{what}: {error}");
         self.pruned.errors += 1;
         (self.progress)(PruneStep::Failed(what, error));
     }

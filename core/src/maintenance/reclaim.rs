@@ -192,7 +192,7 @@ impl Reclaim<'_> {
 
     fn note(&mut self, done: Result<()>) {
         if let Err(error) = done {
-            log::debug!("some space is not reclaimed: {error}");
+            tracing::debug!("some space is not reclaimed: {error}");
             self.first.get_or_insert(error);
         }
     }

@@ -34,14 +34,14 @@ pub fn sweep(disk: &dyn Disk, base: &Path, clock: &dyn Clock, config: &Config) -
     let options = PruneOptions::from(config);
     let pruned = prune(disk, base, clock.seconds(), &options, &mut |_| {});
     let pruned = pruned.unwrap_or_else(|error| {
-        log::debug!("the sweep was not done: {error}");
+        tracing::debug!("the sweep was not done: {error}");
         Pruned { errors: 1, ..Pruned::default() }
     });
     // A prune beside it takes what is not in its place yet for left behind.
     let note = || write_marker(disk, base, clock.seconds());
     if let Err(error) = note().or_else(|_| note()).or_else(|_| note()) {
         // The next sweep is only earlier than need be.
-        log::debug!("the time of the sweep was not noted: {error}");
+        tracing::debug!("the time of the sweep was not noted: {error}");
     }
     Swept::Done(pruned)
 }

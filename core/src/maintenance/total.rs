@@ -78,7 +78,7 @@ impl Visible {
         let now = history::newest_first(store, objects, &self.hash, usize::MAX)?;
         let now: Vec<Oid> = now.iter().map(|one| one.id).collect();
         if !now.ends_with(&chosen.collect::<Vec<_>>()) {
-            log::debug!("{} changed since it was looked at, and loses nothing", self.hash);
+            tracing::debug!("{} changed since it was looked at, and loses nothing", self.hash);
             return Ok(0);
         }
         let ends = limits::ends(&self.history);

@@ -216,7 +216,7 @@ fn newest_whole(
 ) -> Result<Option<Checkpoint>> {
     match tip.map(|tip| commit::read(objects, tip)).transpose() {
         Err(error) if error.is_damage() => {
-            log::debug!("the newest checkpoint of {hash} is lost: {error}");
+            tracing::debug!("the newest checkpoint of {hash} is lost: {error}");
             let all = history::newest_first(store, objects, hash, usize::MAX)?;
             Ok(all.into_iter().find(|checkpoint| checkpoint.damage.is_none()))
         }

@@ -108,7 +108,7 @@ impl Manager {
         let lock = || store.lock_project(&project.hash);
         if let Err(error) = ref_recovery::repair(&store, &objects, &project.hash, lock) {
             // It is listed all the same; the next operation tries again.
-            log::debug!("the lost ref of {} stays lost: {error}", project.hash);
+            tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
         let history = self.history(&store, &objects, &project)?;
         let mut listed = Vec::with_capacity(history.len());

@@ -194,7 +194,7 @@ impl Manager {
             extent.check(&restore, typed.as_deref(), token)?;
         }
         if let Err(error) = restoring::begin(&store, &project.hash) {
-            log::debug!(
+            tracing::debug!(
                 "what this restore would leave if it died is not known to the next: {error}"
             );
         }

@@ -24,7 +24,7 @@ pub struct GitLock<'a> {
 impl Drop for GitLock<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.disk.remove_file(&self.path) {
-            log::debug!("{:?} stays until the next process takes it over: {error}", self.path);
+            tracing::debug!("{:?} stays until the next process takes it over: {error}", self.path);
         }
     }
 }

@@ -18,7 +18,7 @@ const ARCHIVES_MAX: usize = 1_000;
 /// fails no checkpoint.
 pub fn archive_v1(disk: &dyn Disk, base: &Path, seconds: i64) {
     if let Err(error) = archive(disk, base, seconds) {
-        log::debug!("the v1 was not archived: {error}");
+        tracing::debug!("the v1 was not archived: {error}");
     }
 }
 
@@ -34,7 +34,7 @@ fn archive(disk: &dyn Disk, base: &Path, seconds: i64) -> Result<()> {
         match disk.rename(&base.join(&name), &archive.join(&name)) {
             Ok(()) => moved = true,
             // Where it does not exist any more, another process moved it.
-            Err(error) => log::debug!("{name:?} was not moved to {archive:?}: {error}"),
+            Err(error) => tracing::debug!("{name:?} was not moved to {archive:?}: {error}"),
         }
     }
     if !moved {

@@ -84,7 +84,7 @@ impl<'a> Packs<'a> {
             let known = before.get(&name).cloned();
             match known.map_or_else(|| self.open(&path), |known| Ok(Some(known))) {
                 Ok(Some(pack)) => drop(seen.insert(name, pack)),
-                Ok(None) => log::debug!("{} is no index of a pack", path.display()),
+                Ok(None) => tracing::debug!("{} is no index of a pack", path.display()),
                 Err(error) => unread = Some(error),
             }
         }

@@ -66,7 +66,7 @@ fn newer_than_packed(
 pub fn newest_locked(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Result<Option<Oid>> {
     let (found, newest) = stored(store, objects, hash)?;
     if let Some(tip) = newest.filter(|_| found != newest) {
-        log::debug!("the lost ref of {hash} is made again for {tip}");
+        tracing::debug!("the lost ref of {hash} is made again for {tip}");
         refs::advance(store.disk, &store.path, &refs::of_project(hash), found, tip)?;
     }
     Ok(newest)

@@ -1,0 +1,137 @@
+use super::*;
+use crate::manager::RestoreOptions;
+use std::fs;
+use tempfile::TempDir;
+
+struct World {
+    _folder: TempDir,
+    environment: Environment,
+}
+
+impl World {
+    /// Two projects below a home.
+    fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(folder.path()).unwrap();
+        for project in ["one", "two"] {
+            fs::create_dir_all(home.join(project).join("src")).unwrap();
+            fs::write(home.join(project).join("Makefile"), "all:\n").unwrap();
+        }
+        let environment = Environment {
+            base: home.join(".hermes/checkpoints"),
+            current_directory: home.join("one"),
+            home,
+        };
+        World { _folder: folder, environment }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.environment.home.join(name)
+    }
+
+    fn enabled(&self) -> CheckpointManager {
+        let config = Config { enabled: true, ..Config::default() };
+        CheckpointManager::with(self.environment.clone(), config)
+    }
+
+    fn configure(&self, text: &str) -> CheckpointManager {
+        let file = self.environment.configuration_file();
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+        CheckpointManager::configured(self.environment.clone())
+    }
+
+    /// The reasons of a project's checkpoints, the newest first.
+    fn reasons(&self, manager: &CheckpointManager, project: &str) -> Vec<String> {
+        let listed = manager.list(&self.path(project)).unwrap();
+        listed.into_iter().map(|one| one.reason).collect()
+    }
+}
+
+#[test]
+fn file_tools_and_the_terminal_share_the_history_and_the_turn_of_a_project() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let (one, src) = (world.path("one"), world.path("one/src"));
+    manager.new_turn();
+    let write = Tool::WriteFile { path: Path::new("src/deep/new.txt"), directory: &one };
+    let taken = manager.before(&write);
+    assert_eq!(taken[0].project, one);
+    assert!(matches!(taken[0].taken.as_ref().unwrap().outcome, Outcome::Created { .. }));
+    fs::write(one.join("src/new.txt"), "new\n").unwrap();
+    let remove = Tool::Terminal { command: "rm new.txt", directory: &src };
+    assert_eq!(manager.before(&remove)[0].taken.as_ref().unwrap().outcome, Outcome::Deduped);
+    manager.new_turn();
+    assert!(matches!(
+        manager.before(&remove)[0].taken.as_ref().unwrap().outcome,
+        Outcome::Created { .. }
+    ));
+    let expected = ["before terminal: rm new.txt", "before write_file"];
+    assert_eq!(world.reasons(&manager, "one"), expected);
+}
+
+#[test]
+fn every_project_that_a_patch_names_has_its_checkpoint() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let body = "*** Begin Patch\n*** Update File: Makefile\n-all:\n+none:\n\
+        *** Delete File: ../two/Makefile\n*** End Patch\n";
+    let taken =
+        manager.before(&Tool::Patch { body: body.as_bytes(), directory: &world.path("one") });
+    let projects: Vec<PathBuf> = taken.into_iter().map(|one| one.project).collect();
+    assert_eq!(projects, [world.path("one"), world.path("two")]);
+    assert_eq!(world.reasons(&manager, "two"), ["before patch"]);
+}
+
+#[test]
+fn a_command_that_changes_no_file_needs_no_checkpoint() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let look = Tool::Terminal { command: "ls # rm x", directory: &world.path("one") };
+    assert_eq!(manager.before(&look), []);
+    assert!(!world.path(".hermes").exists());
+}
+
+#[test]
+fn switched_off_it_makes_no_file_and_says_nothing() {
+    let world = World::new();
+    let mut manager = CheckpointManager::configured(world.environment.clone());
+    manager.new_turn();
+    assert_eq!(
+        manager.before(&Tool::WriteFile { path: Path::new("a"), directory: &world.path("one") }),
+        []
+    );
+    let taken = manager.ensure_checkpoint(&world.path("one"), "r").unwrap();
+    assert_eq!(taken.outcome, Outcome::Disabled);
+    assert_eq!(manager.trouble(), [""; 0]);
+    assert!(!world.path(".hermes").exists());
+}
+
+#[test]
+fn what_cannot_be_stored_is_told_once_and_disturbs_nothing() {
+    let world = World::new();
+    fs::create_dir(world.path(".hermes")).unwrap();
+    fs::write(world.path(".hermes/checkpoints"), "no directory\n").unwrap();
+    let mut manager = world.enabled();
+    let write = Tool::WriteFile { path: Path::new("a"), directory: &world.path("one") };
+    for turn in 0..3 {
+        manager.new_turn();
+        assert_eq!(manager.before(&write)[0].taken, None);
+        assert_eq!(manager.trouble().len(), usize::from(turn == 0));
+    }
+    assert_eq!(fs::read_to_string(world.path(".hermes/checkpoints")).unwrap(), "no directory\n");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_switches_checkpoints_off_and_refuses_the_rest() {
+    let world = World::new();
+    let mut manager = world.configure("checkpoints:\n  enabled: 7\n");
+    assert!(!manager.is_enabled());
+    assert_eq!(manager.trouble().len(), 1);
+    assert_eq!(manager.ensure_checkpoint(&world.path("one"), "r"), None);
+    let all = Extent::All(RestoreOptions::default());
+    let refused = manager.restore(&world.path("one"), b"1", all, None).unwrap_err();
+    assert_eq!(refused.code(), "switched_off");
+    let mut manager = world.configure("checkpoints:\n  enabled: true\n");
+    assert!(manager.is_enabled() && manager.trouble().is_empty());
+}
