@@ -9,4 +9,5 @@ mod maintenance;
 mod preview;
 mod refusals;
 mod safety;
+mod session;
 pub mod world;

@@ -93,15 +93,41 @@ pub fn project_of_file(disk: &dyn Disk, environment: &Environment, file: &Path) 
     if broad(start) {
         return None;
     }
-    let marked = |directory: &Path| {
-        // A dangling link is no marker, so the link is followed.
-        let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
-        MARKERS.iter().any(there)
-    };
     // rule: scope/root-never-broad
     let candidates = start.ancestors().take_while(|directory| !broad(directory));
     // rule: scope/root-of-file
-    Some(candidates.into_iter().find(|directory| marked(directory)).unwrap_or(start).to_owned())
+    Some(
+        candidates
+            .into_iter()
+            .find(|directory| is_marked(disk, directory))
+            .unwrap_or(start)
+            .to_owned(),
+    )
+}
+
+/// Whether a directory holds what marks the root of a project.
+fn is_marked(disk: &dyn Disk, directory: &Path) -> bool {
+    // A dangling link is no marker, so the link is followed.
+    let there = |marker| disk.stat(&canonical(disk, &directory.join(marker))).is_ok();
+    MARKERS.iter().any(there)
+}
+
+/// The project of a file that a tool in that directory is about to change. Where no marker tells, it
+/// is the one of the tool's directory, so that file tools and a terminal share one history.
+// rule: turn/shared-history
+pub fn project_of_tool(
+    disk: &dyn Disk,
+    environment: &Environment,
+    directory: &Path,
+    file: &Path,
+) -> Option<PathBuf> {
+    let of_file = project_of_file(disk, environment, file)?;
+    let of_directory = project_of_file(disk, environment, directory);
+    let shared = of_directory.filter(|shared| of_file.starts_with(shared));
+    match shared {
+        Some(shared) if !is_marked(disk, &of_file) => Some(shared),
+        _ => Some(of_file),
+    }
 }
 
 /// The canonical directory of the project that a typed path means, as in every answer.

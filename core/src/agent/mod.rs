@@ -5,8 +5,10 @@
 //! once, and changes nothing else; what a person asks for (a list, a difference, a restore) is
 //! answered with an error that says what to do. How tools are run is up to the agent.
 
+mod conversation;
 mod tool;
 
+pub use conversation::{Conversation, Turn};
 pub use tool::Tool;
 
 use crate::configuration::{self, Configured};
@@ -14,7 +16,7 @@ use crate::disk::{Disk, SystemDisk};
 use crate::environment::{Clock, Config, Environment, SystemClock};
 use crate::error::{Code, Error, Result};
 use crate::manager::{Extent, Manager};
-use crate::project::project_of_file;
+use crate::project::project_of_tool;
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
 use crate::restore::Token;
 use std::collections::BTreeSet;
@@ -125,11 +127,12 @@ impl CheckpointManager {
             return Vec::new();
         }
         let (disk, environment) = (self.disk.clone(), self.environment.clone());
-        let files = tool.files();
-        let found =
-            files.iter().filter_map(|file| project_of_file(disk.as_ref(), &environment, file));
-        // rule: turn/shared-history
-        let projects: BTreeSet<PathBuf> = found.collect();
+        let project = |file: &PathBuf| {
+            let project = project_of_tool(disk.as_ref(), &environment, tool.directory(), file)?;
+            // Where nothing is, nothing can be lost.
+            disk.stat(&project).is_ok().then_some(project)
+        };
+        let projects: BTreeSet<PathBuf> = tool.files().iter().filter_map(project).collect();
         let reason = tool.reason();
         let protect = |project: PathBuf| {
             let taken = self.ensure_checkpoint(&project, &reason);

@@ -71,6 +71,26 @@ fn file_tools_and_the_terminal_share_the_history_and_the_turn_of_a_project() {
 }
 
 #[test]
+fn without_a_marker_the_directory_of_the_tool_is_the_project() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let bare = world.path("bare");
+    fs::create_dir_all(bare.join("deep")).unwrap();
+    fs::create_dir_all(bare.join("nested/.git")).unwrap();
+    fs::write(bare.join("deep/a.txt"), "a\n").unwrap();
+    fs::write(bare.join("nested/b.txt"), "b\n").unwrap();
+    let mut project = |file: &str| {
+        let taken = manager.before(&Tool::WriteFile { path: Path::new(file), directory: &bare });
+        taken.into_iter().map(|one| one.project).collect::<Vec<_>>()
+    };
+    assert_eq!(project("deep/a.txt"), [bare.clone()]);
+    assert_eq!(project("not/yet/there.txt"), [bare.clone()]);
+    assert_eq!(project("nested/b.txt"), [bare.join("nested")]);
+    assert_eq!(project("../one/src/x"), [world.path("one")]);
+    assert_eq!(project("/not/there/x"), [PathBuf::new(); 0]);
+}
+
+#[test]
 fn every_project_that_a_patch_names_has_its_checkpoint() {
     let world = World::new();
     let mut manager = world.enabled();

@@ -49,6 +49,15 @@ impl Tool<'_> {
         }
     }
 
+    /// Where it runs.
+    pub fn directory(&self) -> &Path {
+        match self {
+            Tool::WriteFile { directory, .. }
+            | Tool::Patch { directory, .. }
+            | Tool::Terminal { directory, .. } => directory,
+        }
+    }
+
     /// The reason that the list shows.
     pub fn reason(&self) -> String {
         match self {

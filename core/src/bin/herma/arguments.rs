@@ -16,6 +16,7 @@ Examples:
   herma rollback                  list its checkpoints
   herma rollback diff 1           see what changed since the newest
   herma rollback 1                restore it
+  herma session                   play an agent's session, to try all of it
   herma checkpoints               see what the store holds and costs
   herma checkpoints prune         make it smaller
   herma classify -- 'rm a > b'    does this command change files?
@@ -142,6 +143,19 @@ Examples:
 Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
 2 failed.";
 
+const SESSION_EXAMPLES: &str = "\
+Tools are typed one in a line, and really write files: say, write_file, patch, terminal. Before
+each that changes files a checkpoint is taken, as the configuration says, at most one in a turn; a
+turn begins with say. /rollback is as on the command line, and undoes the last turn as well. The
+line help tells how each is typed.
+
+Examples:
+  herma session                    type lines, up to exit
+  herma session --script demo.txt  do those of a file
+  herma session --dir ~/code/toy --time-limit 5
+
+Exit codes: 0 done; 2 a line was not understood, or did not come to what it asked.";
+
 const CLASSIFY_EXAMPLES: &str = "\
 The command is read as a shell reads it; nothing is run, and no file is looked at. What cannot be
 known, such as a program that a variable names, counts as changing files.
@@ -176,6 +190,9 @@ enum Command {
         help_template = ROLLBACK_TEMPLATE
     )]
     Rollback(RollbackArguments),
+    /// Play an agent's session by hand or from a file, with checkpoints before its tools
+    #[command(after_help = SESSION_EXAMPLES)]
+    Session(SessionArguments),
     /// Show what the checkpoint store holds and costs, or make it smaller
     #[command(after_help = CHECKPOINTS_EXAMPLES)]
     Checkpoints {
@@ -244,6 +261,19 @@ struct CheckpointArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct SessionArguments {
+    /// Where tools run [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Lines to do one after the other, instead of those that are typed
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// How long a command of the terminal may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub time_limit: u64,
+}
+
+#[derive(Debug, Args)]
 struct RollbackArguments {
     // What is typed here `herma_core::rollback_line` reads; these describe it for the help.
     #[arg(hide = true)]
@@ -285,6 +315,8 @@ pub enum Task {
     Take { reason: String },
     /// List the checkpoints, show what changed since one, or restore it.
     Rollback(rollback_line::Task),
+    /// Play an agent's session.
+    Session(SessionArguments),
     /// Show what the store holds, or make it smaller.
     Store(About),
     /// Say whether this line of shell changes files.
@@ -316,7 +348,7 @@ impl Asked {
     }
 
     /// What a line that begins with `rollback` asks.
-    fn from_line(asked: rollback_line::Asked, json: bool) -> Self {
+    pub fn from_line(asked: rollback_line::Asked, json: bool) -> Self {
         let dir = asked.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
         Asked { json: json || asked.json, dir, task: Task::Rollback(asked.task) }
     }
@@ -329,6 +361,7 @@ impl Asked {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
             // It was read before, unless it calls for help.
             Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
+            Command::Session(asked) => (asked.dir.clone(), Task::Session(asked)),
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
             Command::Classify { words } => (None, Task::Classify(line(&words))),
         };

@@ -41,6 +41,18 @@ impl Failure {
         Failure { code: "no_current_directory", message }
     }
 
+    /// A session cannot begin in that directory.
+    pub fn no_such_directory(directory: &Path) -> Self {
+        let message = format!("{directory:?} is no directory; nothing was changed: make it first");
+        Failure { code: "not_a_directory", message }
+    }
+
+    /// The lines of a session cannot be read.
+    pub fn unreadable(file: &Path, error: &io::Error) -> Self {
+        let message = format!("{file:?} cannot be read ({error}); nothing was changed");
+        Failure { code: "unreadable", message }
+    }
+
     /// It was done, but the answer could not be written.
     pub fn unheard(error: &io::Error) -> Self {
         let message = format!("what was asked for was done, but not all could be said: {error}");
@@ -67,6 +79,8 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// How it ended.
     pub ending: Ending,
+    /// Whether the last turn of a conversation is to be undone along with it.
+    pub undoes_turn: bool,
 }
 
 /// How a command that has an answer ended.
@@ -81,7 +95,7 @@ pub enum Ending {
 }
 
 /// Everything a command needs.
-pub struct Session {
+pub struct Herma {
     pub(crate) json: bool,
     pub(crate) style: Style,
     disk: Arc<dyn Disk>,
@@ -89,8 +103,8 @@ pub struct Session {
     pub(crate) manager: Manager,
 }
 
-impl Session {
-    /// A session on this machine with its configuration file, and the warnings about that file.
+impl Herma {
+    /// Everything for this machine with its configuration file, and the warnings about that file.
     ///
     /// # Errors
     /// A file that cannot be read or understood.
@@ -104,7 +118,7 @@ impl Session {
         let Configured { config, warnings } =
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
-        Ok((Session { json, style, disk, environment, manager }, warnings))
+        Ok((Herma { json, style, disk, environment, manager }, warnings))
     }
 
     /// Does what was asked.
@@ -114,6 +128,10 @@ impl Session {
     pub fn run(&self, asked: &Asked) -> Result<Answer, Failure> {
         let project = self.project(asked.dir.as_deref());
         match &asked.task {
+            // It answers as it goes, and so not here.
+            Task::Session(_) => {
+                Ok(Answer { bytes: Vec::new(), ending: Ending::Done, undoes_turn: false })
+            }
             Task::Take { reason } => self.take(&project, reason),
             Task::Rollback(task) => self.roll_back(asked, task, &project),
             Task::Store(About::Status) => self.status(),
@@ -123,7 +141,7 @@ impl Session {
             Task::Store(About::ClearLegacy(consent)) => self.clear_legacy(consent.force),
             Task::Classify(command) => {
                 let bytes = classify::answer(command, self.json)?;
-                Ok(Answer { bytes, ending: Ending::Done })
+                Ok(Answer { bytes, ending: Ending::Done, undoes_turn: false })
             }
         }
     }
@@ -173,6 +191,6 @@ impl Session {
         page: impl FnOnce() -> Vec<u8>,
     ) -> Result<Answer, Failure> {
         let bytes = if self.json { programs::json(data)? } else { page() };
-        Ok(Answer { bytes, ending: Ending::Done })
+        Ok(Answer { bytes, ending: Ending::Done, undoes_turn: false })
     }
 }

@@ -14,18 +14,21 @@ mod pages;
 mod programs;
 mod rollback;
 mod rollback_pages;
+mod session;
 mod text;
 
-use arguments::{Asked, Unasked};
-use commands::{Answer, Ending, Failure, Session};
+use arguments::{Asked, SessionArguments, Task, Unasked};
+use commands::{Answer, Ending, Failure, Herma};
 use herma_core::Environment;
 use herma_core::configuration::Warning;
 use herma_core::rollback_line::Misread;
 use programs::{Reason, Refusal};
+use session::Session;
 use std::ffi::OsString;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{BufReader, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 use text::Style;
 
 /// Done, also when there was nothing to do.
@@ -81,16 +84,19 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
         Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
             .ok_or_else(Failure::no_home)?;
     let style = Style::of_output(std::io::stdout().is_terminal(), variable);
-    let (session, warnings) = Session::new(environment, asked.json, style)?;
+    if let Task::Session(asked) = &asked.task {
+        return play(asked, environment, style);
+    }
+    let (herma, warnings) = Herma::new(environment, asked.json, style)?;
     warnings.iter().for_each(warn);
-    let Answer { bytes, ending } = session.run(asked)?;
+    let Answer { bytes, ending, .. } = herma.run(asked)?;
     match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
         // The reader has read enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::unheard(&error)),
     }
-    session.afterwards(asked);
+    herma.afterwards(asked);
     // rule: maintenance/commands
     match ending {
         Ending::Done => Ok(DONE),
@@ -101,6 +107,30 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
             }
             Ok(FAILED)
         }
+    }
+}
+
+/// Plays a session, and returns the exit code.
+fn play(asked: &SessionArguments, environment: Environment, style: Style) -> Result<u8, Failure> {
+    let here = &environment.current_directory;
+    let directory = asked.dir.as_ref().map_or_else(|| here.clone(), |dir| here.join(dir));
+    if !directory.is_dir() {
+        return Err(Failure::no_such_directory(&directory));
+    }
+    let environment = Environment { current_directory: directory, ..environment };
+    let limit = Duration::from_secs(asked.time_limit);
+    let mut session = Session::new(&environment, style, limit, std::io::stdout().lock());
+    let failures = match &asked.script {
+        Some(script) => {
+            let file = std::fs::File::open(script);
+            let file = file.map_err(|error| Failure::unreadable(script, &error))?;
+            session.run(BufReader::new(file), false)
+        }
+        None => session.run(std::io::stdin().lock(), std::io::stdin().is_terminal()),
+    };
+    match failures.map_err(|error| Failure::unheard(&error))? {
+        0 => Ok(DONE),
+        _ => Ok(FAILED),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Questions go to standard error, so that standard output is only the answer.
 
 use crate::arguments::PruneArguments;
-use crate::commands::{Answer, Ending, Failure, Session};
+use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::maintenance_pages as pages;
 use crate::programs::Clearing;
 use crate::text;
@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_secs(1);
 /// More bytes than any answer to a question takes.
 const REPLY_BYTES_MAX: u64 = 1_024;
 
-impl Session {
+impl Herma {
     /// Removes what is gone or old, as far as it can.
     pub fn prune(&self, asked: &PruneArguments) -> Result<Answer, Failure> {
         let configured = PruneOptions::from(self.manager.config());

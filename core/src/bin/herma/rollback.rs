@@ -1,7 +1,7 @@
 //! `herma rollback`: its list, its previews and the restore itself.
 
 use crate::arguments::Asked;
-use crate::commands::{Answer, Ending, Failure, Session};
+use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::programs::Listing;
 use crate::rollback_pages::{self, Undo};
 use crate::{pages, text};
@@ -16,7 +16,7 @@ struct Wanted<'a> {
     token: Option<Token>,
 }
 
-impl Session {
+impl Herma {
     /// Does what was asked of the project's checkpoints.
     ///
     /// # Errors
@@ -121,9 +121,10 @@ impl Session {
             rollback_pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
         })?;
         let Some(message) = incomplete(restored) else {
-            return Ok(answer);
+            return Ok(Answer { undoes_turn: restored.undoes_turn, ..answer });
         };
-        Ok(Answer { ending: Ending::Incomplete(Failure { code: "incomplete", message }), ..answer })
+        let ending = Ending::Incomplete(Failure { code: "incomplete", message });
+        Ok(Answer { ending, undoes_turn: restored.undoes_turn, ..answer })
     }
 
     /// Where the state before a restore can be found.

@@ -1,0 +1,229 @@
+//! What is typed in a session, line by line: from its words to what is asked.
+
+use herma_core::rollback_line::{Line, Misread, Word};
+use std::io::{self, BufRead};
+
+/// How lines are typed.
+pub const HELP: &str = "\
+say WORDS                  what a person asks of the agent: a turn begins
+write_file PATH TEXT       a file tool: writes the text and the end of its line
+write_file PATH <<END      the same with the lines up to one that is END
+patch <<END                a file tool: applies the patch in the lines up to one that is END
+terminal COMMAND           a line of shell, which runs in the directory of the session
+/rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1
+log                        the conversation
+help                       this
+exit                       the end; nothing that was written is undone
+
+Blanks in a name are quoted: write_file 'my file.txt' \"some text\". Lines that begin with # are passed over.
+";
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing.
+    Nothing,
+    /// A turn begins.
+    Say(String),
+    /// A file tool is to write this.
+    WriteFile { path: Vec<u8>, content: Vec<u8> },
+    /// A file tool is to apply this.
+    Patch(Vec<u8>),
+    /// A terminal is to run this.
+    Terminal(String),
+    /// What follows `/rollback `, and what stands before it.
+    Rollback { before: String, rest: Vec<u8> },
+    /// The conversation is to be shown.
+    Log,
+    /// How lines are typed.
+    Help,
+    /// The end.
+    Exit,
+}
+
+/// The lines of a session.
+pub struct Lines<R> {
+    reader: R,
+    /// The number of the line that was read last, from 1.
+    pub number: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Lines from there.
+    pub fn new(reader: R) -> Self {
+        Lines { reader, number: 0 }
+    }
+
+    /// What the next line asks, and the line; none at the end.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    #[allow(clippy::type_complexity)]
+    pub fn next(&mut self) -> io::Result<Option<(Vec<u8>, Result<Asked, Misread>)>> {
+        let Some(text) = self.line()? else { return Ok(None) };
+        let asked = match command(&text) {
+            Ok(Command::Whole(asked)) => Ok(asked),
+            Ok(Command::WriteFile { path, end }) => {
+                self.until(&end)?.map(|content| Asked::WriteFile { path, content })
+            }
+            Ok(Command::Patch { end }) => self.until(&end)?.map(Asked::Patch),
+            Err(misread) => Err(misread),
+        };
+        Ok(Some((text, asked)))
+    }
+
+    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        if self.reader.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if line.ends_with(b"\n") {
+            line.pop();
+        }
+        Ok(Some(line))
+    }
+
+    /// The lines up to one that is `end`.
+    fn until(&mut self, end: &[u8]) -> io::Result<Result<Vec<u8>, Misread>> {
+        let mut content = Vec::new();
+        while let Some(line) = self.line()? {
+            if line == end {
+                return Ok(Ok(content));
+            }
+            content.extend_from_slice(&line);
+            content.push(b'\n');
+        }
+        let message = format!("no line is {}, which would end this", String::from_utf8_lossy(end));
+        Ok(Err(Misread { message, at: 0..0 }))
+    }
+}
+
+/// A line, which may need those after it.
+enum Command {
+    Whole(Asked),
+    WriteFile { path: Vec<u8>, end: Vec<u8> },
+    Patch { end: Vec<u8> },
+}
+
+fn command(text: &[u8]) -> Result<Command, Misread> {
+    let trimmed = text.trim_ascii_start();
+    let start = text.len() - trimmed.len();
+    let first = trimmed.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let rest = trimmed.get(first.len()..).unwrap_or_default();
+    let whole = |asked| Ok(Command::Whole(asked));
+    let said = || match std::str::from_utf8(rest.trim_ascii()) {
+        Ok("") => {
+            Err(Misread { message: "something has to follow".into(), at: text.len()..text.len() })
+        }
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(Misread { message: "this is no UTF-8".into(), at: start..text.len() }),
+    };
+    match first {
+        b"" => whole(Asked::Nothing),
+        comment if comment.starts_with(b"#") => whole(Asked::Nothing),
+        b"say" => whole(Asked::Say(said()?)),
+        b"terminal" => whole(Asked::Terminal(said()?)),
+        b"write_file" | b"patch" => tool(text, first == b"patch"),
+        b"/rollback" => {
+            let before = String::from_utf8_lossy(&text[..start + first.len()]).into_owned();
+            whole(Asked::Rollback { before, rest: rest.to_vec() })
+        }
+        // As answers show it.
+        b"herma" if rest.trim_ascii_start().starts_with(b"rollback") => {
+            let word = rest.len() - rest.trim_ascii_start().len() + b"rollback".len();
+            let (before, rest) = text.split_at(start + first.len() + word);
+            let before = String::from_utf8_lossy(before).into_owned();
+            whole(Asked::Rollback { before, rest: rest.to_vec() })
+        }
+        b"log" => whole(Asked::Log),
+        b"help" | b"/help" => whole(Asked::Help),
+        b"exit" | b"/exit" | b"quit" | b"/quit" => whole(Asked::Exit),
+        other => Err(Misread {
+            message: format!("a session knows no {}: see help", String::from_utf8_lossy(other)),
+            at: start..start + first.len(),
+        }),
+    }
+}
+
+fn tool(text: &[u8], is_patch: bool) -> Result<Command, Misread> {
+    let line = Line::split(text)?;
+    let lacks = |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
+    let end = |word: &Word| {
+        word.bytes.strip_prefix(b"<<").filter(|end| !end.is_empty()).map(<[u8]>::to_vec)
+    };
+    match (is_patch, line.words.as_slice()) {
+        (true, [_, last]) if end(last).is_some() => {
+            Ok(Command::Patch { end: end(last).unwrap_or_default() })
+        }
+        (false, [_, path, last]) => Ok(match end(last) {
+            Some(end) => Command::WriteFile { path: path.bytes.clone(), end },
+            None => {
+                let content = [&last.bytes[..], b"\n"].concat();
+                Command::Whole(Asked::WriteFile { path: path.bytes.clone(), content })
+            }
+        }),
+        (true, _) => Err(lacks("patch is followed by <<END and the lines of the patch")),
+        (false, [_] | [_, _]) => Err(lacks("write_file needs a path, and a text or <<END")),
+        (false, [_, _, _, more @ ..]) => Err(Misread {
+            message: "write_file takes one path and one text: quote what has blanks".into(),
+            at: more.first().map_or(0..0, |word| word.range.clone()),
+        }),
+        (false, []) => Err(lacks("write_file needs a path")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<Result<Asked, String>> {
+        let mut lines = Lines::new(text.as_bytes());
+        let mut found = Vec::new();
+        while let Some((_, asked)) = lines.next().unwrap() {
+            found.push(asked.map_err(|misread| misread.message));
+        }
+        found
+    }
+
+    #[test]
+    fn every_form_of_the_help_is_read() {
+        let text = "# a comment\n\nsay fix  it\nwrite_file a 'b c'\nwrite_file a <<END\none\ntwo\nEND\n\
+            patch <<X\n--- a\nX\nterminal ls | wc\n /rollback diff 1\nherma rollback 1\nlog\nhelp\nexit";
+        let write =
+            |content: &str| Asked::WriteFile { path: b"a".to_vec(), content: content.into() };
+        let before = " /rollback".to_owned();
+        let expected = [
+            Asked::Nothing,
+            Asked::Nothing,
+            Asked::Say("fix  it".into()),
+            write("b c\n"),
+            write("one\ntwo\n"),
+            Asked::Patch(b"--- a\n".to_vec()),
+            Asked::Terminal("ls | wc".into()),
+            Asked::Rollback { before, rest: b" diff 1".to_vec() },
+            Asked::Rollback { before: "herma rollback".into(), rest: b" 1".to_vec() },
+            Asked::Log,
+            Asked::Help,
+            Asked::Exit,
+        ];
+        assert_eq!(all(text), expected.map(Ok));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        for (text, why) in [
+            ("frobnicate", "knows no frobnicate"),
+            ("say", "has to follow"),
+            ("write_file a", "needs a path, and a text"),
+            ("write_file a b c", "quote what has blanks"),
+            ("patch", "followed by <<END"),
+            ("patch <<", "followed by <<END"),
+            ("patch <<END\n--- a\n", "no line is END"),
+            ("write_file 'a", "not closed"),
+        ] {
+            let said = all(text);
+            assert!(matches!(&said[..], [Err(said)] if said.contains(why)), "{text}: {said:?}");
+        }
+    }
+}

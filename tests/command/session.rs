@@ -1,0 +1,151 @@
+//! A session that is played from a file or typed: tools that write, checkpoints before them, and
+//! rolling back with the conversation.
+
+use crate::command::world::{Said, World, agreed};
+use pretty_assertions::assert_eq;
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Plays these lines from a file.
+fn played(world: &World, lines: &str) -> Said {
+    let script = world.root.join("script");
+    fs::write(&script, lines).unwrap();
+    world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
+}
+
+fn enabled() -> World {
+    let world = World::new();
+    world.configure("checkpoints:\n  enabled: true\n");
+    world
+}
+
+const WORK: &str = "\
+say write a program
+write_file main.py <<END
+print('hello')
+END
+write_file README 'a program'
+say improve it
+patch <<END
+*** Begin Patch
+*** Update File: main.py
+@@
+-print('hello')
++print('hello, world')
+*** Add File: src/more.py
++x = 1
+*** End Patch
+END
+terminal ls; cat main.py
+terminal rm README
+/rollback
+/rollback diff 1
+/rollback 1 --dry-run
+/rollback 1
+log
+/rollback 1 --exact
+/rollback 2 'no such file'
+/rollback 1 my file
+frobnicate
+exit
+never reached
+";
+
+#[test]
+fn a_session_takes_checkpoints_before_its_tools_and_rolls_back_with_the_conversation() {
+    let world = enabled();
+    let said = played(&world, WORK);
+    assert_eq!(said.exit, Some(2), "two lines could not be done");
+    agreed("session", &world.transcript(&[said]));
+    assert!(!world.has("README.orig") && world.has("main.py"));
+}
+
+#[test]
+fn a_file_comes_back_from_before_the_turn_and_the_turn_stays() {
+    let world = enabled();
+    let lines = "say one\nwrite_file a.txt one\nsay two\nwrite_file a.txt two\nwrite_file b.txt two\n\
+        /rollback 1 a.txt\nlog\n/rollback 1 --exact\nlog\n";
+    let said = played(&world, lines).done();
+    let text = said.text();
+    let logs: Vec<&str> = text.split("> log\n").collect();
+    assert!(logs[1].contains("2. two"), "a single file undoes no turn: {text}");
+    assert!(logs[2].contains("1. one") && !logs[2].contains("2. two"), "{text}");
+    assert!(logs[1].contains("last turn of the conversation was undone: two"), "{text}");
+}
+
+#[test]
+fn switched_off_a_session_works_and_makes_no_store() {
+    let world = World::new();
+    let said =
+        played(&world, "say one\nwrite_file a.txt one\nterminal rm a.txt\n/rollback\n").done();
+    assert!(said.text().starts_with("notice: no checkpoints are taken"), "{}", said.text());
+    assert!(said.text().contains("No checkpoints for"), "{}", said.text());
+    assert!(!world.base().exists() && !world.has("a.txt"));
+}
+
+#[test]
+fn without_a_usable_store_a_session_goes_on_and_says_so_once() {
+    let world = enabled();
+    fs::write(world.base(), "a file in the place of the store\n").unwrap();
+    let said =
+        played(&world, "say one\nwrite_file a.txt one\nsay two\nwrite_file a.txt two\n").done();
+    assert_eq!(said.text().matches("notice:").count(), 1, "{}", said.text());
+    assert_eq!(world.read("a.txt"), "two\n");
+    world.configure("checkpoints:\n  enabled: perhaps\n");
+    let said = played(&world, "say one\nwrite_file a.txt three\n/rollback 1\n");
+    assert!(said.text().contains("notice:") && said.text().contains("perhaps"), "{}", said.text());
+    assert_eq!((world.read("a.txt").as_str(), said.exit), ("three\n", Some(2)));
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_stopped_with_what_it_started() {
+    let world = enabled();
+    let started = Instant::now();
+    let script = world.root.join("script");
+    fs::write(&script, "terminal sleep 60 & echo started; sleep 60; echo late\n").unwrap();
+    let words = [
+        "session".as_ref(),
+        "--time-limit".as_ref(),
+        "1".as_ref(),
+        "--script".as_ref(),
+        script.as_os_str(),
+    ];
+    let said = world.herma(&words);
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert!(
+        said.text().contains("  | started") && said.text().contains("stopped after 1 s"),
+        "{}",
+        said.text()
+    );
+    assert!(!said.text().contains("| late") && said.exit == Some(2));
+}
+
+#[test]
+fn lines_can_be_typed_and_nothing_harmful_comes_back() {
+    let world = enabled();
+    let mut command = world.command();
+    command.args(["session"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = b"say \x1b[2J\nterminal printf '\\033[2J'\nwrite_file 'a\x1bb' x\n\x1bfrob\n";
+    child.stdin.take().unwrap().write_all(lines).unwrap();
+    let said = Said::new("session".to_owned(), child.wait_with_output().unwrap());
+    assert!(!said.output.contains(&0x1b), "{}", said.text());
+    assert!(said.text().contains("wrote 2 bytes"), "{}", said.text());
+}
+
+#[test]
+fn a_patch_that_does_not_fit_changes_nothing() {
+    let world = enabled();
+    world.write("a.txt", "one\n");
+    let lines = "say go\npatch <<END\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\n\
+        --- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+three\nEND\n";
+    let said = played(&world, lines);
+    assert!(
+        said.text().contains("failed: the patch was not applied: it does not fit a.txt"),
+        "{}",
+        said.text()
+    );
+    assert!(said.exit == Some(2) && !world.has("new.txt") && world.read("a.txt") == "one\n");
+}
