@@ -37,6 +37,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("herma-conform merge", PACKAGES),
     ("herma-conform gate --from", PACKAGES),
     ("herma-conform", PACKAGES),
+    ("printf", With("", 0)),
     ("herma ", With("", 0)),
 ];
 
@@ -44,8 +45,9 @@ const COMMANDS: &[(&str, Run)] = &[
 fn commands(page: &str) -> Vec<String> {
     let indented = page.lines().filter_map(|line| line.strip_prefix("    "));
     let typed = indented.map(|line| line.strip_prefix("$ ").unwrap_or(line));
-    let is_one =
-        |line: &&str| ["cargo ", "herma-conform", "herma "].iter().any(|one| line.starts_with(one));
+    let is_one = |line: &&str| {
+        ["cargo ", "herma-conform", "herma ", "printf "].iter().any(|one| line.starts_with(one))
+    };
     // The first lines of an output name the program, too.
     let is_output = |line: &&str| line.starts_with("herma-core");
     let all = typed.filter(|line| is_one(line) && !is_output(line));
@@ -76,7 +78,7 @@ fn every_command_of_the_readme_does_what_it_is_said_to_do() {
             }
             With(more, code) => (more, *code),
         };
-        let own = command.starts_with("herma ");
+        let own = command.starts_with("herma ") || command.starts_with("printf ");
         let mut shell = Command::new("bash");
         shell.args(["-c", &spelled(&command, more)]);
         shell.current_dir(if own { &project } else { folder.path() });

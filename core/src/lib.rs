@@ -1,12 +1,13 @@
 //! Reference implementation of agent checkpoints: snapshots of project directories in one shared
 //! shadow git store, and restoring them.
 //!
-//! [`Manager`] is the whole public interface. It is given its disk, clock and environment as
+//! [`Manager`] is what everything is asked of. It is given its disk, clock and environment as
 //! arguments, so that nothing here reads a variable, a clock or a user's git configuration. Below
 //! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
 //! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
 //! named after it, and `restore` does not use `capture`. [`triggers`] stands apart: it says when an agent
-//! should ask for a checkpoint, and touches no file.
+//! should ask for a checkpoint, and touches no file. [`agent`] joins the two for authors of agents, and
+//! [`rollback_line`] reads what somebody types.
 #![forbid(unsafe_code)]
 
 pub mod agent;
