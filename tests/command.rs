@@ -6,6 +6,7 @@
 mod answers;
 mod configuration;
 mod maintenance;
+mod manual;
 mod refusals;
 mod safety;
 pub mod world;

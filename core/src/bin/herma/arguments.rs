@@ -3,9 +3,11 @@
 //! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
 //! were typed.
 
+use crate::manual;
 use crate::text::shell_word;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use herma_core::RestoreOptions;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -186,6 +188,18 @@ enum Command {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         words: Vec<String>,
     },
+    /// Print what a shell needs to complete the words of this command
+    #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print a man page: that of herma, or of one of its subcommands
+    #[command(after_help = manual::MAN_EXAMPLES)]
+    Man {
+        /// A subcommand, such as rollback, or checkpoints-prune for one below another
+        page: Option<String>,
+    },
 }
 
 // What is asked about the store as a whole.
@@ -257,7 +271,30 @@ struct RollbackArguments {
     force: bool,
 }
 
-/// What was asked.
+/// What was asked, by what is needed to do it.
+#[derive(Debug)]
+pub enum Request {
+    /// A home, a configuration and mostly a store.
+    Usual(Asked),
+    /// None of them, so that it is done whatever is wrong there.
+    Alone {
+        /// Whether a program asked.
+        json: bool,
+        /// What to do.
+        task: Alone,
+    },
+}
+
+/// What to do without a home, a configuration and a store.
+#[derive(Debug)]
+pub enum Alone {
+    /// Print completions.
+    Completions(Shell),
+    /// Print a man page.
+    Page(Option<String>),
+}
+
+/// What was asked of the store.
 #[derive(Debug)]
 pub struct Asked {
     /// Whether a program asked.
@@ -287,7 +324,12 @@ pub enum Task {
     Classify(String),
 }
 
-impl Asked {
+/// All that can be typed.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+impl Request {
     /// Parses the words, the command's own name first.
     ///
     /// # Errors
@@ -299,10 +341,18 @@ impl Asked {
             Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
             Command::Classify { words } => (None, Task::Classify(line(&words))),
+            Command::Completions { shell } => {
+                return Ok(Request::Alone { json, task: Alone::Completions(shell) });
+            }
+            Command::Man { page } => {
+                return Ok(Request::Alone { json, task: Alone::Page(page) });
+            }
         };
-        Ok(Asked { json, dir, task })
+        Ok(Request::Usual(Asked { json, dir, task }))
     }
+}
 
+impl Asked {
     /// Whether it depends on the current directory which project it is about.
     pub fn is_about_here(&self) -> bool {
         let is_whole = |dir: &Path| dir.is_absolute() || dir.starts_with("~");

@@ -10,11 +10,12 @@ mod classify;
 mod commands;
 mod maintenance;
 mod maintenance_pages;
+mod manual;
 mod pages;
 mod programs;
 mod text;
 
-use arguments::Asked;
+use arguments::{Alone, Asked, Request};
 use commands::{Answer, Ending, Failure, Session};
 use herma_core::Environment;
 use herma_core::configuration::Warning;
@@ -34,8 +35,13 @@ const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let exit = match Asked::read(&typed) {
-        Ok(asked) => answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json)),
+    let exit = match Request::read(&typed) {
+        Ok(Request::Usual(asked)) => {
+            answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json))
+        }
+        Ok(Request::Alone { json, task }) => {
+            answer_alone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
+        }
         Err(error) => {
             // The arguments are not parsed, so that this is a guess.
             let options = typed.iter().take_while(|word| *word != "--");
@@ -63,21 +69,35 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     let style = Style::of_output(std::io::stdout().is_terminal(), variable);
     let (session, warnings) = Session::new(environment, asked.json, style)?;
     warnings.iter().for_each(warn);
-    let Answer { bytes, ending } = session.run(asked)?;
-    match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
+    let exit = say(&session.run(asked)?, asked.json)?;
+    session.afterwards(asked);
+    Ok(exit)
+}
+
+/// Does what needs no session, prints the answer, and returns the exit code.
+fn answer_alone(json: bool, task: &Alone) -> Result<u8, Failure> {
+    let bytes = match task {
+        Alone::Completions(shell) => manual::completions(*shell, json)?,
+        Alone::Page(page) => manual::page(page.as_deref(), json)?,
+    };
+    say(&Answer { bytes, ending: Ending::Done }, json)
+}
+
+/// Prints an answer, and returns the exit code.
+fn say(Answer { bytes, ending }: &Answer, json: bool) -> Result<u8, Failure> {
+    match std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
         // The reader has read enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::unheard(&error)),
     }
-    session.afterwards(asked);
     // rule: maintenance/commands
     match ending {
         Ending::Done => Ok(DONE),
         Ending::Declined => Ok(DECLINED),
         Ending::Incomplete(failure) => {
-            if !asked.json {
-                complain(&failure);
+            if !json {
+                complain(failure);
             }
             Ok(FAILED)
         }
