@@ -6,12 +6,14 @@
 //! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
 //! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
 //! named after it, and `restore` does not use `capture`. [`triggers`] stands apart: it says when an agent
-//! should ask for a checkpoint, and touches no file.
+//! should ask for a checkpoint, and touches no file. [`doctor`] looks at
+//! the places of all of them, and changes nothing.
 #![forbid(unsafe_code)]
 
 mod capture;
 pub mod configuration;
 pub mod disk;
+pub mod doctor;
 mod environment;
 mod error;
 pub mod ignore;
