@@ -5,6 +5,7 @@
 
 mod answers;
 mod configuration;
+mod doctor;
 mod maintenance;
 mod manual;
 mod refusals;

@@ -62,6 +62,17 @@ fn there_is_a_page_of_the_command_and_of_each_subcommand() {
 }
 
 #[test]
+fn help_says_what_is_printed_and_what_is_looked_at() {
+    let world = World::new();
+    let help = |command| world.herma(&[command, "--help"]).done();
+    let said = ["doctor", "completions", "man"].map(help);
+    for help in &said {
+        assert!(help.text().lines().all(|line| line.chars().count() <= 100));
+    }
+    agreed("help-manual", &world.transcript(&said));
+}
+
+#[test]
 fn neither_needs_a_home_or_a_configuration() {
     let world = World::new();
     world.configure("checkpoints: nonsense\n");

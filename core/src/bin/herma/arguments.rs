@@ -3,6 +3,7 @@
 //! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
 //! were typed.
 
+use crate::doctor;
 use crate::manual;
 use crate::text::shell_word;
 use clap::error::ErrorKind;
@@ -21,6 +22,7 @@ Examples:
   herma checkpoints               see what the store holds and costs
   herma checkpoints prune         make it smaller
   herma classify -- 'rm a > b'    does this command change files?
+  herma doctor                    can checkpoints work here?
 
 Environment:
   HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
@@ -188,6 +190,9 @@ enum Command {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         words: Vec<String>,
     },
+    /// Say whether checkpoints can work here, and if not, what to do
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor,
     /// Print what a shell needs to complete the words of this command
     #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
     Completions {
@@ -288,6 +293,8 @@ pub enum Request {
 /// What to do without a home, a configuration and a store.
 #[derive(Debug)]
 pub enum Alone {
+    /// Say whether checkpoints can work here.
+    Doctor,
     /// Print completions.
     Completions(Shell),
     /// Print a man page.
@@ -341,6 +348,7 @@ impl Request {
             Command::Rollback(asked) => (asked.dir.clone(), asked.task()?),
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
             Command::Classify { words } => (None, Task::Classify(line(&words))),
+            Command::Doctor => return Ok(Request::Alone { json, task: Alone::Doctor }),
             Command::Completions { shell } => {
                 return Ok(Request::Alone { json, task: Alone::Completions(shell) });
             }

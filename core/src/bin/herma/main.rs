@@ -8,6 +8,7 @@
 mod arguments;
 mod classify;
 mod commands;
+mod doctor;
 mod maintenance;
 mod maintenance_pages;
 mod manual;
@@ -17,8 +18,10 @@ mod text;
 
 use arguments::{Alone, Asked, Request};
 use commands::{Answer, Ending, Failure, Session};
-use herma_core::Environment;
 use herma_core::configuration::Warning;
+use herma_core::disk::SystemDisk;
+use herma_core::doctor::{Surroundings, SystemMachine};
+use herma_core::{Environment, SystemClock};
 use programs::{Reason, Refusal};
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -76,11 +79,24 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
 
 /// Does what needs no session, prints the answer, and returns the exit code.
 fn answer_alone(json: bool, task: &Alone) -> Result<u8, Failure> {
-    let bytes = match task {
+    let answer = match task {
+        Alone::Doctor => {
+            let variable = |name: &str| std::env::var_os(name);
+            let given = Surroundings {
+                disk: &SystemDisk,
+                clock: &SystemClock,
+                machine: &SystemMachine,
+                home: variable("HOME").map(PathBuf::from),
+                hermes_home: variable("HERMES_HOME").map(PathBuf::from),
+                current_directory: std::env::current_dir().ok(),
+            };
+            let style = Style::of_output(std::io::stdout().is_terminal(), variable);
+            doctor::answer(json, style, &given)?
+        }
         Alone::Completions(shell) => manual::completions(*shell, json)?,
         Alone::Page(page) => manual::page(page.as_deref(), json)?,
     };
-    say(&Answer { bytes, ending: Ending::Done }, json)
+    say(&answer, json)
 }
 
 /// Prints an answer, and returns the exit code.

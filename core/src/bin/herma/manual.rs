@@ -2,7 +2,7 @@
 //! own arguments, so that neither can be behind them.
 
 use crate::arguments;
-use crate::commands::Failure;
+use crate::commands::{Answer, Ending, Failure};
 use crate::programs;
 use clap::Command;
 use clap::builder::Resettable;
@@ -49,19 +49,19 @@ struct Page<'a> {
 }
 
 /// The completions for a shell, for a program or a person.
-pub fn completions(shell: Shell, json: bool) -> Result<Vec<u8>, Failure> {
+pub fn completions(shell: Shell, json: bool) -> Result<Answer, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut arguments::command(), "herma", &mut script);
     if json {
         let script = String::from_utf8_lossy(&script);
         let shell = shell.to_string();
-        return Ok(programs::json(&Completions { shell: &shell, script: &script })?);
+        return done(programs::json(&Completions { shell: &shell, script: &script })?);
     }
-    Ok(script)
+    done(script)
 }
 
 /// The page of a subcommand, or that of the command itself, for a program or a person.
-pub fn page(wanted: Option<&str>, json: bool) -> Result<Vec<u8>, Failure> {
+pub fn page(wanted: Option<&str>, json: bool) -> Result<Answer, Failure> {
     let whole = whole();
     let pages = pages(&whole);
     let title = wanted.map_or_else(|| "herma".to_owned(), |wanted| format!("herma-{wanted}"));
@@ -80,9 +80,13 @@ pub fn page(wanted: Option<&str>, json: bool) -> Result<Vec<u8>, Failure> {
     write(command, &title, &mut source).map_err(|error| Failure::unheard(&error))?;
     if json {
         let source = String::from_utf8_lossy(&source);
-        return Ok(programs::json(&Page { page: &title, source: &source })?);
+        return done(programs::json(&Page { page: &title, source: &source })?);
     }
-    Ok(source)
+    done(source)
+}
+
+fn done(bytes: Vec<u8>) -> Result<Answer, Failure> {
+    Ok(Answer { bytes, ending: Ending::Done })
 }
 
 /// All commands but the one that prints the help of another, which has no page.
@@ -163,8 +167,8 @@ mod tests {
             assert!(names.contains(&name), "{name}: {names:?}");
         }
         for (name, _) in &pages {
-            let source = page(name.strip_prefix("herma-"), false).unwrap();
-            let source = String::from_utf8(source).unwrap();
+            let source = page(name.strip_prefix("herma-"), false).ok().unwrap();
+            let source = String::from_utf8(source.bytes).unwrap();
             assert!(source.contains(".SH \"EXIT STATUS\"") || name == "herma-checkpoints-status");
         }
     }
