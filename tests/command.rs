@@ -5,7 +5,9 @@
 
 mod answers;
 mod configuration;
+mod doctor;
 mod maintenance;
+mod manual;
 mod preview;
 mod refusals;
 mod safety;

@@ -6,14 +6,16 @@
 //! it `restore` and `capture` write and read projects, `maintenance` keeps the store small, `store`
 //! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
 //! named after it, and `restore` does not use `capture`. [`triggers`] stands apart: it says when an agent
-//! should ask for a checkpoint, and touches no file. [`agent`] joins the two for authors of agents, and
-//! [`rollback_line`] reads what somebody types.
+//! should ask for a checkpoint, and touches no file. [`agent`] joins the two for authors of agents,
+//! [`rollback_line`] reads what somebody types, and [`doctor`] looks at the places of all of them and
+//! changes nothing.
 #![forbid(unsafe_code)]
 
 pub mod agent;
 mod capture;
 pub mod configuration;
 pub mod disk;
+pub mod doctor;
 mod environment;
 mod error;
 pub mod ignore;

@@ -1,3 +1,5 @@
+//! What an author of an agent may rely on: checkpoints before tools, and no trouble from them.
+
 use super::*;
 use crate::manager::RestoreOptions;
 use std::fs;

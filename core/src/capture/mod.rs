@@ -189,6 +189,23 @@ impl Capture<'_> {
     }
 }
 
+/// How many files and links of a project a checkpoint would hold, if all of them can be read, and what
+/// it would leave out. `root` and `base` are canonical.
+///
+/// # Errors
+/// As [`Capture::run`], as far as they show without reading a file.
+pub fn survey(
+    disk: &dyn Disk,
+    root: &Path,
+    base: &Path,
+    config: &Config,
+) -> Result<(usize, Vec<Remark>)> {
+    let Config { max_file_bytes, max_files, .. } = *config;
+    let mut walked = walk(disk, root, &Bounds { max_file_bytes, max_files, base })?;
+    walked.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Ok((walked.candidates.len(), walked.skipped))
+}
+
 /// What becomes of the blobs that are read.
 pub enum Blobs<'a, 'o> {
     /// They are stored.

@@ -89,7 +89,6 @@ impl Manager {
     ///
     /// # Errors
     /// What would refuse the restore, but for a pre-rollback checkpoint that cannot be taken.
-    // rule: restore/preview
     pub fn preview(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Preview> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);

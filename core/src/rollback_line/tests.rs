@@ -1,3 +1,5 @@
+//! Every form that can be typed, what is refused, and at which word.
+
 use super::*;
 use proptest::prelude::*;
 

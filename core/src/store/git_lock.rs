@@ -2,8 +2,8 @@
 //! held, and nothing may be removed here while `git gc` holds it, since each would trust the copies
 //! that the other removes.
 
-use crate::disk::Disk;
 use crate::disk::atomic_write::replace_file;
+use crate::disk::{Disk, Stat};
 use crate::error::{Context, Error, Result};
 use crate::store::refs::take_git_lock;
 use rustix::process::{Pid, test_kill_process};
@@ -50,18 +50,30 @@ pub fn take<'a>(disk: &'a dyn Disk, store: &Path) -> Result<GitLock<'a>> {
 
 /// Whether a process lives that may hold it; `fresh` was made just now.
 fn is_held(disk: &dyn Disk, path: &Path, fresh: &Path, machine: &str) -> Result<bool> {
-    let Ok((text, stat)) = disk.read(path, HOLDER_BYTES_MAX) else { return Ok(false) };
+    let Ok(found) = disk.read(path, HOLDER_BYTES_MAX) else { return Ok(false) };
     let now = disk.stat(fresh).context("looking at", fresh)?.modified.0;
-    let text = String::from_utf8_lossy(&text);
-    let Some((process, other)) = text.trim().split_once(' ') else { return Ok(false) };
+    Ok(may_live(&found, now, machine))
+}
+
+/// Whether the lock is there and whoever took it has died; none where it is not there.
+pub fn is_left_behind(disk: &dyn Disk, store: &Path, now: i64) -> Option<bool> {
+    let found = disk.read(&store.join("gc.pid"), HOLDER_BYTES_MAX).ok()?;
+    Some(!may_live(&found, now, &uname().nodename().to_string_lossy()))
+}
+
+/// Whether a process lives that may have written that.
+fn may_live((text, stat): &(Vec<u8>, Stat), now: i64, machine: &str) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let Some((process, other)) = text.trim().split_once(' ') else { return false };
     let process = process.parse().ok().and_then(Pid::from_raw);
-    let Some(process) = process.filter(|_| now - stat.modified.0 < HELD_SECONDS_MAX) else {
-        return Ok(false);
+    let Some(process) = process.filter(|_| now.saturating_sub(stat.modified.0) < HELD_SECONDS_MAX)
+    else {
+        return false;
     };
     // One of this process's own was left where it failed.
     let is_own = process.as_raw_nonzero().get().unsigned_abs() == std::process::id();
     let lives = || !matches!(test_kill_process(process), Err(rustix::io::Errno::SRCH));
-    Ok(other != machine || !is_own && lives())
+    other != machine || !is_own && lives()
 }
 
 #[cfg(test)]

@@ -3,169 +3,21 @@
 //! The core decides whether a checkpoint or a file exists, so targets and files stay the bytes that
 //! were typed.
 
+use crate::doctor;
+use crate::help::{
+    AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES, CLEAR_EXAMPLES,
+    CLEAR_LEGACY_EXAMPLES, PRUNE_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE,
+    SESSION_EXAMPLES, VERIFY_EXAMPLES,
+};
+use crate::manual;
 use crate::text::shell_word;
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use herma_core::rollback_line::{self, Line, Misread};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-const AFTER_HELP: &str = "\
-Examples:
-  herma checkpoint                take a checkpoint of the project you are in
-  herma rollback                  list its checkpoints
-  herma rollback diff 1           see what changed since the newest
-  herma rollback 1                restore it
-  herma session                   play an agent's session, to try all of it
-  herma checkpoints               see what the store holds and costs
-  herma checkpoints prune         make it smaller
-  herma classify -- 'rm a > b'    does this command change files?
-
-Environment:
-  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
-  NO_COLOR                        no colours, if it is set to anything
-
-Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:
-  enabled: false                  whether checkpoints are also taken automatically
-  max_snapshots: 20               checkpoints kept of a project, at least 1
-  max_file_size_mb: 10            larger files are left out; 0 means no limit
-  max_total_size_mb: 500          of the whole store; 0 means no limit
-  auto_prune: true                whether the store is swept automatically
-  min_interval_hours: 24          the least time between two sweeps
-  retention_days: 7               days until an unused project is removed; 0 keeps it
-  delete_orphans: true            whether to remove projects whose directory is gone
-
-Exit codes:
-  0  done, also when there was nothing to do
-  1  declined: you were asked and said no
-  2  failed, with a stable code in brackets at the end of the message, or invalid arguments";
-
-const CHECKPOINT_EXAMPLES: &str = "\
-The project of the current directory is the nearest directory from there upwards that holds
-.git, Cargo.toml, package.json, Makefile or the like, else the current directory itself.
-
-Examples:
-  herma checkpoint
-  herma checkpoint --reason 'before the big refactoring'
-  herma checkpoint ~/code/experiments --json
-  herma checkpoint -- --odd-name  a directory whose name begins with dashes
-
-Exit codes: 0 done, also when nothing changed; 2 failed.";
-
-const ROLLBACK_USAGE: &str = "\
-herma rollback [--dir DIR]
-       herma rollback diff N [--dir DIR]
-       herma rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
-       herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
-
-/// To clap all words are one argument, so it cannot describe them itself.
-const ROLLBACK_TEMPLATE: &str = "\
-{about}
-
-{usage-heading} {usage}
-
-Arguments:
-  N     A number of the list, or 4 to 64 digits of an id
-  FILE  A file of the checkpoint, relative to the project's directory; after --, also one
-        whose name looks like an option
-
-Options:
-{options}{after-help}";
-
-const ROLLBACK_EXAMPLES: &str = "\
-Examples:
-  herma rollback                  list the checkpoints, newest first
-  herma rollback diff 1           what changed since checkpoint 1: a summary, then the patch
-  herma rollback 1 --dry-run      say exactly what a restore would do, and change nothing
-  herma rollback 1                restore all of checkpoint 1, leave files created since
-  herma rollback 4270a8c --exact  the same by id, and remove files created since
-  herma rollback 1 src/main.py    restore one file and touch no other
-  herma rollback 1 -- --odd       a file whose name begins with dashes
-
-Without checkpoints of the current directory the list shows every project that has some.
-
-A restore first takes a checkpoint of the present state, and prints how to undo the restore.
-
-Exit codes: 0 done; 2 failed, or some paths could not be restored or stayed, since no checkpoint
-holds what is there.";
-
-const CHECKPOINTS_EXAMPLES: &str = "\
-Examples:
-  herma checkpoints
-  herma checkpoints status --json
-  herma checkpoints verify
-  herma checkpoints prune --retention-days 3 --max-size-mb 200
-  herma checkpoints clear-legacy
-
-Exit codes: 0 done; 1 declined; 2 failed.";
-
-const PRUNE_EXAMPLES: &str = "\
-Removes projects whose directory is gone, if its parent directory still exists, and projects,
-legacy archives and v1 repositories that were not used for longer than the retention. Then frees
-unneeded space, and removes the oldest checkpoints while the store is larger than its limit; the
-newest of each project stays. Limits that are not given are as configured.
-
-Examples:
-  herma checkpoints prune
-  herma checkpoints prune --retention-days 3 --max-size-mb 200
-  herma checkpoints prune --retention-days 0 --keep-orphans  only free space
-
-Exit codes: 0 done, also when there was nothing to do; 2 failed, or a part could not be done.";
-
-const VERIFY_EXAMPLES: &str = "\
-Changes nothing. A checkpoint that is damaged in part can still be restored but for the files
-that are named; the next checkpoint stores again what the project still has.
-
-Examples:
-  herma checkpoints verify
-  herma checkpoints verify --json
-
-Exit codes: 0 everything is whole; 2 something is damaged, or the store cannot be read.";
-
-const CLEAR_EXAMPLES: &str = "\
-Files in the checkpoint base that belong to neither the store nor an archive stay.
-
-Examples:
-  herma checkpoints clear           asks first, on standard error
-  herma checkpoints clear --force
-
-Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
-2 failed.";
-
-const CLEAR_LEGACY_EXAMPLES: &str = "\
-A legacy archive holds the repositories of v1, one for each directory. Git can read them
-until they are removed.
-
-Examples:
-  herma checkpoints clear-legacy    asks first, on standard error
-  herma checkpoints clear-legacy --force
-
-Exit codes: 0 done, also when there was nothing to do; 1 declined, and nothing was changed;
-2 failed.";
-
-const SESSION_EXAMPLES: &str = "\
-Tools are typed one in a line, and really write files: say, write_file, patch, terminal. Before
-each that changes files a checkpoint is taken, as the configuration says, at most one in a turn; a
-turn begins with say. /rollback is as on the command line, and undoes the last turn as well. The
-line help tells how each is typed.
-
-Examples:
-  herma session                    type lines, up to exit
-  herma session --script demo.txt  do those of a file
-  herma session --dir ~/code/toy --time-limit 5
-
-Exit codes: 0 done; 2 a line was not understood, or did not come to what it asked.";
-
-const CLASSIFY_EXAMPLES: &str = "\
-The command is read as a shell reads it; nothing is run, and no file is looked at. What cannot be
-known, such as a program that a variable names, counts as changing files.
-
-Examples:
-  herma classify -- 'make clean && ls > log'   one word is a line of shell
-  herma classify -- git -C src checkout main   several are a program and its arguments
-  herma classify --json -- rm -r build
-
-Exit codes: 0 done, whatever the answer is; 2 failed.";
 
 /// Take checkpoints of project directories, and restore them
 #[derive(Debug, Parser)]
@@ -205,6 +57,21 @@ enum Command {
         /// A line of shell, or a program and its arguments
         #[arg(last = true, required = true, value_name = "COMMAND")]
         words: Vec<String>,
+    },
+    /// Say whether checkpoints can work here, and if not, what to do
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor,
+    /// Print what a shell needs to complete the words of this command
+    #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print a man page: that of herma, or of one of its subcommands
+    #[command(after_help = manual::MAN_EXAMPLES)]
+    Man {
+        /// A subcommand, such as rollback, or checkpoints-prune for one below another
+        page: Option<String>,
     },
 }
 
@@ -297,7 +164,34 @@ struct RollbackArguments {
     _token: Option<String>,
 }
 
-/// What was asked.
+/// What was asked, by what is needed to do it.
+#[derive(Debug)]
+pub enum Request {
+    /// A home, a configuration and mostly a store.
+    Usual(Asked),
+    /// A session, which answers as it goes.
+    Session(SessionArguments),
+    /// None of them, so that it is done whatever is wrong there.
+    Alone {
+        /// Whether a program asked.
+        json: bool,
+        /// What to do.
+        task: Alone,
+    },
+}
+
+/// What to do without a home, a configuration and a store.
+#[derive(Debug)]
+pub enum Alone {
+    /// Say whether checkpoints can work here.
+    Doctor,
+    /// Print completions.
+    Completions(Shell),
+    /// Print a man page.
+    Page(Option<String>),
+}
+
+/// What was asked of the store.
 #[derive(Debug)]
 pub struct Asked {
     /// Whether a program asked.
@@ -315,8 +209,6 @@ pub enum Task {
     Take { reason: String },
     /// List the checkpoints, show what changed since one, or restore it.
     Rollback(rollback_line::Task),
-    /// Play an agent's session.
-    Session(SessionArguments),
     /// Show what the store holds, or make it smaller.
     Store(About),
     /// Say whether this line of shell changes files.
@@ -331,7 +223,12 @@ pub enum Unasked {
     Rollback { line: Vec<u8>, misread: Misread },
 }
 
-impl Asked {
+/// All that can be typed.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+impl Request {
     /// Parses the words, the command's own name first.
     ///
     /// # Errors
@@ -339,18 +236,12 @@ impl Asked {
     pub fn read(typed: &[OsString]) -> Result<Self, Unasked> {
         match rolled_back(typed) {
             Some((line, json)) => match rollback_line::read(&line) {
-                Ok(asked) if asked.help => Asked::described(typed),
-                Ok(asked) => Ok(Asked::from_line(asked, json)),
+                Ok(asked) if asked.help => Request::described(typed),
+                Ok(asked) => Ok(Request::Usual(Asked::from_line(asked, json))),
                 Err(misread) => Err(Unasked::Rollback { line: line.text, misread }),
             },
-            None => Asked::described(typed),
+            None => Request::described(typed),
         }
-    }
-
-    /// What a line that begins with `rollback` asks.
-    pub fn from_line(asked: rollback_line::Asked, json: bool) -> Self {
-        let dir = asked.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
-        Asked { json: json || asked.json, dir, task: Task::Rollback(asked.task) }
     }
 
     /// What the words ask as clap describes them.
@@ -361,11 +252,31 @@ impl Asked {
             Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
             // It was read before, unless it calls for help.
             Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
-            Command::Session(asked) => (asked.dir.clone(), Task::Session(asked)),
+            Command::Session(_) if json => {
+                let kind = ErrorKind::ArgumentConflict;
+                let refused = refusal(kind, "a session answers as it goes, and not in JSON");
+                return Err(Unasked::Usage(refused));
+            }
+            Command::Session(asked) => return Ok(Request::Session(asked)),
             Command::Checkpoints { about } => (None, Task::Store(about.unwrap_or(About::Status))),
             Command::Classify { words } => (None, Task::Classify(line(&words))),
+            Command::Doctor => return Ok(Request::Alone { json, task: Alone::Doctor }),
+            Command::Completions { shell } => {
+                return Ok(Request::Alone { json, task: Alone::Completions(shell) });
+            }
+            Command::Man { page } => {
+                return Ok(Request::Alone { json, task: Alone::Page(page) });
+            }
         };
-        Ok(Asked { json, dir, task })
+        Ok(Request::Usual(Asked { json, dir, task }))
+    }
+}
+
+impl Asked {
+    /// What a line that begins with `rollback` asks.
+    pub fn from_line(asked: rollback_line::Asked, json: bool) -> Self {
+        let dir = asked.dir.map(|dir| PathBuf::from(OsStr::from_bytes(&dir)));
+        Asked { json: json || asked.json, dir, task: Task::Rollback(asked.task) }
     }
 
     /// Whether it depends on the current directory which project it is about.
@@ -374,6 +285,10 @@ impl Asked {
         !matches!(self.task, Task::Store(_) | Task::Classify(_))
             && !self.dir.as_deref().is_some_and(is_whole)
     }
+}
+
+fn refusal(kind: ErrorKind, message: &str) -> clap::Error {
+    Arguments::command().error(kind, message)
 }
 
 /// The words as a line of shell: one is a line already.

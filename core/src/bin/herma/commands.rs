@@ -83,6 +83,13 @@ pub struct Answer {
     pub undoes_turn: bool,
 }
 
+impl Answer {
+    /// The answer of what was done.
+    pub fn done(bytes: Vec<u8>) -> Self {
+        Answer { bytes, ending: Ending::Done, undoes_turn: false }
+    }
+}
+
 /// How a command that has an answer ended.
 #[derive(Debug)]
 pub enum Ending {
@@ -128,10 +135,6 @@ impl Herma {
     pub fn run(&self, asked: &Asked) -> Result<Answer, Failure> {
         let project = self.project(asked.dir.as_deref());
         match &asked.task {
-            // It answers as it goes, and so not here.
-            Task::Session(_) => {
-                Ok(Answer { bytes: Vec::new(), ending: Ending::Done, undoes_turn: false })
-            }
             Task::Take { reason } => self.take(&project, reason),
             Task::Rollback(task) => self.roll_back(asked, task, &project),
             Task::Store(About::Status) => self.status(),
@@ -141,7 +144,7 @@ impl Herma {
             Task::Store(About::ClearLegacy(consent)) => self.clear_legacy(consent.force),
             Task::Classify(command) => {
                 let bytes = classify::answer(command, self.json)?;
-                Ok(Answer { bytes, ending: Ending::Done, undoes_turn: false })
+                Ok(Answer::done(bytes))
             }
         }
     }
@@ -191,6 +194,6 @@ impl Herma {
         page: impl FnOnce() -> Vec<u8>,
     ) -> Result<Answer, Failure> {
         let bytes = if self.json { programs::json(data)? } else { page() };
-        Ok(Answer { bytes, ending: Ending::Done, undoes_turn: false })
+        Ok(Answer::done(bytes))
     }
 }

@@ -8,8 +8,11 @@
 mod arguments;
 mod classify;
 mod commands;
+mod doctor;
+mod help;
 mod maintenance;
 mod maintenance_pages;
+mod manual;
 mod pages;
 mod programs;
 mod rollback;
@@ -17,11 +20,13 @@ mod rollback_pages;
 mod session;
 mod text;
 
-use arguments::{Asked, SessionArguments, Task, Unasked};
+use arguments::{Alone, Asked, Request, SessionArguments, Unasked};
 use commands::{Answer, Ending, Failure, Herma};
-use herma_core::Environment;
 use herma_core::configuration::Warning;
+use herma_core::disk::SystemDisk;
+use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::Misread;
+use herma_core::{Environment, SystemClock};
 use programs::{Reason, Refusal};
 use session::Session;
 use std::ffi::OsString;
@@ -40,8 +45,16 @@ const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let exit = match Asked::read(&typed) {
-        Ok(asked) => answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json)),
+    let exit = match Request::read(&typed) {
+        Ok(Request::Usual(asked)) => {
+            answer(&asked).unwrap_or_else(|failure| refuse(&failure, asked.json))
+        }
+        Ok(Request::Alone { json, task }) => {
+            answer_alone(json, &task).unwrap_or_else(|failure| refuse(&failure, json))
+        }
+        Ok(Request::Session(asked)) => {
+            play(&asked).unwrap_or_else(|failure| refuse(&failure, false))
+        }
         Err(unasked) => {
             // The arguments are not parsed, so that this is a guess.
             let options = typed.iter().take_while(|word| *word != "--");
@@ -69,41 +82,73 @@ fn refuse_line(line: &[u8], misread: &Misread, json: bool) -> u8 {
     FAILED
 }
 
-/// Does what was asked, prints the answer, and returns the exit code.
-fn answer(asked: &Asked) -> Result<u8, Failure> {
-    let variable = |name: &str| std::env::var_os(name);
+/// Where the process is; `needs_here` where it matters which directory it is in.
+fn surrounding(needs_here: bool) -> Result<Environment, Failure> {
     let is_relative = |path: OsString| !path.is_empty() && Path::new(&path).is_relative();
-    let needs_it = asked.is_about_here() || variable("HERMES_HOME").is_some_and(is_relative);
+    let needs_it = needs_here || variable("HERMES_HOME").is_some_and(is_relative);
     let current_directory = match std::env::current_dir() {
         Err(error) if needs_it => return Err(Failure::no_current_directory(error)),
         // No path starts from it.
         Err(_) => PathBuf::from("/"),
         Ok(found) => found,
     };
-    let environment =
-        Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
-            .ok_or_else(Failure::no_home)?;
-    let style = Style::of_output(std::io::stdout().is_terminal(), variable);
-    if let Task::Session(asked) = &asked.task {
-        return play(asked, environment, style);
-    }
-    let (herma, warnings) = Herma::new(environment, asked.json, style)?;
+    Environment::from_variables(|name| variable(name).map(PathBuf::from), current_directory)
+        .ok_or_else(Failure::no_home)
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+fn style() -> Style {
+    Style::of_output(std::io::stdout().is_terminal(), variable)
+}
+
+/// Does what was asked, prints the answer, and returns the exit code.
+fn answer(asked: &Asked) -> Result<u8, Failure> {
+    let environment = surrounding(asked.is_about_here())?;
+    let (herma, warnings) = Herma::new(environment, asked.json, style())?;
     warnings.iter().for_each(warn);
-    let Answer { bytes, ending, .. } = herma.run(asked)?;
-    match std::io::stdout().lock().write_all(&bytes).and_then(|()| std::io::stdout().flush()) {
+    let exit = say(&herma.run(asked)?, asked.json)?;
+    herma.afterwards(asked);
+    Ok(exit)
+}
+
+/// Does what needs no store, prints the answer, and returns the exit code.
+fn answer_alone(json: bool, task: &Alone) -> Result<u8, Failure> {
+    let answer = match task {
+        Alone::Doctor => {
+            let given = Surroundings {
+                disk: &SystemDisk,
+                clock: &SystemClock,
+                machine: &SystemMachine,
+                home: variable("HOME").map(PathBuf::from),
+                hermes_home: variable("HERMES_HOME").map(PathBuf::from),
+                current_directory: std::env::current_dir().ok(),
+            };
+            doctor::answer(json, style(), &given)?
+        }
+        Alone::Completions(shell) => manual::completions(*shell, json)?,
+        Alone::Page(page) => manual::page(page.as_deref(), json)?,
+    };
+    say(&answer, json)
+}
+
+/// Prints an answer, and returns the exit code.
+fn say(Answer { bytes, ending, .. }: &Answer, json: bool) -> Result<u8, Failure> {
+    match std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => {}
         // The reader has read enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Failure::unheard(&error)),
     }
-    herma.afterwards(asked);
     // rule: maintenance/commands
     match ending {
         Ending::Done => Ok(DONE),
         Ending::Declined => Ok(DECLINED),
         Ending::Incomplete(failure) => {
-            if !asked.json {
-                complain(&failure);
+            if !json {
+                complain(failure);
             }
             Ok(FAILED)
         }
@@ -111,7 +156,8 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
 }
 
 /// Plays a session, and returns the exit code.
-fn play(asked: &SessionArguments, environment: Environment, style: Style) -> Result<u8, Failure> {
+fn play(asked: &SessionArguments) -> Result<u8, Failure> {
+    let environment = surrounding(true)?;
     let here = &environment.current_directory;
     let directory = asked.dir.as_ref().map_or_else(|| here.clone(), |dir| here.join(dir));
     if !directory.is_dir() {
@@ -119,7 +165,7 @@ fn play(asked: &SessionArguments, environment: Environment, style: Style) -> Res
     }
     let environment = Environment { current_directory: directory, ..environment };
     let limit = Duration::from_secs(asked.time_limit);
-    let mut session = Session::new(&environment, style, limit, std::io::stdout().lock());
+    let mut session = Session::new(&environment, style(), limit, std::io::stdout().lock());
     let failures = match &asked.script {
         Some(script) => {
             let file = std::fs::File::open(script);

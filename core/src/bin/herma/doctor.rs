@@ -1,0 +1,113 @@
+//! `herma doctor`: whether checkpoints can work here, as a page for people.
+//!
+//! What is looked at, and what it means, is in the library.
+
+use crate::commands::{Answer, Ending, Failure};
+use crate::pages::Page;
+use crate::programs;
+use crate::text::{Style, Tone, count, line};
+use herma_core::doctor::{Check, Examined, Finding, Surroundings, Verdict, examine};
+
+/// For the help of `herma doctor`.
+pub const EXAMPLES: &str = "\
+Looks at the home, the configuration, the place of the store, the clock, locks and the project of
+the current directory. Changes nothing, and makes no store. Whether what is stored is whole is
+said by `herma checkpoints verify`.
+
+Examples:
+  herma doctor
+  herma doctor --json
+
+Exit codes: 0 nothing is in the way of checkpoints, also where there is something to notice;
+2 something is.";
+
+/// Where what was found begins in a line.
+const INDENT: usize = 24;
+
+/// Looks at what this process was given, and says what was found.
+pub fn answer(json: bool, style: Style, given: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let examined = examine(given);
+    let bytes = if json { programs::json(&examined)? } else { page(style, &examined) };
+    if examined.verdict < Verdict::Trouble {
+        return Ok(Answer::done(bytes));
+    }
+    let things = number(&examined, Verdict::Trouble);
+    let (things, are) = (count(things, "thing", "things"), if things == 1 { "is" } else { "are" });
+    let message = format!(
+        "{things} {are} in the way of checkpoints; nothing was changed: do what is advised, and ask \
+         again"
+    );
+    let ending = Ending::Incomplete(Failure { code: "trouble", message });
+    Ok(Answer { ending, ..Answer::done(bytes) })
+}
+
+fn number(examined: &Examined, verdict: Verdict) -> usize {
+    examined.findings.iter().filter(|one| one.verdict == verdict).count()
+}
+
+fn page(style: Style, examined: &Examined) -> Vec<u8> {
+    let mut page = Page::default();
+    for Finding { check, verdict, found, advice } in &examined.findings {
+        let (word, tone) = match verdict {
+            Verdict::Ok => ("ok", Tone::Good),
+            Verdict::Notice => ("notice", Tone::Notable),
+            Verdict::Trouble => ("trouble", Tone::Bad),
+        };
+        let word = style.paint(tone, &format!("{word:<9}"));
+        page.line(format_args!("{word}{:<15}{}", name(*check), line(found.as_bytes())));
+        if let Some(advice) = advice {
+            page.line(format_args!("{:INDENT$}-> {}", "", line(advice.as_bytes())));
+        }
+    }
+    let notices = number(examined, Verdict::Notice);
+    if examined.verdict < Verdict::Trouble {
+        let notices = match notices {
+            0 => String::new(),
+            _ => format!(" ({} to read)", count(notices, "notice", "notices")),
+        };
+        page.line(format_args!("\nNothing is in the way of checkpoints here{notices}"));
+    }
+    page.0.into_bytes()
+}
+
+/// What a check is called.
+fn name(check: Check) -> &'static str {
+    match check {
+        Check::Home => "home",
+        Check::Configuration => "configuration",
+        Check::Automatic => "automatic",
+        Check::Base => "store",
+        Check::Privacy => "privacy",
+        Check::Space => "space",
+        Check::Clock => "clock",
+        Check::Locks => "locks",
+        Check::Project => "project",
+        Check::LetterCase => "letter case",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_shows_no_harm_and_colours_only_the_verdict_on_a_terminal() {
+        let finding = Finding {
+            check: Check::Base,
+            verdict: Verdict::Trouble,
+            found: "a\x1b[2J".to_owned(),
+            advice: Some("b\nc".to_owned()),
+        };
+        let examined = Examined { verdict: Verdict::Trouble, findings: vec![finding] };
+        let shown = |terminal| {
+            let style = Style::of_output(terminal, |name| (name == "TERM").then(|| "xterm".into()));
+            String::from_utf8(page(style, &examined)).unwrap()
+        };
+        let advice = format!("{:INDENT$}-> b\\nc\n", "");
+        assert_eq!(shown(false), format!("trouble  store          a\\x1b[2J\n{advice}"));
+        assert_eq!(
+            shown(true),
+            format!("\x1b[31mtrouble  \x1b[mstore          a\\x1b[2J\n{advice}")
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! `herma completions` and `herma man`: what a shell and a manual know of the command, made from its
+//! own arguments, so that neither can be behind them.
+
+use crate::arguments;
+use crate::commands::{Answer, Failure};
+use crate::programs;
+use clap::Command;
+use clap::builder::Resettable;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use serde::Serialize;
+use std::io;
+
+/// For the help of `herma completions`.
+pub const COMPLETIONS_EXAMPLES: &str = "\
+Prints a script; nothing is installed. A shell reads it where it looks for completions, or each
+time it starts.
+
+Examples:
+  eval \"$(herma completions bash)\"                       in ~/.bashrc
+  herma completions zsh > ~/.zfunc/_herma                with ~/.zfunc in $fpath
+  herma completions fish > ~/.config/fish/completions/herma.fish
+
+Exit codes: 0 done; 2 invalid arguments.";
+
+/// For the help of `herma man`.
+pub const MAN_EXAMPLES: &str = "\
+Prints the page in the language of man pages; nothing is installed.
+
+Examples:
+  herma man | man -l -                        the page of herma
+  herma man rollback | man -l -               that of herma rollback
+  herma man checkpoints-prune > ~/.local/share/man/man1/herma-checkpoints-prune.1
+
+Exit codes: 0 done; 2 there is no such page, or invalid arguments.";
+
+/// The answer of `herma completions` for programs.
+#[derive(Serialize)]
+struct Completions<'a> {
+    shell: &'a str,
+    script: &'a str,
+}
+
+/// The answer of `herma man` for programs.
+#[derive(Serialize)]
+struct Page<'a> {
+    page: &'a str,
+    source: &'a str,
+}
+
+/// The completions for a shell, for a program or a person.
+pub fn completions(shell: Shell, json: bool) -> Result<Answer, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut arguments::command(), "herma", &mut script);
+    if json {
+        let script = String::from_utf8_lossy(&script);
+        let shell = shell.to_string();
+        return done(programs::json(&Completions { shell: &shell, script: &script })?);
+    }
+    done(script)
+}
+
+/// The page of a subcommand, or that of the command itself, for a program or a person.
+pub fn page(wanted: Option<&str>, json: bool) -> Result<Answer, Failure> {
+    let whole = whole();
+    let pages = pages(&whole);
+    let title = wanted.map_or_else(|| "herma".to_owned(), |wanted| format!("herma-{wanted}"));
+    let Some((_, command)) = pages.iter().find(|(name, _)| *name == title) else {
+        let known = pages.iter().filter_map(|(name, _)| name.strip_prefix("herma-"));
+        let known = known.collect::<Vec<_>>().join(", ");
+        let wanted = wanted.unwrap_or_default();
+        let message = format!(
+            "there is no page \"{wanted}\"; nothing was changed: name none for that of herma, or \
+             one of {known}"
+        );
+        return Err(Failure { code: "unknown_page", message });
+    };
+    let mut source = Vec::new();
+    // Only the writer could fail, and this one is memory.
+    write(command, &title, &mut source).map_err(|error| Failure::unheard(&error))?;
+    if json {
+        let source = String::from_utf8_lossy(&source);
+        return done(programs::json(&Page { page: &title, source: &source })?);
+    }
+    done(source)
+}
+
+fn done(bytes: Vec<u8>) -> Result<Answer, Failure> {
+    Ok(Answer::done(bytes))
+}
+
+/// All commands but the one that prints the help of another, which has no page.
+fn whole() -> Command {
+    let mut whole = arguments::command().disable_help_subcommand(true);
+    whole.build();
+    whole
+}
+
+/// A command and all below it, each with the name of its page.
+fn pages(command: &Command) -> Vec<(String, &Command)> {
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).replace(' ', "-");
+    std::iter::once((name, command)).chain(command.get_subcommands().flat_map(pages)).collect()
+}
+
+fn write(command: &Command, title: &str, output: &mut Vec<u8>) -> io::Result<()> {
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let command = command.clone().after_help(Resettable::Reset);
+    Man::new(command).title(title.to_uppercase()).source("herma").render(output)?;
+    output.extend(sections(&notes).bytes());
+    Ok(())
+}
+
+/// What follows the options in the help, as sections. It is in columns, which are kept line by line;
+/// left to itself, the crate would make one paragraph of all of it.
+fn sections(notes: &str) -> String {
+    let mut sections = String::new();
+    for part in notes.split("\n\n").filter(|part| !part.is_empty()) {
+        let (first, rest) = part.split_once('\n').unwrap_or((part, ""));
+        let (title, lines) = match first.split_once(':') {
+            Some(("Exit codes", "")) => ("EXIT STATUS", rest),
+            Some(("Exit codes", _)) => ("EXIT STATUS", &part["Exit codes: ".len()..]),
+            Some(("Examples", "")) => ("EXAMPLES", rest),
+            Some(("Environment", "")) => ("ENVIRONMENT", rest),
+            _ => ("NOTES", part),
+        };
+        let lines: String = lines.lines().map(|line| escaped(line) + "\n").collect();
+        sections += &format!(".SH \"{title}\"\n.nf\n{lines}.fi\n");
+    }
+    sections
+}
+
+/// A line that the language of man pages shows as it is.
+fn escaped(line: &str) -> String {
+    let shown = line.chars().map(|character| match character {
+        '\\' => "\\(rs".to_owned(),
+        // Some of them would be shown as other characters, and could not be copied.
+        '-' => "\\-".to_owned(),
+        '\'' => "\\(aq".to_owned(),
+        '`' => "\\(ga".to_owned(),
+        '~' => "\\(ti".to_owned(),
+        '^' => "\\(ha".to_owned(),
+        plain => plain.to_string(),
+    });
+    let start = if line.starts_with('.') { "\\&" } else { "" };
+    start.to_owned() + &shown.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stay_columns_and_no_line_is_a_request() {
+        let notes = "Some words.\n\nExamples:\n  herma 'a'   one\n.x\n\nExit codes: 0 done.";
+        let notes_section = ".SH \"NOTES\"\n.nf\nSome words.\n.fi\n";
+        let examples = ".SH \"EXAMPLES\"\n.nf\n  herma \\(aqa\\(aq   one\n\\&.x\n.fi\n";
+        let codes = ".SH \"EXIT STATUS\"\n.nf\n0 done.\n.fi\n";
+        assert_eq!(sections(notes), [notes_section, examples, codes].concat());
+    }
+
+    #[test]
+    fn every_subcommand_has_a_page() {
+        let whole = whole();
+        let pages = pages(&whole);
+        let names: Vec<_> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        for name in ["herma", "herma-rollback", "herma-checkpoints-prune", "herma-man"] {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
+        for (name, _) in &pages {
+            let source = page(name.strip_prefix("herma-"), false).ok().unwrap();
+            let source = String::from_utf8(source.bytes).unwrap();
+            assert!(source.contains(".SH \"EXIT STATUS\"") || name == "herma-checkpoints-status");
+        }
+    }
+}

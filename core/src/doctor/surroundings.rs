@@ -1,0 +1,128 @@
+//! What a process is given: the home, the configuration, and the time.
+
+use super::{Check, Finding, Surroundings};
+use crate::configuration::{self, Configured};
+use crate::disk::{Disk, Kind, folder};
+use crate::environment::{Config, Environment};
+use crate::project::canonical;
+use crate::store::{metadata, refs};
+use jiff::Timestamp;
+use std::path::Path;
+
+/// The first second of 2020: a clock that stands before was never set.
+const CLOCK_LEAST: i64 = 1_577_836_800;
+/// Clocks of two machines that share a store may differ by so many seconds without harm.
+const CLOCK_TOLERANCE: i64 = 60;
+
+/// The variables that name the home and the place of the store.
+pub fn home(given: &Surroundings<'_>) -> Finding {
+    let usable = given.home.as_ref().filter(|home| home.is_absolute());
+    let Some(home) = usable else {
+        let found = match &given.home {
+            Some(home) if !home.as_os_str().is_empty() => {
+                format!("HOME is {home:?}, which is no absolute path")
+            }
+            _ => "HOME is not set".to_owned(),
+        };
+        return Finding::trouble(Check::Home, found, "set HOME to your home directory");
+    };
+    if let Some(hermes) = given.hermes_home.as_ref().filter(|_| given.is_relative()) {
+        let found = format!(
+            "HERMES_HOME is {hermes:?}, so that every directory you are in has a store of its own"
+        );
+        let advice = "set HERMES_HOME to an absolute path";
+        return if given.current_directory.is_some() {
+            Finding::notice(Check::Home, found, advice)
+        } else {
+            Finding::trouble(Check::Home, found + ", and the current one is gone", advice)
+        };
+    }
+    match given.disk.stat(&canonical(given.disk, home)) {
+        Ok(stat) if stat.kind == Kind::Directory => Finding::ok(Check::Home, format!("{home:?}")),
+        // The store may be elsewhere; where it is to be here, that is said of the base.
+        _ => Finding::notice(
+            Check::Home,
+            format!("HOME is {home:?}, and no directory that can be seen is there"),
+            "set HOME to your home directory",
+        ),
+    }
+}
+
+/// The configuration file, and what it says if it can be understood.
+pub fn configuration(disk: &dyn Disk, environment: &Environment) -> (Finding, Option<Config>) {
+    let file = environment.configuration_file();
+    let Configured { config, warnings } = match configuration::read(disk, &file) {
+        Ok(configured) => configured,
+        Err(error) => {
+            let advice = "mend it: until then no checkpoint is taken, listed or restored";
+            return (Finding::refusal(Check::Configuration, &error, advice), None);
+        }
+    };
+    let warned: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    let finding = if !warned.is_empty() {
+        Finding::notice(
+            Check::Configuration,
+            warned.join("; "),
+            "correct or remove what is ignored",
+        )
+    } else if matches!(folder::stat(disk, &file), Ok(None)) {
+        Finding::ok(Check::Configuration, format!("{file:?} is not there: all is as by default"))
+    } else {
+        Finding::ok(Check::Configuration, format!("{file:?} is understood"))
+    };
+    (finding, Some(config))
+}
+
+/// Whether somebody who waits for checkpoints waits in vain.
+pub fn automatic(config: &Config, environment: &Environment) -> Finding {
+    if config.enabled {
+        return Finding::ok(Check::Automatic, "an agent's changes are preceded by checkpoints");
+    }
+    let file = environment.configuration_file();
+    Finding::notice(
+        Check::Automatic,
+        "checkpoints are only taken when somebody asks for one: `enabled` is false",
+        format!(
+            "to have it done for you, write \"enabled: true\" below \"checkpoints:\" in {file:?}"
+        ),
+    )
+}
+
+/// The clock, also against the times that the store knows of, if there is one.
+pub fn clock(disk: &dyn Disk, now: i64, base: Option<&Path>) -> Finding {
+    let advice = "set the clock: checkpoints are listed with its times, and by them unused projects \
+                  are removed";
+    if now < CLOCK_LEAST {
+        let found = format!("the clock says that it is {}", moment(now));
+        return Finding::notice(Check::Clock, found, advice);
+    }
+    match base.and_then(|base| newest(disk, base)) {
+        Some(newest) if newest > now.saturating_add(CLOCK_TOLERANCE) => {
+            let (now, newest) = (moment(now), moment(newest));
+            let found =
+                format!("the clock says that it is {now}, and the store was used at {newest}");
+            Finding::notice(Check::Clock, found, advice)
+        }
+        _ => Finding::ok(Check::Clock, moment(now)),
+    }
+}
+
+/// When a project of the store was used last. No lock is needed: each file is replaced as a whole.
+fn newest(disk: &dyn Disk, base: &Path) -> Option<i64> {
+    let store = base.join("store");
+    let names = folder::text_names(disk, &store.join("projects")).ok()?;
+    let hashes = names.iter().filter_map(|name| name.strip_suffix(".json"));
+    let known = hashes.filter(|hash| refs::is_hash(hash));
+    known
+        .filter_map(|hash| metadata::read(disk, &store, hash))
+        .map(|one| one.last_touch as i64)
+        .max()
+}
+
+fn moment(seconds: i64) -> String {
+    match Timestamp::from_second(seconds) {
+        Ok(moment) => moment.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        // No calendar has it.
+        Err(_) => format!("@{seconds}"),
+    }
+}

@@ -1,0 +1,87 @@
+//! What the command tells a shell and a manual of itself.
+
+use crate::command::world::{World, agreed, binary};
+use std::process::Command;
+
+const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+#[test]
+fn every_shell_gets_completions_that_know_the_subcommands() {
+    let world = World::new();
+    for shell in SHELLS {
+        let script = world.herma(&["completions", shell]).done().text();
+        for word in ["checkpoint", "rollback", "prune", "--retention-days"] {
+            // Fish names an option without its dashes.
+            assert!(script.contains(word.trim_start_matches('-')), "{shell}: {word}");
+        }
+        let json = world.herma(&["completions", shell, "--json"]).done().json();
+        assert_eq!(
+            (json["shell"].as_str(), json["script"].as_str()),
+            (Some(shell), Some(&*script))
+        );
+    }
+}
+
+#[test]
+fn bash_completes_with_what_is_printed() {
+    let world = World::new();
+    let typed = r#"
+        eval "$("$0" completions bash)"
+        COMP_WORDS=(herma checkpoints ver) COMP_CWORD=2
+        _herma herma ver checkpoints
+        printf '%s\n' "${COMPREPLY[@]}"
+    "#;
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", typed]).arg(binary()).env("HOME", world.home());
+    let ended = bash.output().unwrap();
+    let complaint = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "verify\n", "{complaint}");
+}
+
+#[test]
+fn there_is_a_page_of_the_command_and_of_each_subcommand() {
+    let world = World::new();
+    let whole = world.herma(&["man"]).done().text();
+    assert!(whole.contains(".TH HERMA 1") && whole.contains(".SH \"EXIT STATUS\""), "{whole}");
+    // Every page that it names is there.
+    let named: Vec<_> = whole.lines().filter_map(|line| line.strip_suffix("(1)")).collect();
+    assert!(named.len() > 4, "{named:?}");
+    for page in named {
+        let page = page.strip_prefix("herma\\-").unwrap().replace("\\-", "-");
+        world.herma(&["man", &page]).done();
+    }
+    let prune = world.herma(&["man", "checkpoints-prune"]).done();
+    let json = world.herma(&["man", "checkpoints-prune", "--json"]).done().json();
+    assert_eq!(json["page"], "herma-checkpoints-prune");
+    assert_eq!(json["source"], prune.text());
+    let none = world.herma(&["man", "frobnicate"]);
+    assert_eq!(none.refusal(), "unknown_page");
+    let json = world.herma(&["man", "frobnicate", "--json"]);
+    assert_eq!((json.exit, json.json()["error"]["code"].as_str()), (Some(2), Some("unknown_page")));
+    agreed("man", &world.transcript(&[prune]));
+}
+
+#[test]
+fn help_says_what_is_printed_and_what_is_looked_at() {
+    let world = World::new();
+    let help = |command| world.herma(&[command, "--help"]).done();
+    let said = ["doctor", "completions", "man"].map(help);
+    for help in &said {
+        assert!(help.text().lines().all(|line| line.chars().count() <= 100));
+    }
+    agreed("help-manual", &world.transcript(&said));
+}
+
+#[test]
+fn neither_needs_a_home_or_a_configuration() {
+    let world = World::new();
+    world.configure("checkpoints: nonsense\n");
+    let before = world.everything();
+    for words in [&["completions", "bash"][..], &["man"]] {
+        world.herma(words).done();
+        let mut homeless = world.command();
+        homeless.env_remove("HOME");
+        world.run(homeless, words).done();
+    }
+    assert_eq!(world.everything(), before);
+}
