@@ -137,6 +137,7 @@ fn permissions_that_are_too_wide() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.checkpoint("first");
+    fs::set_permissions(world.root.join("hermes"), Permissions::from_mode(0o755)).unwrap();
     for (mode, verdict, exit) in [(0o700, "ok", 0), (0o755, "notice", 0), (0o777, "trouble", 2)] {
         fs::set_permissions(world.base(), Permissions::from_mode(mode)).unwrap();
         let said = shows(&world, "privacy", verdict, "");

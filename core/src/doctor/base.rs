@@ -124,23 +124,44 @@ fn broken_link(disk: &dyn Disk, typed: &Path) -> Option<(PathBuf, PathBuf)> {
     })
 }
 
-/// Who else may look into the base, or change it.
-pub fn privacy(disk: &dyn Disk, base: &Path) -> Finding {
+/// Who else may look into the base, or change it. `home` is canonical.
+pub fn privacy(disk: &dyn Disk, base: &Path, home: &Path) -> Finding {
     let mode = match disk.stat(base) {
         Ok(stat) if stat.kind == Kind::Directory => stat.mode & 0o777,
         _ => return Finding::ok(Check::Privacy, "what a checkpoint makes is for its owner only"),
     };
+    if mode & 0o077 == 0 {
+        return Finding::ok(Check::Privacy, format!("only its owner may look into {base:?}"));
+    }
+    let closed = |bits| above(base, home).into_iter().find(|path| !permits(disk, path, bits));
+    if let Some(path) = closed(0o011) {
+        let found = format!("only its owner gets through {path:?} to {base:?}");
+        return Finding::ok(Check::Privacy, found);
+    }
     let advice = format!("chmod 700 {base:?}");
     let found = |who: &str| format!("{base:?} has the permissions {mode:o}: {who}");
     // Whoever may write there can give another store to the next restore.
-    if mode & 0o002 != 0 {
+    if mode & 0o002 != 0 && closed(0o001).is_none() {
         let found = found("anybody may replace what is stored in it");
-        Finding::trouble(Check::Privacy, found, advice)
-    } else if mode & 0o077 != 0 {
-        Finding::notice(Check::Privacy, found("it is open to others than its owner"), advice)
-    } else {
-        Finding::ok(Check::Privacy, format!("only its owner may look into {base:?}"))
+        return Finding::trouble(Check::Privacy, found, advice);
     }
+    Finding::notice(Check::Privacy, found("it is open to others than its owner"), advice)
+}
+
+/// The directories that somebody has to get through to the base: up to the home, or the one that it is
+/// in. Those further up are the system's.
+fn above<'a>(base: &'a Path, home: &Path) -> Vec<&'a Path> {
+    let above = base.ancestors().skip(1);
+    if base.starts_with(home) {
+        above.take_while(|path| path.starts_with(home)).collect()
+    } else {
+        above.take(1).collect()
+    }
+}
+
+/// Whether one of these permission bits is set; also where that cannot be seen.
+fn permits(disk: &dyn Disk, path: &Path, bits: u32) -> bool {
+    disk.stat(path).map_or(true, |stat| stat.mode & bits != 0)
 }
 
 /// What is free where the base is, or would be made.

@@ -162,7 +162,7 @@ pub fn examine(given: &Surroundings<'_>) -> Examined {
         let config = config.unwrap_or_default();
         let base = canonical(disk, &environment.base);
         findings.push(base::place(disk, machine, &environment.base));
-        findings.push(base::privacy(disk, &base));
+        findings.push(base::privacy(disk, &base, &canonical(disk, &environment.home)));
         findings.push(base::space(disk, machine, &base, &config));
         findings.push(surroundings::clock(disk, now, Some(&base)));
         findings.push(locks::look(disk, &base, now));

@@ -243,15 +243,42 @@ fn who_may_do_what_nobody_else_may_is_only_told_whose_it_is() {
 #[test]
 fn a_base_that_is_open_to_others() {
     let world = World::with_store();
-    for (mode, verdict, part) in [
-        (0o700, Fine, "only its owner"),
-        (0o750, Notice, "750"),
-        (0o755, Notice, "755"),
-        (0o777, Trouble, "anybody may replace"),
+    let hermes = world.home.join(".hermes");
+    for (home, above, mode, verdict, part) in [
+        (0o755, 0o755, 0o700, Fine, "only its owner may look"),
+        (0o755, 0o755, 0o750, Notice, "750"),
+        (0o755, 0o755, 0o755, Notice, "755"),
+        (0o755, 0o755, 0o777, Trouble, "anybody may replace"),
+        (0o711, 0o711, 0o777, Trouble, "anybody may replace"),
+        // Those of its group may not get further than this.
+        (0o755, 0o750, 0o777, Notice, "777"),
+        (0o750, 0o755, 0o777, Notice, "777"),
+        (0o755, 0o700, 0o777, Fine, ".hermes\" to"),
+        (0o700, 0o755, 0o777, Fine, "gets through"),
     ] {
-        fs::set_permissions(world.base(), fs::Permissions::from_mode(mode)).unwrap();
+        let at = [(&world.home, home), (&hermes, above), (&world.base(), mode)];
+        for (path, mode) in at {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
         world.shows(Check::Privacy, verdict, part);
     }
+}
+
+#[test]
+fn what_is_above_a_base_outside_the_home_is_the_systems() {
+    let world = World::new();
+    let (outside, inside) = (world.home.join("shared"), world.home.join("shared/checkpoints"));
+    fs::create_dir_all(&inside).unwrap();
+    for (path, mode) in [(&world.home, 0o700), (&outside, 0o755), (&inside, 0o755)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let given = || {
+        let (home, hermes_home) = (Some(world.home.join("project")), Some(outside.clone()));
+        Surroundings { home, hermes_home, ..world.surroundings() }
+    };
+    assert_verdict(&examine(&given()), Check::Privacy, Notice, "755");
+    fs::set_permissions(&outside, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_verdict(&examine(&given()), Check::Privacy, Fine, "shared");
 }
 
 #[test]

@@ -104,10 +104,21 @@ fn pages(command: &Command) -> Vec<(String, &Command)> {
 
 fn write(command: &Command, title: &str, output: &mut Vec<u8>) -> io::Result<()> {
     let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let notes = arguments_described(command) + &notes;
     let command = command.clone().after_help(Resettable::Reset);
     Man::new(command).title(title.to_uppercase()).source("herma").render(output)?;
     output.extend(sections(&notes).bytes());
     Ok(())
+}
+
+/// The words of a command that describes them itself, since clap does not know what they mean.
+fn arguments_described(command: &Command) -> String {
+    if !command.get_positionals().any(|argument| argument.is_hide_set()) {
+        return String::new();
+    }
+    let help = command.clone().render_help().to_string();
+    let described = help.split("\n\n").find(|part| part.starts_with("Arguments:\n"));
+    described.map(|part| format!("{part}\n\n")).unwrap_or_default()
 }
 
 /// What follows the options in the help, as sections. It is in columns, which are kept line by line;
@@ -120,6 +131,7 @@ fn sections(notes: &str) -> String {
             Some(("Exit codes", "")) => ("EXIT STATUS", rest),
             Some(("Exit codes", _)) => ("EXIT STATUS", &part["Exit codes: ".len()..]),
             Some(("Examples", "")) => ("EXAMPLES", rest),
+            Some(("Arguments", "")) => ("ARGUMENTS", rest),
             Some(("Environment", "")) => ("ENVIRONMENT", rest),
             _ => ("NOTES", part),
         };
