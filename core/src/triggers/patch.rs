@@ -90,8 +90,8 @@ impl<'a> Reader<'a> {
             self.begin(Some(path), Some(path));
             self.marked_hunks();
         } else if let Some(names) = after("diff --git ") {
-            let (from, to) = both(names).unwrap_or_default();
-            self.files.push(FilePatch { from, to, hunks: Vec::new() });
+            let path = same_name(names);
+            self.files.push(FilePatch { from: path.clone(), to: path, hunks: Vec::new() });
         } else if let Some(path) = after("rename from ").or(after("copy from ")) {
             self.file().from = Some(unquoted(path));
         } else if let Some(path) = after("rename to ").or(after("copy to ")) {
@@ -228,16 +228,15 @@ fn dated_off(name: &[u8]) -> Vec<u8> {
     unquoted(name.split(|byte| *byte == b'\t').next().unwrap_or_default())
 }
 
-/// The two names of a header of git, which are the same but for their first letters, unless
-/// other lines say so.
-fn both(names: &[u8]) -> Option<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+/// The name in a header of git, whose two names are the same but for their first letters; none where
+/// they differ, since other lines say them then.
+fn same_name(names: &[u8]) -> Option<Vec<u8>> {
     let parts = names.iter().enumerate().filter(|(_, byte)| **byte == b' ');
     let mut halves = parts.map(|(at, _)| (unquoted(&names[..at]), unquoted(&names[at + 1..])));
     let (old, _) = halves.find(|(old, new)| {
         old.strip_prefix(b"a/").is_some_and(|old| Some(old) == new.strip_prefix(b"b/"))
     })?;
-    let path = old.get(2..).map(<[u8]>::to_vec);
-    Some((path.clone(), path))
+    old.get(2..).map(<[u8]>::to_vec)
 }
 
 /// How many old and new lines a hunk has.

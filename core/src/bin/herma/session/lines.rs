@@ -41,6 +41,14 @@ pub enum Asked {
     Exit,
 }
 
+/// A line and what it asks.
+pub struct Typed {
+    /// The line.
+    pub text: Vec<u8>,
+    /// What it asks.
+    pub asked: Result<Asked, Misread>,
+}
+
 /// The lines of a session.
 pub struct Lines<R> {
     reader: R,
@@ -54,12 +62,11 @@ impl<R: BufRead> Lines<R> {
         Lines { reader, number: 0 }
     }
 
-    /// What the next line asks, and the line; none at the end.
+    /// The next line, with those that belong to it; none at the end.
     ///
     /// # Errors
     /// What cannot be read.
-    #[allow(clippy::type_complexity)]
-    pub fn next(&mut self) -> io::Result<Option<(Vec<u8>, Result<Asked, Misread>)>> {
+    pub fn next(&mut self) -> io::Result<Option<Typed>> {
         let Some(text) = self.line()? else { return Ok(None) };
         let asked = match command(&text) {
             Ok(Command::Whole(asked)) => Ok(asked),
@@ -69,7 +76,7 @@ impl<R: BufRead> Lines<R> {
             Ok(Command::Patch { end }) => self.until(&end)?.map(Asked::Patch),
             Err(misread) => Err(misread),
         };
-        Ok(Some((text, asked)))
+        Ok(Some(Typed { text, asked }))
     }
 
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
@@ -180,7 +187,7 @@ mod tests {
     fn all(text: &str) -> Vec<Result<Asked, String>> {
         let mut lines = Lines::new(text.as_bytes());
         let mut found = Vec::new();
-        while let Some((_, asked)) = lines.next().unwrap() {
+        while let Some(Typed { asked, .. }) = lines.next().unwrap() {
             found.push(asked.map_err(|misread| misread.message));
         }
         found

@@ -13,7 +13,7 @@ use crate::text::{self, Style, Tone};
 use herma_core::agent::{CheckpointManager, Conversation, Protected, Tool};
 use herma_core::rollback_line::{self, Line, Misread};
 use herma_core::{Environment, Outcome};
-use lines::{Asked, Lines};
+use lines::{Asked, Lines, Typed};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -65,7 +65,7 @@ impl<W: Write> Session<W> {
                 write!(self.output, "> ")?;
                 self.output.flush()?;
             }
-            let Some((text, asked)) = lines.next()? else { break };
+            let Some(Typed { text, asked }) = lines.next()? else { break };
             let is_silent = matches!(asked, Ok(Asked::Nothing));
             if !is_typed && !is_silent {
                 writeln!(self.output, "> {}", text::line(&text))?;
