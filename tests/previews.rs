@@ -3,6 +3,7 @@
 use herma_core::{Extent, Preview, RestoreOptions};
 use herma_harness::check;
 use herma_harness::generate;
+use herma_harness::history::file;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::subject::{CoreSubject, Identity, Subject};
 use herma_model::{Answer, ByteString, Code, Request, Settings};
@@ -50,6 +51,7 @@ impl Subject for Previewing {
                 assert_eq!(paths(&would.removed), did.removed, "{request:?}");
                 assert_eq!(paths(&would.left), did.left, "{request:?}");
                 assert_eq!(would.failed.len(), did.failed.len(), "{request:?}");
+                assert_eq!(would.forced_past.is_some(), did.forced_past, "{request:?}");
                 assert_eq!(would.undoes_turn, did.undoes_turn, "{request:?}");
                 self.compared.fetch_add(1, Ordering::Relaxed);
             }
@@ -70,10 +72,31 @@ impl Subject for Previewing {
     }
 }
 
+/// A pre-rollback checkpoint that cannot be taken is foreseen, forced past or not.
+#[test]
+fn a_preview_knows_the_bounds_of_the_pre_rollback_checkpoint() {
+    let text = "settings: {max_files: 1}\noperations:\n\
+        - write: {path: work/alpha/a, content: old}\n- checkpoint: {dir: work/alpha, reason: r}\n\
+        - write: {path: work/alpha/a, content: new}\n- write: {path: work/alpha/b, content: new}\n\
+        - restore: {dir: work/alpha, target: {number: 1}, exact: true}\n\
+        - restore: {dir: work/alpha, target: {number: 1}, exact: true, force: true}\n";
+    let history = file::from_yaml(text, Path::new("memory")).unwrap();
+    let compared = Arc::new(AtomicUsize::new(0));
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds: i64| {
+        assert_eq!(settings.max_files, 1);
+        let core = CoreSubject::new(sandbox, settings, seconds);
+        Box::new(Previewing { core, compared: compared.clone() }) as Box<dyn Subject>
+    };
+    if let Err(counterexample) = check(&history, &open, &Scratch::default_place()) {
+        panic!("{counterexample}");
+    }
+    assert_eq!(compared.load(Ordering::Relaxed), 1, "only the second is not refused");
+}
+
 #[test]
 fn a_restore_does_what_its_preview_said() {
     let config =
-        Config { cases: 100, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+        Config { cases: 200, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
     let compared = Arc::new(AtomicUsize::new(0));
     let open = |sandbox: &Sandbox, settings: &Settings, seconds: i64| {
         let core = CoreSubject::new(sandbox, settings, seconds);

@@ -180,15 +180,26 @@ impl Manager {
         objects: &Objects<'_>,
         project: &Project,
     ) -> Result<Current> {
+        let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
+        self.current_within(&boundless, store, objects, project)
+    }
+
+    /// The same with the bounds of a configuration.
+    pub(super) fn current_within(
+        &self,
+        config: &Config,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+    ) -> Result<Current> {
         match project.check_directory(self.disk.as_ref()) {
             // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => Ok(Current::default()),
             Err(error) => Err(error),
             Ok(()) => {
-                let boundless = Config { max_files: usize::MAX, ..self.config.clone() };
                 let known = index::load(store, &project.hash);
                 let capture = self.capture(store, project, &known, None);
-                let capture = Capture { config: &boundless, ..capture };
+                let capture = Capture { config, ..capture };
                 capture.run(Blobs::Name(objects)).map(|captured| captured.current)
             }
         }

@@ -88,7 +88,7 @@ impl Manager {
     /// nothing.
     ///
     /// # Errors
-    /// What would refuse the restore, but for a pre-rollback checkpoint that cannot be taken.
+    /// What would refuse the restore, as far as it can be seen before.
     pub fn preview(&self, dir: &Path, target: &[u8], extent: Extent<'_>) -> Result<Preview> {
         let disk = self.disk.as_ref();
         let project = self.project(dir);
@@ -96,11 +96,34 @@ impl Manager {
         let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
         let objects = store.objects();
         let wanted = Wanted::read(&objects, &self.history(&store, &objects, &project)?, target)?;
-        let current = self.current(&store, &objects, &project)?;
-        let restore = self.restore_into((&project, &current), &objects, &wanted);
-        let would = extent.plan(&restore, path.as_deref())?;
-        let token = restore.token(&would);
+        let (would, token) =
+            self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
         Ok(Preview { would: Restored { id: wanted.id.to_string(), ..would }, token })
+    }
+
+    /// What a restore would do now, and what stands for that.
+    fn plan(
+        &self,
+        (store, objects): (&Store<'_>, &Objects<'_>),
+        project: &Project,
+        wanted: &Wanted,
+        (extent, path): (Extent<'_>, Option<&[u8]>),
+    ) -> Result<(Restored, Token)> {
+        // A pre-rollback checkpoint has the bounds of any other.
+        let (current, refused) = match self.current_within(&self.config, store, objects, project) {
+            Ok(current) => (current, None),
+            Err(error) => (self.current(store, objects, project)?, Some(error)),
+        };
+        let restore = self.restore_into((project, &current), objects, wanted);
+        let would = extent.plan(&restore, path, refused.is_some())?;
+        let token = restore.token(&would);
+        match refused {
+            Some(error) if !extent.is_forced() => Err(Error::NoSafetyCheckpoint(Box::new(error))),
+            refused => {
+                let forced_past = refused.map(|error| error.to_string());
+                Ok((Restored { forced_past, ..would }, token))
+            }
+        }
     }
 
     /// Restores what was previewed, or nothing where that would be something else by now.
@@ -164,9 +187,9 @@ impl Manager {
         if typed.is_some() || token.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
-            let current = self.current(&store, &objects, &project)?;
-            let restore = self.restore_into((&project, &current), &objects, &wanted);
-            extent.check(&restore, typed.as_deref(), token)?;
+            let what = (extent, typed.as_deref());
+            let (_, now) = self.plan((&store, &objects), &project, &wanted, what)?;
+            as_previewed(token, now)?;
         }
         let reason = format!("before rollback to {}", &wanted.id.to_string()[..7]);
         let safety = if gone {
@@ -175,10 +198,9 @@ impl Manager {
             // rule: restore/safety-checkpoint
             self.take_safety(&store, &mut objects, &project, &reason)
         };
-        let force = matches!(extent, Extent::All(RestoreOptions { force: true, .. }));
         let (safety, forced_past) = match safety {
             Ok(safety) => (safety, None),
-            Err(error) if force => {
+            Err(error) if extent.is_forced() => {
                 let current = self.current(&store, &objects, &project)?;
                 (Safety { current, ..Safety::default() }, Some(error.to_string()))
             }
@@ -190,7 +212,8 @@ impl Manager {
         let restore = self.restore_into((&project, &current), &objects, &wanted);
         if token.is_some() {
             // Somebody may have saved meanwhile; the pre-rollback checkpoint holds it, and stays.
-            extent.check(&restore, typed.as_deref(), token)?;
+            let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
+            as_previewed(token, restore.token(&now))?;
         }
         if let Err(error) = restoring::begin(&store, &project.hash) {
             tracing::debug!(
@@ -271,21 +294,30 @@ impl Extent<'_> {
         }
     }
 
-    /// Whether it can be restored, and still is what the token stands for.
-    fn check(self, restore: &Restore<'_>, path: Option<&[u8]>, token: Option<Token>) -> Result<()> {
-        let plan = self.plan(restore, path)?;
-        match token.is_none_or(|token| restore.token(&plan) == token) {
-            true => Ok(()),
-            false => Err(Error::ChangedSincePreview),
-        }
+    fn is_forced(self) -> bool {
+        matches!(self, Extent::All(RestoreOptions { force: true, .. }))
     }
 
-    fn plan(self, restore: &Restore<'_>, path: Option<&[u8]>) -> Result<Restored> {
+    /// Without a pre-rollback checkpoint nothing may be removed.
+    fn plan(
+        self,
+        restore: &Restore<'_>,
+        path: Option<&[u8]>,
+        is_forced_past: bool,
+    ) -> Result<Restored> {
         match (self, path) {
             (_, Some(path)) => restore.plan_one(path),
-            (Extent::All(options), None) => Ok(restore.plan(options.exact)),
+            (Extent::All(options), None) => Ok(restore.plan(options.exact && !is_forced_past)),
             (Extent::One(_), None) => Ok(Restored::default()),
         }
+    }
+}
+
+/// Whether what would be done now is what was previewed, if that is asked for.
+fn as_previewed(token: Option<Token>, now: Token) -> Result<()> {
+    match token.is_none_or(|token| token == now) {
+        true => Ok(()),
+        false => Err(Error::ChangedSincePreview),
     }
 }
 

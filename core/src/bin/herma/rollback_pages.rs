@@ -65,6 +65,13 @@ pub fn preview(
     for (word, tone, text) in rows {
         page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<7}"))));
     }
+    if let Some(why) = &would.forced_past {
+        page.blank();
+        page.line(format_args!(
+            "No checkpoint of the state before could be taken: {}",
+            line(why.as_bytes())
+        ));
+    }
     if !would.restored.is_empty() || !would.removed.is_empty() {
         let id = would.id.get(..SHORT).unwrap_or(&would.id);
         let how = match extent {
