@@ -45,7 +45,7 @@ impl Coverage {
 
 /// The class of the state that a request is asked in.
 pub fn state(world: &World, request: &Request) -> String {
-    if let Request::ProjectOf { .. } = request {
+    if let Request::ProjectOf { .. } | Request::Classify { .. } = request {
         return "anywhere".into();
     }
     let Some(dir) = request.dir() else { return state_of_store(world) };

@@ -120,6 +120,7 @@ fn as_before(request: &Request) -> Answer {
     match request.kind().answered {
         Answered::Done => Answer::Done,
         Answered::Project => Answer::Project(None),
+        Answered::Classified => Answer::Classified { changes_files: false },
         Answered::Taken => {
             Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() }
         }

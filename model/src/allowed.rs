@@ -30,6 +30,8 @@ pub enum Allowed {
         /// The rule that decides it.
         rule: RuleRef,
     },
+    /// Whether a command changes files.
+    Classified(bool),
     /// A request for a checkpoint.
     Checkpoint(Box<AllowedCheckpoint>),
     /// A list.

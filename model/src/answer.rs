@@ -228,6 +228,11 @@ pub enum Answer {
     Done,
     /// The project of a file, as an absolute path; none where there is none.
     Project(Option<ByteString>),
+    /// Whether a command changes files.
+    Classified {
+        /// Whether it does.
+        changes_files: bool,
+    },
     /// What a request for a checkpoint came to.
     Taken {
         /// What it came to.

@@ -121,9 +121,10 @@ pub static ONLY_SAID: &[RuleRef] = &[
     &rules::RESTORE_UNDOES_TURN,
 ];
 
-/// Rules about the form of a store, and about what is known of a file beside what it holds, that
-/// neither explain anything nor follow from anything.
+/// Rules about the form of a store, about what is known of a file beside what it holds, and about the
+/// words of a command, that neither explain anything nor follow from anything.
 pub static STANDS_ALONE: &[RuleRef] = &[
+    &rules::TURN_SHELL_WORDS,
     &rules::ISOLATION_PRIVATE,
     &rules::ISOLATION_SELF_CONTAINED,
     &rules::LAYOUT_METADATA,

@@ -15,6 +15,7 @@ pub mod answer;
 pub mod blame;
 pub mod bytes;
 pub mod capture;
+pub mod commands;
 pub mod content;
 pub mod edit;
 pub mod files;

@@ -38,6 +38,8 @@ pub enum Answered {
     Done,
     /// A path.
     Project,
+    /// Whether a command changes files.
+    Classified,
     /// What a request for a checkpoint came to.
     Taken,
     /// A list.
@@ -171,6 +173,13 @@ requests! {
         file: ByteString,
     } = "project_of", SCOPE_ROOT_OF_FILE, Neither, Looks, Project,
         needs "project_of": "It says which project a file belongs to.";
+
+    /// Does this terminal command change files?
+    Classify {
+        /// The command, a line of shell.
+        command: String,
+    } = "classify", TURN_SHELL_WORDS, Neither, Looks, Classified,
+        needs "classify": "It says whether a terminal command changes files, without running it.";
 
     /// An automatic checkpoint, once per turn.
     EnsureCheckpoint {
@@ -322,6 +331,7 @@ mod tests {
             Request::Reopen,
             Request::SetClock { seconds: 1 },
             Request::ProjectOf { file: "f".into() },
+            Request::Classify { command: "ls".into() },
             Request::EnsureCheckpoint { dir: dir(), reason: reason() },
             Request::Checkpoint { dir: dir(), reason: reason() },
             Request::List { dir: dir() },
@@ -385,6 +395,6 @@ mod tests {
     fn what_only_looks_may_change_nothing() {
         let only_look: Vec<_> =
             every_kind().iter().filter(|one| one.only_looks()).map(Request::name).collect();
-        assert_eq!(only_look, ["project_of", "list", "diff", "status"]);
+        assert_eq!(only_look, ["project_of", "classify", "list", "diff", "status"]);
     }
 }

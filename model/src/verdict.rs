@@ -158,6 +158,8 @@ pub fn word(answer: &Answer) -> String {
         Answer::Done => "done",
         Answer::Project(Some(_)) => "a project",
         Answer::Project(None) => "no project",
+        Answer::Classified { changes_files: true } => "changes files",
+        Answer::Classified { changes_files: false } => "changes no files",
         Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => "created",
         Answer::Taken { outcome: CheckpointOutcome::Deduped, .. } => "deduped",
         Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } => "unchanged",

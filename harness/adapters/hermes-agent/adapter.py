@@ -25,6 +25,12 @@ sys.dont_write_bytecode = True
 
 from tools import checkpoint_manager  # noqa: E402  (found on the path set above)
 
+try:
+    from agent.tool_dispatch_helpers import _is_destructive_command as is_destructive
+except ImportError:
+    # An older version keeps it in the agent itself, which needs much more to be loaded.
+    is_destructive = None
+
 # Sizes are set in whole megabytes.
 MEGABYTE = 1024 * 1024
 CAPABILITIES = """
@@ -35,6 +41,8 @@ CAPABILITIES = """
     status sweep take.declines_empty take.unchanged target.number target.short test.clock
     test.store
 """.split()
+if is_destructive is not None:
+    CAPABILITIES.append("classify")
 SIZES = ["settings.max_file_bytes", "settings.max_total_bytes"]
 
 # What the manager's log says when it takes none, and what that means.
@@ -187,6 +195,10 @@ def new_turn(_):
 
 def project_of(request):
     return {"project": wire(MANAGER.get_working_dir_for_path(text(request["file"])))}
+
+
+def classify(request):
+    return {"changes_files": bool(is_destructive(request["command"]))}
 
 
 def newest(directory):
@@ -387,6 +399,7 @@ OPERATIONS = {
     "close": lambda _: {},
     "new_turn": new_turn,
     "project_of": project_of,
+    "classify": classify,
     "ensure_checkpoint": ensure_checkpoint,
     "list": list_,
     "diff": diff,

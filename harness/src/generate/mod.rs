@@ -17,6 +17,7 @@ use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -78,11 +79,17 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             fragment.boxed()
         };
         let workspace = workspace.clone();
-        let drawn = (vec(fragment, 1..=options.operations_max), attributes::fragments(sizes));
-        drawn.prop_map(move |(fragments, others)| {
+        // A question that depends on nothing before it is drawn last, so that it changes nothing else.
+        let command = option::weighted(0.3, operation::command());
+        let fragments = vec(fragment, 1..=options.operations_max);
+        let drawn = (fragments, attributes::fragments(sizes), command);
+        drawn.prop_map(move |(fragments, others, command)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations.truncate(options.operations_max);
+            if operations.len() < options.operations_max {
+                operations.extend(command);
+            }
             if workspace.is_some() {
                 // The point of a real tree: it is checkpointed unchanged, and at the end every
                 // checkpoint is restored.

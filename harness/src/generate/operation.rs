@@ -3,6 +3,7 @@
 use super::content::{self, Sizes};
 use super::names;
 use crate::history::{Event, Operation, Target};
+use herma_model::commands::{AFTER, BEFORE, COMMANDS};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -70,6 +71,16 @@ pub fn operation(
     let chosen = optional.into_iter().enumerate().filter(|(kind, _)| kinds.has(*kind));
     weighted.extend(chosen.map(|(_, weighted)| weighted));
     Union::new_weighted(weighted).boxed()
+}
+
+/// A question about a terminal command, alone or between others that change nothing.
+pub fn command() -> BoxedStrategy<Operation> {
+    let around = |all: &'static [&'static str]| prop_oneof![2 => Just(""), 1 => select(all)];
+    (around(BEFORE), select(COMMANDS), around(AFTER))
+        .prop_map(|(before, (command, _), after)| {
+            Operation::Ask(Request::Classify { command: format!("{before}{command}{after}") })
+        })
+        .boxed()
 }
 
 pub fn path_in_project(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<ByteString> {

@@ -19,6 +19,38 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-command-is-searched-for-words",
+        rule: &rules::TURN_SHELL_WORDS,
+        about: "A command changes files where the name of a program that does stands anywhere in it.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match request {
+            Request::Classify { command } => {
+                let found = ["rm ", "mv ", "cp ", "> "].iter().any(|word| command.contains(word));
+                match subject.ask(request) {
+                    Answer::Classified { changes_files } => {
+                        Answer::Classified { changes_files: changes_files || found }
+                    }
+                    answer => answer,
+                }
+            }
+            _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "only-the-first-word-of-a-command-counts",
+        rule: &rules::TURN_SHELL_WORDS,
+        about: "What stands behind sudo, a pipe, a quote or a bracket is not looked at.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match (subject.ask(request), request) {
+            (Answer::Classified { .. }, Request::Classify { command }) => {
+                let first = command.split(' ').next().unwrap_or_default();
+                let asked = Request::Classify { command: format!("{first} a") };
+                subject.ask(&asked)
+            }
+            (answer, _) => answer,
+        }),
+    },
+    PlantedBug {
         name: "a-new-turn-is-not-noticed",
         rule: &rules::TURN_RESET,
         about: "New turns are ignored.",

@@ -257,6 +257,7 @@ fn optional(talk: &Talk<'_>) -> Vec<Request> {
     let delete_orphans = false;
     vec![
         Request::ProjectOf { file },
+        Request::Classify { command: "ls".into() },
         Request::EnsureCheckpoint { dir: dir.clone(), reason: "probe".into() },
         Request::Diff { dir: dir.clone(), target: target.clone() },
         Request::RestoreFile { dir, target, path: FILE.into() },

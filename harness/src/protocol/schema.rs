@@ -7,7 +7,7 @@ use super::VERSION;
 use super::capabilities::COMPLETE;
 use super::claims::{Claim, claims};
 use super::message::{Envelope, Hello, Reply};
-use super::translate::{Checkpoints, Diffed, Project, Status, Swept, Taken};
+use super::translate::{Checkpoints, Classified, Diffed, Project, Status, Swept, Taken};
 use herma_model::answer::Restored;
 use herma_model::request::{Answered, REQUESTS};
 use schemars::generate::SchemaSettings;
@@ -20,6 +20,7 @@ fn answer(answered: Answered, generator: &mut SchemaGenerator) -> Schema {
     match answered {
         Answered::Done => done(generator),
         Answered::Project => generator.subschema_for::<Project>(),
+        Answered::Classified => generator.subschema_for::<Classified>(),
         Answered::Taken => generator.subschema_for::<Taken>(),
         Answered::Listed => generator.subschema_for::<Checkpoints>(),
         Answered::Diffed => generator.subschema_for::<Diffed>(),

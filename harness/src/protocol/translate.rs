@@ -22,6 +22,14 @@ pub(super) struct Project {
     project: Option<ByteString>,
 }
 
+/// Whether a command changes files.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ClassifyAnswer")]
+pub(super) struct Classified {
+    /// Whether it does, as far as its words tell.
+    changes_files: bool,
+}
+
 /// The outcome of a request for a checkpoint, and what was left out.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TakeAnswer")]
@@ -96,6 +104,10 @@ fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
     Ok(match answered {
         Answered::Done => Answer::Done,
         Answered::Project => Answer::Project(Project::deserialize(value)?.project),
+        Answered::Classified => {
+            let Classified { changes_files } = Classified::deserialize(value)?;
+            Answer::Classified { changes_files }
+        }
         Answered::Taken => {
             let Taken { outcome, skipped } = Taken::deserialize(value)?;
             Answer::Taken { outcome, skipped }
@@ -129,6 +141,7 @@ pub fn reply(id: u64, answer: Answer) -> Value {
         }
         Answer::Done => Ok(json!({})),
         Answer::Project(project) => to_value(Project { project }),
+        Answer::Classified { changes_files } => to_value(Classified { changes_files }),
         Answer::Taken { outcome, skipped } => to_value(Taken { outcome, skipped }),
         Answer::Listed(checkpoints) => to_value(Checkpoints { checkpoints }),
         Answer::Diffed { entries, stats } => to_value(Diffed { entries, stats }),

@@ -122,6 +122,9 @@ impl CoreSubject {
                 let found = herma_core::project_of_file(disk, &self.environment, path(file));
                 Answer::Project(found.map(|path| bytes(path.as_os_str().as_bytes())))
             }
+            Request::Classify { command } => Answer::Classified {
+                changes_files: !herma_core::triggers::reasons(command).is_empty(),
+            },
             Request::EnsureCheckpoint { dir, reason } => {
                 taken(self.manager.ensure_checkpoint(path(dir), reason)?)
             }

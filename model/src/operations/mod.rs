@@ -5,6 +5,7 @@
 //! changes the world.
 
 mod checkpoint;
+mod classify;
 mod clear;
 mod diff;
 mod list;
@@ -35,6 +36,7 @@ impl World {
         match request {
             Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Allowed::Done,
             Request::ProjectOf { file } => self.allows_project(file),
+            Request::Classify { command } => classify::allows(command),
             Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
             Request::Checkpoint { dir, .. } => self.allows_manual(dir),
             Request::List { dir } => Allowed::List(self.allows_list(dir)),
@@ -82,6 +84,11 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Done, Answer::Done) | (Allowed::Unknown, _) => {}
         (Allowed::Project { path, rule }, Answer::Project(found)) => {
             project::compare(path, rule, found, checks);
+        }
+        (Allowed::Classified(changes), Answer::Classified { changes_files }) => {
+            if let Request::Classify { command } = &seen.request {
+                classify::compare(command, *changes, *changes_files, checks);
+            }
         }
         (Allowed::Checkpoint(due), answer) => {
             checkpoint::compare(world, &seen.request, due, answer, checks);
@@ -264,6 +271,7 @@ fn kind(allowed: &Allowed) -> String {
     let text = match allowed {
         Allowed::Done => "done",
         Allowed::Project { .. } => "the project of a file",
+        Allowed::Classified(_) => "whether a command changes files",
         Allowed::Checkpoint(due) => due.kind.word(),
         Allowed::List(_) => "a list",
         Allowed::Diff(_) => "a diff",

@@ -117,9 +117,11 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Turns and triggers",
-        needs: [],
+        needs: ["classify"],
+        hint: "The text is searched for words: read it as a shell does, with quotes, comments, \
+            redirections and the programs that run others.",
     }
     TURN_SHARED_HISTORY {
         id: "turn/shared-history",

@@ -99,6 +99,8 @@ fn every_kind_of_answer_has_a_word() {
         (Answer::Done, "done"),
         (Answer::Project(None), "no project"),
         (Answer::Project(Some("x".into())), "a project"),
+        (Answer::Classified { changes_files: true }, "changes files"),
+        (Answer::Classified { changes_files: false }, "changes no files"),
         (created(1), "created"),
         (taken(Deduped), "deduped"),
         (taken(Unchanged), "unchanged"),

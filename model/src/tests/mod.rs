@@ -237,6 +237,9 @@ impl Scene {
         match allowed {
             Allowed::Done | Allowed::Cleared(_) | Allowed::Unknown => Answer::Done,
             Allowed::Project { path, .. } => Answer::Project(path.clone()),
+            Allowed::Classified(changes_files) => {
+                Answer::Classified { changes_files: *changes_files }
+            }
             Allowed::Checkpoint(due) => {
                 let left_out = due.captured.iter().flat_map(|one| one.unreadable());
                 let outcome = match due.kind {
@@ -353,6 +356,7 @@ fn request(text: &str) -> Request {
         "reopen" => Request::Reopen,
         "clock" => Request::SetClock { seconds: words[1].parse().unwrap() },
         "project" => Request::ProjectOf { file: dir },
+        "classify" => Request::Classify { command: words[1..].join(" ") },
         "ensure" => Request::EnsureCheckpoint { dir, reason: text.to_owned() },
         "take" => Request::Checkpoint { dir, reason: text.to_owned() },
         "list" => Request::List { dir },

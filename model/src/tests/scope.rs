@@ -195,3 +195,24 @@ fn a_project_of_another_name_is_no_other_project() {
     assert_eq!(scene.answered("take link", missing()), "capture/unchanged");
     assert_eq!(scene.answered("file link 1 ..", unknown()), "");
 }
+
+#[test]
+fn a_command_whose_meaning_is_known_is_to_be_classified_so_and_no_other() {
+    let scene = Scene::with("");
+    let answer = |changes_files| Answer::Classified { changes_files };
+    for (command, changes) in [("rm a.txt", true), ("ls; echo 'a -> b'", false)] {
+        let asked = format!("classify {command}");
+        assert_eq!(scene.answered(&asked, answer(changes)), "", "{command}");
+        assert_eq!(scene.answered(&asked, answer(!changes)), "turn/shell-words", "{command}");
+        assert_eq!(scene.answered(&asked, Answer::Done), "turn/shell-words", "{command}");
+    }
+    for changes in [true, false] {
+        assert_eq!(scene.answered("classify frobnicate", answer(changes)), "");
+    }
+    for (command, changes, symptom) in
+        [("rm a.txt", false, "not noticed"), ("ls # rm x", true, "a false alarm")]
+    {
+        let seen = scene.seen(&format!("classify {command}"), answer(changes));
+        assert_eq!(symptoms(&scene.checks(&seen)), [symptom]);
+    }
+}
