@@ -84,6 +84,11 @@ pub struct Misread {
 /// ```
 pub fn read(line: &Line) -> Result<Asked, Misread> {
     let Sorted { words, literal, options } = Sorted::of(line)?;
+    if options.help {
+        // Whatever else was typed: who asks for help may not know better.
+        let dir = options.dir.map(|(_, dir)| dir);
+        return Ok(Asked { task: Task::List, dir, json: options.json, help: true });
+    }
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
     let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
     let task = match (is_diff, named.as_slice()) {
@@ -121,7 +126,7 @@ pub fn read(line: &Line) -> Result<Asked, Misread> {
     };
     options.fit(&task)?;
     let dir = options.dir.map(|(_, dir)| dir);
-    Ok(Asked { task, dir, json: options.json, help: options.help })
+    Ok(Asked { task, dir, json: options.json, help: false })
 }
 
 /// Options that were typed, each with the place where.

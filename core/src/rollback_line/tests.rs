@@ -50,6 +50,9 @@ fn every_form_of_the_usage_is_read() {
         panic!("no restore")
     };
     assert_eq!(token.map(|token| token.to_string()), Some("00112233445566ff".to_owned()));
+    for line in ["--help", "diff -h", "1 2 3 --help", "1 --exact a.txt --help"] {
+        assert!(asked(line).unwrap().help, "{line}");
+    }
     let asked = asked("--dir '/a b' --json diff 1").unwrap();
     assert_eq!((asked.dir, asked.json), (Some(b"/a b".to_vec()), true));
 }
