@@ -45,6 +45,17 @@ fn target() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// Words of a rollback in any order, with blanks, quotes and options among them.
+fn typed() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop_oneof![
+        2 => target(),
+        2 => path(),
+        1 => select(&["diff", "--", "--exact", "--dry-run", "--force", "--dir x", "'", "\"", "\\"][..])
+            .prop_map(|word| word.as_bytes().to_vec()),
+    ];
+    vec(word, 0..4).prop_map(|words| words.join(&b' '))
+}
+
 fn path() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         "(\\.\\./|\\./|/|a|src/|main\\.rs|\\.git/|:|\\*){0,6}".prop_map(String::into_bytes),
@@ -61,6 +72,11 @@ proptest! {
     fn rollback_arguments_never_escape_panic_or_half_refuse(target in target(), path in path()) {
         arguments::judge(&target, &path, &Scratch::default_place())
             .map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn a_typed_line_never_escapes_panics_or_half_refuses(typed in typed()) {
+        arguments::judge_line(&typed, &Scratch::default_place()).map_err(TestCaseError::fail)?;
     }
 
     #[test]

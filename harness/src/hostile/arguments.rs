@@ -7,8 +7,28 @@ use super::{Ground, escaped};
 use crate::sandbox::Scratch;
 use crate::sandbox::manifest::outline;
 use crate::subject::Subject;
+use herma_core::rollback_line::{Line, Misread, Task, read};
 use herma_model::answer::{Answer, Code};
 use herma_model::{ByteString, Request};
+
+/// Judges a line as it is typed after `rollback`: what it is refused for lies in it, and what it names
+/// is judged.
+///
+/// # Errors
+/// What went wrong, as a text.
+pub fn judge_line(typed: &[u8], scratch: &Scratch) -> Result<(), String> {
+    let asked = Line::split(typed).and_then(|line| read(&line));
+    match asked.map(|asked| asked.task) {
+        Err(Misread { message, at }) if typed.get(at.clone()).is_none() => {
+            Err(format!("{message}: {at:?} lies outside of the line"))
+        }
+        Err(_) | Ok(Task::List) => Ok(()),
+        Ok(Task::Diff { target }) => judge(&target, b"", scratch),
+        Ok(Task::Restore { target, file, .. }) => {
+            judge(&target, &file.unwrap_or_default(), scratch)
+        }
+    }
+}
 
 /// Judges one target and one path.
 ///
