@@ -17,6 +17,7 @@ use herma_model::answer::CheckpointOutcome;
 use herma_model::{Answer, ByteString, Request, Settings};
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -221,6 +222,37 @@ fn what_was_written_down_is_judged_again_and_a_checkpoint_that_is_forgotten_ther
     for part in ["concurrent/keeps", "alone: list", "round 2 of store 2", "too few"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+}
+
+#[test]
+fn two_projects_may_have_the_same_ids() {
+    let mut record = core().swap_remove(0).record;
+    let mut ids: BTreeMap<ByteString, Vec<String>> = BTreeMap::new();
+    for call in record.rounds.iter().flat_map(|round| &round.calls) {
+        let listed = match &call.answer {
+            Some(Answer::Listed(listed)) => listed.iter().map(|one| one.id.clone()).collect(),
+            answer => Vec::from_iter(created(answer).cloned()),
+        };
+        let own = ids.entry(call.request.dir().cloned().unwrap_or_default()).or_default();
+        listed.into_iter().for_each(|id| {
+            if !own.contains(&id) {
+                own.push(id);
+            }
+        });
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.json");
+    let mut text = record.text();
+    for own in ids.values().filter(|own| !own.is_empty()) {
+        for (number, id) in own.iter().enumerate() {
+            text = text.replace(id, &format!("c{number:04}"));
+        }
+    }
+    assert!(ids.values().filter(|own| own.len() > 1).count() == 2, "{ids:?}");
+    std::fs::write(&file, text).unwrap();
+    record = Record::read(&file).unwrap();
+    let judgement = judge(&record);
+    assert!(judgement.broken.is_empty(), "{:#?}", judgement.broken);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub mod triggers;
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Extent, Manager, RestoreOptions};
+pub use manager::{Extent, Look, Manager, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
     Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings, Listed, Outcome,

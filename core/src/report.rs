@@ -3,6 +3,7 @@
 use crate::path::shown;
 use crate::restore::Token;
 use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Added and removed lines and how many files they are in.
@@ -142,6 +143,19 @@ pub struct Restored {
     pub forced_past: Option<String>,
     /// Whether the last conversation turn is to be undone along with it.
     pub undoes_turn: bool,
+    /// Those of these paths, sorted, that another hand than the agent's changed since the checkpoint; none
+    /// where no agent tells what it writes.
+    #[serde(serialize_with = "some_escaped", skip_serializing_if = "Option::is_none")]
+    pub others: Option<Vec<Vec<u8>>>,
+}
+
+impl Restored {
+    /// Every path that it is about, sorted.
+    pub fn paths(&self) -> BTreeSet<&[u8]> {
+        let named = [&self.restored, &self.removed, &self.left].into_iter().flatten();
+        let remarked = self.kept.iter().chain(&self.failed).map(|one| &one.path);
+        named.chain(remarked).map(Vec::as_slice).collect()
+    }
 }
 
 /// What a restore would do.
@@ -305,6 +319,13 @@ fn displayed<S: Serializer>(token: &Token, serializer: S) -> Result<S::Ok, S::Er
 
 fn all_escaped<S: Serializer>(paths: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(paths.iter().map(|path| shown(path)))
+}
+
+fn some_escaped<S: Serializer>(
+    paths: &Option<Vec<Vec<u8>>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    all_escaped(paths.as_deref().unwrap_or_default(), serializer)
 }
 
 fn lossy<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

@@ -30,12 +30,7 @@ pub enum Severity {
 static WORSE: &[(Severity, &[RuleRef])] = &[
     (
         Severity::WroteOutside,
-        &[
-            &rules::RESTORE_CONTAINED,
-            &rules::RESTORE_BAD_PATH,
-            &rules::ISOLATION_HOME,
-            &rules::ISOLATION_USER_REPOSITORY,
-        ],
+        &[&rules::RESTORE_CONTAINED, &rules::ISOLATION_HOME, &rules::ISOLATION_USER_REPOSITORY],
     ),
     (
         Severity::LostData,

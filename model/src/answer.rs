@@ -154,6 +154,10 @@ pub struct Restored {
     pub forced_past: bool,
     /// Whether the last conversation turn is to be undone.
     pub undoes_turn: bool,
+    /// Those of these paths that another hand than the agent's changed since the checkpoint; none
+    /// where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<Vec<ByteString>>,
 }
 
 /// Whether a sweep was made.

@@ -119,6 +119,7 @@ pub static ONLY_SAID: &[RuleRef] = &[
     &rules::DIFF_PREVIEW,
     &rules::DIFF_STATS,
     &rules::RESTORE_UNDOES_TURN,
+    &rules::RESTORE_OTHER_HANDS,
 ];
 
 /// Rules about the form of a store, about what is known of a file beside what it holds, and about the

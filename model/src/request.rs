@@ -147,6 +147,9 @@ macro_rules! requests {
 
 /// What there are turns for.
 const TURNS: &str = "It takes automatic checkpoints, at most one for each project and turn.";
+/// What is told of the agent's tools.
+const HANDS: &str = "It is told what the agent's tools write, before and afterwards, and a restore names the \
+    paths that another hand changed since the checkpoint.";
 /// What the two requests that clear something have in common.
 const CLEAR: &str = "It can remove everything it keeps, and its archives of the v1 layout.";
 
@@ -238,6 +241,25 @@ requests! {
     } = "restore_file", RESTORE_FILE_LITERAL, Project, Writes, Restored,
         needs "restore.file": "A single file can be restored.";
 
+    /// A tool of the agent is about to write a file: what changes until it has written is its work,
+    /// and all else is another hand's.
+    ToolWrites {
+        /// The project.
+        dir: ByteString,
+        /// The file, relative to the project.
+        path: ByteString,
+    } = "tool_writes", RESTORE_OTHER_HANDS, Project, Stores, Done,
+        needs "restore.others": HANDS;
+
+    /// The tool has written.
+    ToolWrote {
+        /// The project.
+        dir: ByteString,
+        /// The file, relative to the project.
+        path: ByteString,
+    } = "tool_wrote", RESTORE_OTHER_HANDS, Project, Stores, Done,
+        needs "restore.others": HANDS;
+
     /// What a process does for the store when it starts, as it is configured and if that is due.
     Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept,
         needs "sweep": "It sweeps its store at startup.";
@@ -294,7 +316,8 @@ impl<Target> Request<Target> {
 
     shared_field! {
         /// The project that is asked about, as typed.
-        dir, dir_mut: ByteString, of EnsureCheckpoint Checkpoint List Diff Restore RestoreFile
+        dir, dir_mut: ByteString, of EnsureCheckpoint Checkpoint List Diff Restore RestoreFile ToolWrites
+            ToolWrote
     }
     shared_field! {
         /// The checkpoint that is asked about.
@@ -338,6 +361,8 @@ mod tests {
             Request::Diff { dir: dir(), target: target() },
             Request::Restore { dir: dir(), target: target(), exact: false, force: false },
             Request::RestoreFile { dir: dir(), target: target(), path: "p".into() },
+            Request::ToolWrites { dir: dir(), path: "p".into() },
+            Request::ToolWrote { dir: dir(), path: "p".into() },
             Request::Sweep,
             Request::Prune { retention_days: 1, max_total_bytes: 0, delete_orphans: true },
             Request::Status,

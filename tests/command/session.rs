@@ -149,3 +149,63 @@ fn a_patch_that_does_not_fit_changes_nothing() {
     );
     assert!(said.exit == Some(2) && !world.has("new.txt") && world.read("a.txt") == "one\n");
 }
+
+#[test]
+fn what_a_tool_cannot_do_is_said_and_the_rest_goes_on() {
+    let world = enabled();
+    world.write("a.txt", "one\n");
+    world.write("gone.txt", "gone\n");
+    world.write("big.bin", "x".repeat(11 << 20));
+    let lines = "say go\nwrite_file a.txt/below x\npatch <<END\nno patch\nEND\n\
+        patch <<END\n*** Begin Patch\n*** Delete File: absent\n*** End Patch\nEND\n\
+        patch <<END\n*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n\
+        *** Delete File: gone.txt\n*** End Patch\nEND\n\
+        terminal kill -9 $$\nhelp\n/rollback --help\n/rollback 9\nlog\n";
+    let said = played(&world, lines);
+    let text = said.text();
+    for part in [
+        "failed: a.txt/below was not written",
+        "failed: the patch was not applied: it names no file",
+        "failed: the patch was not applied: absent: ",
+        "moved a.txt to b.txt",
+        "removed gone.txt",
+        "killed by signal 9",
+        "left out: big.bin",
+        "write_file PATH TEXT",
+        "rollback N FILE [--dry-run]",
+        "failed: ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!((world.read("b.txt").as_str(), said.exit), ("two\n", Some(2)));
+    assert!(!world.has("a.txt") && !world.has("gone.txt"));
+}
+
+#[test]
+fn a_session_that_cannot_begin_says_why() {
+    let world = enabled();
+    let nowhere = ["session", "--dir", "not there"];
+    assert_eq!(world.herma(&nowhere).refusal(), "not_a_directory");
+    let unreadable = ["session", "--script", "not there"];
+    assert_eq!(world.herma(&unreadable).refusal(), "unreadable");
+    let said = world.herma(&["session", "--json"]);
+    assert_eq!(said.exit, Some(2));
+    assert!(said.text().contains("and not in JSON"), "{}", said.text());
+}
+
+#[test]
+fn what_somebody_else_wrote_is_told_from_the_work_of_the_agent() {
+    let world = enabled();
+    world.write("shared.txt", "one\n");
+    world.write("agent.txt", "one\n");
+    let lines = "say go\nwrite_file agent.txt two\nterminal printf 'two\\n' > by-command.txt\n/rollback 1 --dry-run\n";
+    let said = played(&world, lines).done();
+    assert!(!said.text().contains("another hand"), "{}", said.text());
+    world.write("shared.txt", "by a person\n");
+    let preview = world.herma(&["rollback", "1", "--dry-run"]).done();
+    let json = world.herma(&["rollback", "1", "--dry-run", "--json"]).done().json();
+    assert_eq!(json["others"], serde_json::json!(["shared.txt"]));
+    let done = world.herma(&["rollback", "1"]).done();
+    let list = world.herma(&["rollback"]).done();
+    agreed("another-hand", &world.transcript(&[preview, done, list]));
+}

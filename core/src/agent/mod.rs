@@ -15,11 +15,12 @@ use crate::configuration::{self, Configured};
 use crate::disk::{Disk, SystemDisk};
 use crate::environment::{Clock, Config, Environment, SystemClock};
 use crate::error::{Code, Error, Result};
-use crate::manager::{Extent, Manager};
-use crate::project::project_of_tool;
+use crate::manager::{Extent, Look, Manager};
+use crate::project::{project_directory, project_of_tool};
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
 use crate::restore::Token;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,6 +70,9 @@ pub struct CheckpointManager {
     environment: Environment,
     untold: Vec<String>,
     told: BTreeSet<Code>,
+    /// What was captured of projects before the tool that runs now, of which only that can tell what
+    /// it writes.
+    looks: BTreeMap<PathBuf, Look>,
 }
 
 impl CheckpointManager {
@@ -103,8 +107,8 @@ impl CheckpointManager {
         config: Config,
     ) -> Self {
         let manager = Ok(Manager::new(disk.clone(), clock, environment.clone(), config));
-        let (untold, told) = (Vec::new(), BTreeSet::new());
-        CheckpointManager { manager, disk, environment, untold, told }
+        let (untold, told, looks) = Default::default();
+        CheckpointManager { manager, disk, environment, untold, told, looks }
     }
 
     /// Whether checkpoints are taken before tools run.
@@ -126,19 +130,65 @@ impl CheckpointManager {
         if !self.is_enabled() {
             return Vec::new();
         }
-        let (disk, environment) = (self.disk.clone(), self.environment.clone());
-        let project = |file: &PathBuf| {
-            let project = project_of_tool(disk.as_ref(), &environment, tool.directory(), file)?;
-            // Where nothing is, nothing can be lost.
-            disk.stat(&project).is_ok().then_some(project)
-        };
-        let projects: BTreeSet<PathBuf> = tool.files().iter().filter_map(project).collect();
-        let reason = tool.reason();
+        let (reason, projects) = (tool.reason(), self.projects(tool, &tool.files()));
         let protect = |project: PathBuf| {
             let taken = self.ensure_checkpoint(&project, &reason);
             Protected { project, taken }
         };
-        projects.into_iter().map(protect).collect()
+        let protected = projects.into_keys().map(protect).collect();
+        self.tell_begin(tool);
+        protected
+    }
+
+    /// To be called once that tool has run: what it wrote counts as the agent's, and what changes
+    /// otherwise as another hand's, which a restore then tells apart. It never fails.
+    // rule: restore/other-hands
+    pub fn after(&mut self, tool: &Tool<'_>) {
+        for (project, look) in std::mem::take(&mut self.looks) {
+            self.try_to(|manager| manager.tool_changed(&project, &look));
+        }
+        if self.is_enabled() {
+            for (project, paths) in self.projects(tool, &tool.named_files()) {
+                self.try_to(|manager| manager.tool_wrote(&project, &borrowed(&paths)));
+            }
+        }
+    }
+
+    /// What stands where a tool is about to write; in all of a project where nobody knows.
+    fn tell_begin(&mut self, tool: &Tool<'_>) {
+        for (project, paths) in self.projects(tool, &tool.named_files()) {
+            self.try_to(|manager| manager.tool_writes(&project, &borrowed(&paths)));
+        }
+        self.looks.clear();
+        if let Tool::Terminal { directory, .. } = tool {
+            for project in self.projects(tool, &[directory.to_path_buf()]).into_keys() {
+                let look = self.try_to(|manager| manager.look(&project)).flatten();
+                self.looks.extend(look.map(|look| (project, look)));
+            }
+        }
+    }
+
+    /// The projects of these files, each with their paths in it.
+    fn projects(&self, tool: &Tool<'_>, files: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Vec<u8>>> {
+        let disk = self.disk.as_ref();
+        let mut found: BTreeMap<PathBuf, Vec<Vec<u8>>> = BTreeMap::new();
+        for file in files {
+            let project = project_of_tool(disk, &self.environment, tool.directory(), file);
+            // Where nothing is, nothing can be lost.
+            let Some(project) = project.filter(|project| disk.stat(project).is_ok()) else {
+                continue;
+            };
+            let file = project_directory(disk, &self.environment, file);
+            let file = inside(&file, &project);
+            found.entry(project).or_default().extend(file);
+        }
+        found
+    }
+
+    /// Asks something of which a failure must not disturb the agent.
+    fn try_to<T>(&self, ask: impl FnOnce(&Manager) -> Result<T>) -> Option<T> {
+        let asked = ask(self.manager.as_ref().ok()?);
+        asked.inspect_err(|error| tracing::debug!("whose hand it was is not known: {error}")).ok()
     }
 
     /// Takes the automatic checkpoint of this turn, unless the project has it already; none where
@@ -222,6 +272,15 @@ impl CheckpointManager {
     fn manager(&self) -> Result<&Manager> {
         self.manager.as_ref().map_err(|why| Error::SwitchedOff(why.clone()))
     }
+}
+
+/// The path of a file relative to the project that it is in.
+fn inside(file: &Path, project: &Path) -> Option<Vec<u8>> {
+    file.strip_prefix(project).ok().map(|path| path.as_os_str().as_bytes().to_vec())
+}
+
+fn borrowed(paths: &[Vec<u8>]) -> Vec<&[u8]> {
+    paths.iter().map(Vec::as_slice).collect()
 }
 
 #[cfg(test)]

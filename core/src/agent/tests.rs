@@ -157,3 +157,76 @@ fn a_configuration_that_cannot_be_read_switches_checkpoints_off_and_refuses_the_
     let mut manager = world.configure("checkpoints:\n  enabled: true\n");
     assert!(manager.is_enabled() && manager.trouble().is_empty());
 }
+
+#[test]
+fn what_a_person_asks_is_answered_as_by_the_manager() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let one = world.path("one");
+    let all = || Extent::All(RestoreOptions::default());
+    assert_eq!(manager.diff(&one, b"1").unwrap_err().code(), "unknown_checkpoint");
+    manager.before(&Tool::WriteFile { path: Path::new("Makefile"), directory: &one });
+    fs::write(one.join("Makefile"), "none:\n").unwrap();
+    assert_eq!(manager.diff(&one, b"1").unwrap().entries.len(), 1);
+    let preview = manager.preview(&one, b"1", all()).unwrap();
+    fs::write(one.join("Makefile"), "saved since:\n").unwrap();
+    let refused = manager.restore(&one, b"1", all(), Some(preview.token)).unwrap_err();
+    assert_eq!(refused.code(), "changed_since_preview");
+    let restored = manager.restore(&one, b"1", Extent::One(b"Makefile"), None).unwrap();
+    assert_eq!((restored.restored, restored.undoes_turn), (vec![b"Makefile".to_vec()], false));
+    let none = world.configure("checkpoints:\n  enabled: 7\n");
+    assert_eq!(none.list(&one).unwrap_err().code(), "switched_off");
+    assert_eq!(none.diff(&one, b"1").unwrap_err().code(), "switched_off");
+    assert_eq!(none.preview(&one, b"1", all()).unwrap_err().code(), "switched_off");
+}
+
+#[test]
+fn the_work_of_tools_is_told_from_that_of_others() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let one = world.path("one");
+    let write = Tool::WriteFile { path: Path::new("a"), directory: &one };
+    let run = Tool::Terminal { command: "make", directory: &one };
+    let others = |manager: &CheckpointManager| {
+        let all = Extent::All(RestoreOptions::default());
+        let would = manager.preview(&one, b"1", all).unwrap().would;
+        would.others.map(|paths| paths.iter().map(|one| one.escape_ascii().to_string()).collect())
+    };
+    let named =
+        |paths: &[&str]| Some(paths.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+    manager.ensure_checkpoint(&one, "r");
+    fs::write(one.join("before"), "x\n").unwrap();
+    assert_eq!(others(&manager), None, "no agent told anything yet");
+    manager.before(&write);
+    fs::write(one.join("a"), "a\n").unwrap();
+    manager.after(&write);
+    manager.before(&run);
+    fs::write(one.join("made"), "m\n").unwrap();
+    manager.after(&run);
+    assert_eq!(others(&manager), named(&["before"]));
+    fs::write(one.join("a"), "by a person\n").unwrap();
+    fs::remove_file(one.join("made")).unwrap();
+    assert_eq!(others(&manager), named(&["a", "before"]), "what is not there needs no restore");
+    let hands = world.path(".hermes/checkpoints/store/hands");
+    let file = fs::read_dir(&hands).unwrap().next().unwrap().unwrap().path();
+    fs::write(file, "no JSON").unwrap();
+    assert_eq!(others(&manager), None, "what is damaged is not known");
+}
+
+#[test]
+fn switched_off_nothing_is_noted_and_what_cannot_be_noted_disturbs_nobody() {
+    let world = World::new();
+    let one = world.path("one");
+    let write = Tool::WriteFile { path: Path::new("a"), directory: &one };
+    let mut manager = world.enabled();
+    manager.ensure_checkpoint(&one, "r");
+    let store = world.path(".hermes/checkpoints/store");
+    let mut off = CheckpointManager::configured(world.environment.clone());
+    off.before(&write);
+    off.after(&write);
+    assert!(!store.join("hands").exists());
+    fs::write(store.join("hands"), "in the way\n").unwrap();
+    manager.before(&write);
+    manager.after(&write);
+    assert_eq!(manager.trouble(), [""; 0]);
+}

@@ -49,6 +49,15 @@ impl Tool<'_> {
         }
     }
 
+    /// The files that it names: all that a file tool may change, and none of a terminal, of which only a
+    /// look at what changed tells.
+    pub(super) fn named_files(&self) -> Vec<PathBuf> {
+        match self {
+            Tool::WriteFile { .. } | Tool::Patch { .. } => self.files(),
+            Tool::Terminal { .. } => Vec::new(),
+        }
+    }
+
     /// Where it runs.
     pub fn directory(&self) -> &Path {
         match self {

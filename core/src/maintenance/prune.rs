@@ -14,7 +14,7 @@ use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry, archived_at};
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, metadata, ref_recovery, refs, restoring, rollbacks};
+use crate::store::{Store, commit, hands, metadata, ref_recovery, refs, restoring, rollbacks};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -198,6 +198,7 @@ impl Prune<'_> {
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
+            hands::remove(store, hash)?;
             folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
         }
         Ok(verdict)

@@ -15,7 +15,8 @@ use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot;
 use crate::store::{
-    Store, commit, history, metadata, ref_recovery, refs, restoring, rollbacks, shallow, usage,
+    Store, commit, hands, history, metadata, ref_recovery, refs, restoring, rollbacks, shallow,
+    usage,
 };
 use git2::Oid;
 
@@ -78,6 +79,7 @@ impl Manager {
                     let id = commit::write(objects, hash, holds, place, now, reason)?;
                     // rule: capture/honest
                     objects.flush()?;
+                    hands::mark(store, &project.hash, id);
                     let name = refs::of_project(&project.hash);
                     refs::advance(store.disk, &store.path, &name, tip, id)?;
                     let parent = place.0;

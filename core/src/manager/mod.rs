@@ -4,9 +4,11 @@
 //! depends on it.
 
 mod checkpoint;
+mod hands;
 mod patch;
 mod rollback;
 
+pub use hands::Look;
 pub use rollback::{Extent, RestoreOptions};
 
 use crate::disk::Disk;

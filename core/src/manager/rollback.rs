@@ -2,6 +2,7 @@
 //! [`crate::restore`] write.
 
 use super::checkpoint::Purpose;
+use super::hands::reason;
 use super::{Manager, no_checkpoint};
 use crate::capture::Current;
 use crate::disk::{Disk, Kind};
@@ -10,13 +11,15 @@ use crate::maintenance::limits;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{Outcome, Preview, Remark, Restored};
-use crate::restore::{Restore, TargetIgnores, Token, target};
+use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token, target};
 use crate::store::commit::Checkpoint;
+use crate::store::hands::Change;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, restoring};
+use crate::store::{Store, commit, hands, restoring};
 use git2::Oid;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Options of a full restore.
@@ -43,15 +46,23 @@ struct Wanted {
     snapshot: Snapshot,
     permissions: Permissions,
     ignores: TargetIgnores,
+    /// What the agent and restores changed since; none where no agent tells what it writes.
+    changes: Option<Vec<Change>>,
 }
 
 impl Wanted {
-    fn read(objects: &Objects<'_>, listed: &[Checkpoint], target: &[u8]) -> Result<Self> {
+    fn read(
+        (store, objects): (&Store<'_>, &Objects<'_>),
+        hash: &str,
+        listed: &[Checkpoint],
+        target: &[u8],
+    ) -> Result<Self> {
         let Checkpoint { id, tree, .. } = *target::find(listed, target)?.whole()?;
         let snapshot = snapshot::read(objects, id, tree)?;
         let permissions = commit::permissions(objects, id)?;
         let ignores = TargetIgnores::read(objects, &snapshot)?;
-        Ok(Wanted { id, snapshot, permissions, ignores })
+        let changes = hands::read(store, hash).and_then(|log| log.since(id));
+        Ok(Wanted { id, snapshot, permissions, ignores, changes })
     }
 }
 
@@ -95,7 +106,8 @@ impl Manager {
         let path = extent.path(disk, &project)?;
         let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
         let objects = store.objects();
-        let wanted = Wanted::read(&objects, &self.history(&store, &objects, &project)?, target)?;
+        let listed = self.history(&store, &objects, &project)?;
+        let wanted = Wanted::read((&store, &objects), &project.hash, &listed, target)?;
         let (would, token) =
             self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
         Ok(Preview { would: Restored { id: wanted.id.to_string(), ..would }, token })
@@ -117,6 +129,9 @@ impl Manager {
         let restore = self.restore_into((project, &current), objects, wanted);
         let would = extent.plan(&restore, path, refused.is_some())?;
         let token = restore.token(&would);
+        let by_others = |changes: &Vec<Change>| self.by_others(project, &restore, changes, &would);
+        let others = wanted.changes.as_ref().map(by_others);
+        let would = Restored { others, ..would };
         match refused {
             Some(error) if !extent.is_forced() => Err(Error::NoSafetyCheckpoint(Box::new(error))),
             refused => {
@@ -177,21 +192,24 @@ impl Manager {
         let _lock = store.lock_project(&project.hash)?;
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
-        let wanted = Wanted::read(&objects, &history, target)?;
+        let wanted = Wanted::read((&store, &objects), &project.hash, &history, target)?;
         let gone = match project.check_directory(disk) {
             // rule: restore/deleted-project
             Err(Error::MissingDirectory(_)) => true,
             Err(error) => return Err(error),
             Ok(()) => false,
         };
-        if typed.is_some() || token.is_some() {
+        let mut others = None;
+        if typed.is_some() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
             // rule: restore/refusal-changes-nothing
             let what = (extent, typed.as_deref());
-            let (_, now) = self.plan((&store, &objects), &project, &wanted, what)?;
+            let (would, now) = self.plan((&store, &objects), &project, &wanted, what)?;
             as_previewed(token, now)?;
+            others = would.others;
         }
-        let reason = format!("before rollback to {}", &wanted.id.to_string()[..7]);
+        let short = &wanted.id.to_string()[..7];
+        let reason = reason(short, others.as_deref().unwrap_or_default());
         let safety = if gone {
             Ok(Safety::default())
         } else {
@@ -226,6 +244,13 @@ impl Manager {
             (Extent::All(options), None) => restore.all(options.exact && forced_past.is_none()),
             (Extent::One(_), None) => Restored::default(),
         };
+        let others = others.map(|others| by_others(others, &report));
+        if hands::read(&store, &project.hash).is_some() {
+            let noted = self.note_restore((&store, &objects), &project, &restore, &report);
+            if let Err(error) = noted {
+                tracing::debug!("whose hand it was is not known any more: {error}");
+            }
+        }
         // What stays beside its place the next restore is to look for.
         if restore.tidy() && report.failed.is_empty() {
             let _ = restoring::end(&store, &project.hash);
@@ -237,7 +262,7 @@ impl Manager {
         let due =
             is_whole.then(|| limits::make_room(&store, &objects, &project.hash, most, wanted.id));
         let id = wanted.id.to_string();
-        Ok((Restored { id, safety, left_out, forced_past, ..report }, due))
+        Ok((Restored { id, safety, left_out, forced_past, others, ..report }, due))
     }
 
     fn take_safety(
@@ -313,6 +338,16 @@ impl Extent<'_> {
     }
 }
 
+/// Those paths of a restore that another hand changed since the checkpoint, while it ran included.
+// rule: restore/other-hands
+fn by_others(planned: Vec<Vec<u8>>, report: &Restored) -> Vec<Vec<u8>> {
+    let changed = report.kept.iter().filter(|one| one.why == CHANGED_SINCE);
+    let all: BTreeSet<Vec<u8>> =
+        planned.into_iter().chain(changed.map(|one| one.path.clone())).collect();
+    let about = report.paths();
+    all.into_iter().filter(|path| about.contains(&path[..])).collect()
+}
+
 /// Whether what would be done now is what was previewed, if that is asked for.
 fn as_previewed(token: Option<Token>, now: Token) -> Result<()> {
     match token.is_none_or(|token| token == now) {
@@ -324,7 +359,7 @@ fn as_previewed(token: Option<Token>, now: Token) -> Result<()> {
 /// The project-relative path that a typed one names, normalized.
 // rule: restore/bad-path
 // rule: restore/file-literal
-fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn literal_path(disk: &dyn Disk, project: &Project, typed: &[u8]) -> Result<Vec<u8>> {
     let refused = |why| Err(Error::BadPath { path: shown(typed), why });
     if typed.is_empty() {
         return refused("is empty");

@@ -22,10 +22,9 @@ use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
 use crate::restore::placement::{Beside, Draft, Placement};
 use crate::store::content::Content;
-use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
-use crate::store::snapshot::{Item, Mode, Snapshot};
+use crate::store::snapshot::{Item, Snapshot};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,8 @@ use std::path::{Path, PathBuf};
 const READ_BYTES: u64 = 1024 * 1024;
 const KEPT: &str = "something that no checkpoint holds is in its place";
 const STAYS: &str = "a restore put it there and could not remove it; the next one does";
-const CHANGED_SINCE: &str = "it changed while the restore ran";
+/// What is said of a path that somebody changed meanwhile.
+pub const CHANGED_SINCE: &str = "it changed while the restore ran";
 
 /// The restore of one checkpoint into one project.
 pub struct Restore<'a> {
@@ -265,13 +265,10 @@ impl Restore<'_> {
             Err(error) if is_absence(&error) => return Ok(false),
             stat => stat?,
         };
-        let (mode, blob) = match stat.kind {
-            FileKind::File if !self.may_hold(&stat, item) => return Ok(false),
-            FileKind::File => (Mode::of_file(&stat), blob_of(self.disk, full)?.0),
-            FileKind::Link => (Mode::Link, id_of(Kind::Blob, &self.disk.read_link(full)?).ok()),
-            FileKind::Directory | FileKind::Special => return Ok(false),
-        };
-        Ok(blob.is_some_and(|blob| Item { mode, blob } == *item))
+        if stat.kind == FileKind::File && !self.may_hold(&stat, item) {
+            return Ok(false);
+        }
+        Ok(Item::standing(self.disk, full, &stat)? == Some(*item))
     }
 
     /// Whether a file with that stat may be the item, by its size: one that is too large to be read

@@ -7,6 +7,7 @@
 use super::{KEPT, Restore};
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
+use crate::store::hands::State;
 use crate::store::snapshot::Item;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -127,6 +128,15 @@ impl Restore<'_> {
         let changes = self.current.get(path) != Some(&item);
         let restored = changes.then(|| path.to_vec()).into_iter().collect();
         Ok(Restored { restored, ..Restored::default() })
+    }
+
+    /// What stood at a path when the target was taken, as far as that holds it.
+    pub fn recorded(&self, path: &[u8]) -> State {
+        match self.target.get(path) {
+            Some(item) => State::Known(Some(*item)),
+            None if self.ignores.excludes(path) => State::Unknown,
+            None => State::Known(None),
+        }
     }
 
     /// The token of a plan. Files that are left have no part in it: they stay, whatever becomes of

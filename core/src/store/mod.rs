@@ -10,6 +10,7 @@ pub mod commit;
 pub mod content;
 mod delta;
 pub mod git_lock;
+pub mod hands;
 pub mod history;
 pub mod lock;
 mod loose;

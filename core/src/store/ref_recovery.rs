@@ -107,11 +107,12 @@ pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>>
     Ok(hashes)
 }
 
-/// The hashes of all projects with a ref, metadata or an index, sorted.
+/// The hashes of all projects with a ref, metadata, an index or what is known of hands, sorted.
 pub fn any_trace(store: &Store<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     hashes.extend(names(store, "projects", ".json")?);
     hashes.extend(names(store, "indexes", "")?);
+    hashes.extend(names(store, "hands", ".json")?);
     hashes.sort_unstable();
     hashes.dedup();
     Ok(hashes)

@@ -3,13 +3,15 @@
 //! Trees are written and read as bytes here, so that every name that the file system allows is
 //! kept. A tree with names that could harm a working tree is refused when it is read.
 
-use crate::disk::Stat;
+use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Error, Result};
 use crate::path::{join, shown};
-use crate::store::object::Kind;
+use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use git2::Oid;
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 /// The type of a captured path, with its one recorded permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,18 @@ pub struct Item {
     pub mode: Mode,
     /// The blob with its bytes or link target.
     pub blob: Oid,
+}
+
+impl Item {
+    /// What a checkpoint would record of the file or link with that stat; none for anything else.
+    pub fn standing(disk: &dyn Disk, path: &Path, stat: &Stat) -> io::Result<Option<Self>> {
+        let (mode, blob) = match stat.kind {
+            FileKind::File => (Mode::of_file(stat), blob_of(disk, path)?.0),
+            FileKind::Link => (Mode::Link, id_of(Kind::Blob, &disk.read_link(path)?).ok()),
+            FileKind::Directory | FileKind::Special => return Ok(None),
+        };
+        Ok(blob.map(|blob| Item { mode, blob }))
+    }
 }
 
 /// All captured paths, relative to the project.

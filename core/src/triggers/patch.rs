@@ -353,6 +353,26 @@ mod tests {
     }
 
     #[test]
+    fn names_are_read_as_git_quotes_them() {
+        let body = "diff --git \"a/q\\\"\\n\\t\\r\\a\\b\\v\\f\\\\x\" \"b/q\\\"\\n\\t\\r\\a\\b\\v\\f\\\\x\"\n\
+            deleted file mode 100644\n";
+        assert_eq!(named(body), ["q\\\"\\n\\t\\r\\x07\\x08\\x0b\\x0c\\\\x"]);
+    }
+
+    #[test]
+    fn a_hunk_ends_where_its_lines_do_and_empty_lines_are_of_both_sides() {
+        let body = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n\\ No newline at end of file\n\
+            @@ -9,2 +9,2 @@\n-d\n?no line of a hunk\n@@ -20 +20 @@\n-e\n+f\n";
+        let hunks: [(&[&str], &[&str]); 3] =
+            [(&["a\n", "\n", "b"], &["a\n", "\n", "c"]), (&["d\n"], &[]), (&["e\n"], &["f\n"])];
+        assert_eq!(read(body.as_bytes()), [file(Some("x"), Some("x"), &hunks)]);
+        assert_eq!(
+            read(b"--- a/x\n+++ b/x\n@@ no counts @@\n-a\n"),
+            [file(Some("x"), Some("x"), &[])]
+        );
+    }
+
+    #[test]
     fn text_that_is_no_patch_names_nothing() {
         for body in [
             "",

@@ -9,8 +9,9 @@ use super::checker::{Explained, Timed, Unexplained, Verdict, explain};
 use super::record::{Call, Record, Round, told};
 use super::state::{Asked, Held, Wrong, leaves_doubt, reason, reported_by};
 use crate::damage::judge::said;
+use herma_model::answer::Listed;
 use herma_model::rules::RuleRef;
-use herma_model::{Answer, Files, World};
+use herma_model::{Answer, ByteString, Files, World};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +78,7 @@ pub fn judge(record: &Record) -> Judgement {
     let mut judgement = Judgement { states: 1, ..Judgement::default() };
     let (mut reported, mut is_doubtful) = (BTreeSet::new(), false);
     for (at, round) in record.rounds.iter().enumerate() {
-        reported.extend(round.calls.iter().filter_map(reported_by));
+        reported.extend(round.calls.iter().filter_map(own_report));
         let mut wrong = Vec::new();
         loop {
             let mut budget = BUDGET;
@@ -128,7 +129,7 @@ fn follow<'a>(
     at: usize,
     round: &'a Round,
     standing: &[Standing<'a>],
-    (reported, wrong): (&BTreeSet<String>, &[u64]),
+    (reported, wrong): (&BTreeSet<Own<String>>, &[u64]),
     budget: &mut usize,
 ) -> Next<'a> {
     let (mut next, mut broken, mut is_unknown) = (Vec::new(), None, false);
@@ -174,29 +175,45 @@ fn told_of(round: usize, calls: &[Timed<Asked<'_>>], why: Unexplained<Box<Wrong>
     Broken { round, rule, sort, order, call, due, found, follows: false }
 }
 
+/// An id and the directory of its project: other projects may have the same ids.
+type Own<Id> = (ByteString, Id);
+
+fn own<Id>(call: &Call, id: Id) -> Own<Id> {
+    (call.request.dir().cloned().unwrap_or_default(), id)
+}
+
+/// The id of the checkpoint that an answer reports.
+fn own_report(call: &Call) -> Option<Own<String>> {
+    reported_by(call).map(|id| own(call, id))
+}
+
 /// The ids that are listed in a round, and what is said of them.
 struct Sightings<'a> {
     round: &'a Round,
     /// The reason of each.
-    reasons: BTreeMap<&'a str, &'a str>,
+    reasons: BTreeMap<Own<&'a str>, &'a str>,
     /// Those that nobody knew before the round.
-    new: BTreeSet<&'a str>,
-    reported: &'a BTreeSet<String>,
+    new: BTreeSet<Own<&'a str>>,
+    reported: &'a BTreeSet<Own<String>>,
     with_reasons: bool,
 }
 
 impl<'a> Sightings<'a> {
-    fn of(round: &'a Round, state: &Held<'_>, reported: &'a BTreeSet<String>) -> Self {
+    fn of(round: &'a Round, state: &Held<'_>, reported: &'a BTreeSet<Own<String>>) -> Self {
         let lists = round.calls.iter().filter_map(|call| match &call.answer {
-            Some(Answer::Listed(listed)) => Some(listed),
+            Some(Answer::Listed(listed)) => Some((call, listed)),
             _ => None,
         });
-        let reasons: BTreeMap<&str, &str> =
-            lists.flatten().map(|one| (one.id.as_str(), one.reason.as_str())).collect();
-        let mut new: BTreeSet<&str> = reasons.keys().copied().collect();
-        for (_, all) in state.world.histories() {
-            new.retain(|id| all.iter().all(|one| one.id != **id));
-        }
+        let each = |(call, listed): (&Call, &'a Vec<Listed>)| {
+            let row = |one: &'a Listed| (own(call, one.id.as_str()), one.reason.as_str());
+            listed.iter().map(row).collect::<Vec<_>>()
+        };
+        let reasons: BTreeMap<Own<&str>, &str> = lists.flat_map(each).collect();
+        let mut new: BTreeSet<Own<&str>> = reasons.keys().cloned().collect();
+        new.retain(|(dir, id)| {
+            let project = state.world.canonical(dir).unwrap_or_default();
+            state.world.history(&project).iter().all(|one| one.id != **id)
+        });
         let with_reasons = state.able.has("list.reason");
         Sightings { round, reasons, new, reported, with_reasons }
     }
@@ -204,12 +221,14 @@ impl<'a> Sightings<'a> {
     /// A call, with the ids that its checkpoint may have where that is not known. One that was
     /// dropped before anybody listed it is of its own round, and is seen by what else is unchanged.
     fn timed<'b>(&self, of: &'b Round, call: &'b Call, wrong: &[u64]) -> Timed<Asked<'b>> {
-        let fits = |id: &&str| match self.with_reasons {
-            true => self.reasons.get(id).copied() == reason(&call.request),
-            false => !self.reported.contains(*id),
+        let dir = call.request.dir();
+        let fits = |one: &&Own<&str>| match self.with_reasons {
+            _ if Some(&one.0) != dir => false,
+            true => self.reasons.get(*one).copied() == reason(&call.request),
+            false => !self.reported.contains(&(one.0.clone(), one.1.to_owned())),
         };
         let mut ids: Vec<String> =
-            self.new.iter().copied().filter(fits).map(str::to_owned).collect();
+            self.new.iter().filter(fits).map(|(_, id)| (*id).to_owned()).collect();
         if std::ptr::eq(of, self.round) {
             ids.push(format!("never listed, begun at {}", call.begin));
         }
@@ -222,10 +241,11 @@ impl<'a> Sightings<'a> {
     /// finds the newest. That is seen by its reason, or where two report the same.
     fn is_doubted(&self, call: &Call) -> bool {
         let Some(id) = reported_by(call) else { return false };
-        let listed = self.reasons.get(id.as_str()).copied();
+        let listed = self.reasons.get(&own(call, id.as_str())).copied();
         let reason = reason(&call.request).filter(|_| self.with_reasons);
         let is_of_another = listed.is_some() && reason.is_some() && listed != reason;
-        let reporting = |other: &&Call| reported_by(other).as_ref() == Some(&id);
+        let report = own_report(call);
+        let reporting = |other: &&Call| own_report(other) == report;
         is_of_another || self.round.calls.iter().filter(reporting).count() > 1
     }
 }

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod content;
+mod hands;
 mod idiom;
 mod maintenance;
 mod names;
@@ -35,13 +36,16 @@ pub struct Options {
     pub workspace: Option<(PathBuf, Vec<ByteString>)>,
     /// Whether anything is asked about the store as a whole, or done to it.
     pub maintenance: bool,
+    /// Whether the subject is told what the agent's tools write.
+    pub hands: bool,
     /// In which steps the subject takes the settings that are sizes.
     pub units: Units,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations_max: 60, workspace: None, maintenance: true, units: Units::default() }
+        let (maintenance, hands) = (true, true);
+        Options { operations_max: 60, workspace: None, maintenance, hands, units: Units::default() }
     }
 }
 
@@ -50,7 +54,8 @@ impl Options {
     /// shown, and with sizes that it can be set to.
     pub fn within(&self, capabilities: &Capabilities) -> Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
-        Options { maintenance, units: capabilities.units(), ..self.clone() }
+        let hands = self.hands && capabilities.has("restore.others");
+        Options { maintenance, hands, units: capabilities.units(), ..self.clone() }
     }
 }
 
@@ -64,7 +69,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let workspace = options.workspace.as_ref().map(|(path, _)| path.clone());
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
-    let (maintenance, units) = (options.maintenance, options.units);
+    let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
     let drawn =
         if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
@@ -79,13 +84,15 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             fragment.boxed()
         };
         let workspace = workspace.clone();
-        // A question that depends on nothing before it is drawn last, so that it changes nothing else.
+        // What came late to this suite is drawn last, so that it changes nothing else.
         let command = option::weighted(0.3, operation::command());
+        let hands = if told { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let fragments = vec(fragment, 1..=options.operations_max);
-        let drawn = (fragments, attributes::fragments(sizes), command);
-        drawn.prop_map(move |(fragments, others, command)| {
+        let drawn = (fragments, attributes::fragments(sizes), command, hands);
+        drawn.prop_map(move |(fragments, others, command, hands)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
+            operations = attributes::among(operations, hands);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);

@@ -125,6 +125,7 @@ fn archives(sandbox: &Sandbox) -> io::Result<Vec<String>> {
 
 /// The existing parts of the store that belong to the project with that hash.
 pub fn traces(sandbox: &Sandbox, hash: &str) -> Vec<String> {
-    let names = [format!("store/indexes/{hash}"), format!("store/projects/{hash}.json")];
+    let folders = [("indexes", ""), ("projects", ".json"), ("hands", ".json")];
+    let names = folders.map(|(folder, end)| format!("store/{folder}/{hash}{end}"));
     names.into_iter().filter(|name| sandbox.base().join(name).exists()).collect()
 }

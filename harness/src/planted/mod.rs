@@ -9,6 +9,7 @@
 mod after_restore;
 mod capture;
 mod faulty_disk;
+mod hands;
 pub mod hunt;
 mod intercepted;
 mod isolation;
@@ -110,6 +111,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         restore_target::BUGS,
         restore::BUGS,
         restore_files::BUGS,
+        hands::BUGS,
         isolation::BUGS,
         layout::BUGS,
         limits::BUGS,

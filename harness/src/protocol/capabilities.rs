@@ -138,6 +138,8 @@ pub struct Capabilities {
     store_folder: Option<String>,
     /// Names of files and folders that no history uses.
     avoids: BTreeSet<String>,
+    /// How many checkpoints of a project are kept, where that cannot be set.
+    keeps: Option<usize>,
 }
 
 impl Default for Capabilities {
@@ -161,7 +163,7 @@ impl Capabilities {
     /// None: only what every implementation does.
     pub fn none() -> Self {
         let (claimed, avoids) = (BTreeMap::new(), BTreeSet::new());
-        Capabilities { claimed, repository: false, store_folder: None, avoids }
+        Capabilities { claimed, repository: false, store_folder: None, avoids, keeps: None }
     }
 
     /// These and one more.
@@ -185,7 +187,17 @@ impl Capabilities {
         if !read.repository {
             read.store_folder.clone_from(&hello.store_folder);
         }
+        // It stands in every project, whatever a history does.
+        if hello.avoids.iter().any(|name| name == REPOSITORY) {
+            return Err("`avoids` names `.git`, which is in every project: claim \
+                        `capture.no_repositories` where it is left out"
+                .into());
+        }
+        if hello.keeps == Some(0) {
+            return Err("`keeps` is 0: at least one checkpoint is kept".into());
+        }
         read.avoids.extend(hello.avoids.iter().cloned());
+        read.keeps = hello.keeps;
         Ok(read)
     }
 
@@ -246,6 +258,7 @@ impl Capabilities {
             repository: self.repository || other.repository,
             store_folder: self.store_folder.clone().or_else(|| other.store_folder.clone()),
             avoids: self.avoids.union(&other.avoids).cloned().collect(),
+            keeps: self.keeps.into_iter().chain(other.keeps).min(),
         }
     }
 
@@ -294,7 +307,7 @@ impl Capabilities {
             kept.enabled = true;
         }
         if !self.has("settings.max_snapshots") {
-            kept.max_snapshots = UNBOUNDED;
+            kept.max_snapshots = self.keeps.unwrap_or(UNBOUNDED);
         }
         if !self.has("settings.max_files") {
             kept.max_files = UNBOUNDED;
@@ -436,6 +449,24 @@ mod tests {
         }
         let number = BTreeMap::from([("diff".to_owned(), Value::from(2))]);
         assert!(Capabilities::read(&number, &[]).unwrap_err().contains("is true or false"));
+    }
+
+    #[test]
+    fn what_is_fixed_is_not_set_and_what_is_in_every_project_is_not_avoided() {
+        let hello = |field: &str| {
+            let text =
+                format!(r#"{{"protocol": 1, "impl": {{"name": "x", "version": "1"}}, {field}}}"#);
+            Capabilities::of(&serde_json::from_str(&text).unwrap())
+        };
+        let kept = |claimed: &Capabilities| {
+            claimed.restrict_settings(&Settings { max_snapshots: 3, ..Settings::default() })
+        };
+        let fixed = hello(r#""keeps": 15"#).unwrap();
+        assert_eq!(kept(&fixed).max_snapshots, 15);
+        assert_eq!(kept(&fixed.clone().with("settings.max_snapshots")).max_snapshots, 3);
+        assert_eq!(kept(&fixed.in_common(&Capabilities::none())).max_snapshots, 15);
+        assert!(hello(r#""keeps": 0"#).unwrap_err().contains("at least one"));
+        assert!(hello(r#""avoids": [".git"]"#).unwrap_err().contains("capture.no_repositories"));
     }
 
     #[test]

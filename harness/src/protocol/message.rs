@@ -160,6 +160,9 @@ pub struct Hello {
     /// history uses them.
     #[serde(default)]
     pub avoids: Vec<String>,
+    /// How many checkpoints of a project it keeps, where that is fixed; more are not held against it.
+    #[serde(default)]
+    pub keeps: Option<usize>,
     /// After `close` it can be opened again, for another store and another home. It then lets go of
     /// all that it knew, and takes `HOME` from `open`. So one process serves many histories.
     #[serde(default)]

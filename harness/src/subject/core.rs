@@ -142,6 +142,14 @@ impl CoreSubject {
             Request::RestoreFile { dir, target, path: file } => {
                 restored(self.manager.restore_file(path(dir), target, file)?)
             }
+            Request::ToolWrites { dir, path: file } => {
+                self.manager.tool_writes(path(dir), &[file])?;
+                Answer::Done
+            }
+            Request::ToolWrote { dir, path: file } => {
+                self.manager.tool_wrote(path(dir), &[file])?;
+                Answer::Done
+            }
             Request::Sweep => swept(&self.manager.sweep()),
             Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
                 let options = PruneOptions {
@@ -259,6 +267,7 @@ fn restored(one: herma_core::Restored) -> Answer {
         safety: one.safety,
         forced_past: one.forced_past.is_some(),
         undoes_turn: one.undoes_turn,
+        others: one.others.as_deref().map(paths),
     })
 }
 

@@ -14,6 +14,7 @@ mod refusal;
 pub mod restore;
 mod restore_answer;
 mod restore_files;
+mod restore_hands;
 mod restore_request;
 mod status;
 mod sweep;
@@ -34,7 +35,11 @@ impl World {
     /// What a correct subject may answer to `request`, and do.
     pub fn allows(&self, request: &Request) -> Allowed {
         match request {
-            Request::NewTurn | Request::Reopen | Request::SetClock { .. } => Allowed::Done,
+            Request::NewTurn
+            | Request::Reopen
+            | Request::SetClock { .. }
+            | Request::ToolWrites { .. }
+            | Request::ToolWrote { .. } => Allowed::Done,
             Request::ProjectOf { file } => self.allows_project(file),
             Request::Classify { command } => classify::allows(command),
             Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
@@ -100,11 +105,18 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
             refusal::compare(world, &diff.may_refuse, answer, checks);
         }
+        // Nobody need tell a project that was deleted from one that never was, where neither has any.
+        (Allowed::List(list), Answer::Refused { .. })
+            if list.deleted && list.entries.is_empty() =>
+        {
+            refusal::compare(world, &[target::NO_SUCH_PROJECT], answer, checks);
+        }
         (Allowed::Restore(restore), Answer::Refused { .. }) if !restore.may_refuse.is_empty() => {
             refusal::compare(world, &restore.may_refuse, answer, checks);
         }
         (Allowed::Restore(restore), Answer::Restored(found)) => {
             restore_answer::compare(world, restore, found, seen, checks);
+            restore_hands::compare(world, restore, found, seen, checks);
         }
         (Allowed::Status(status), Answer::Status { projects, archives }) => {
             status::compare(status, projects, archives, checks);

@@ -284,6 +284,8 @@ impl Outcome<'_> {
             }
             () if created_since && self.is_held(path) => Some(&rules::RESTORE_LEAVES_NEW),
             () if self.is_in_repository(path) => Some(&rules::ISOLATION_USER_REPOSITORY),
+            // Nothing is lost by it: what was recorded came back under another name, or more did.
+            () if came && !recorded => Some(&rules::RESTORE_BYTES),
             () => Some(&rules::RESTORE_PROTECTS),
         }
     }

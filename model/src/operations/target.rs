@@ -11,6 +11,12 @@ use crate::world::{Checkpoint, World};
 pub(super) const NOT_A_DIRECTORY: Refusal =
     Refusal { codes: &[Code::NotADirectory], rule: &rules::SCOPE_NO_DIRECTORY };
 
+/// The refusal of a directory that is not there and of which nothing is kept.
+pub(super) const NO_SUCH_PROJECT: Refusal = Refusal {
+    codes: &[Code::MissingDirectory, Code::UnknownCheckpoint, Code::NotADirectory],
+    rule: &rules::SCOPE_NO_DIRECTORY,
+};
+
 impl World {
     /// Whether it is not known what `text` names, since some pre-rollback checkpoint made room and
     /// which one was for the implementation to choose.

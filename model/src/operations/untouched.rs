@@ -19,7 +19,8 @@ const TREE_LINES_MAX: usize = 12;
 /// Compares the files and the store after a request that may change no file.
 ///
 /// Implements [`rules::CAPTURE_READ_ONLY`], [`rules::RESTORE_REFUSAL_CHANGES_NOTHING`],
-/// [`rules::DIFF_LEAVES_STORE`], [`rules::TURN_DISABLED`] and [`rules::ISOLATION_HOME`].
+/// [`rules::DIFF_LEAVES_STORE`], [`rules::TURN_DISABLED`], [`rules::ISOLATION_HOME`] and
+/// [`rules::RESTORE_CONTAINED`].
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     let restores = matches!(seen.request, Request::Restore { .. } | Request::RestoreFile { .. });
     let refused = matches!(allowed, Allowed::Refused(_) | Allowed::Restore(_));
@@ -41,10 +42,17 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     }
     let rule: RuleRef =
         if restores { &rules::RESTORE_REFUSAL_CHANGES_NOTHING } else { &rules::CAPTURE_READ_ONLY };
-    let broken: Vec<(RuleRef, ByteString)> = differing(world, &seen.files)
-        .into_iter()
-        .map(|path| (rule_outside(world, &path).unwrap_or(rule), path))
-        .collect();
+    let project = seen.request.dir().and_then(|dir| world.canonical(dir)).filter(|_| restores);
+    let against = |path: &ByteString| match (rule_outside(world, path), &project) {
+        (Some(outside), _) => outside,
+        // Whatever was to be refused, what is written beside the project is the worst of it.
+        (None, Some(project)) if below(project, path).is_none() && path != project => {
+            &rules::RESTORE_CONTAINED
+        }
+        (None, _) => rule,
+    };
+    let broken: Vec<(RuleRef, ByteString)> =
+        differing(world, &seen.files).into_iter().map(|path| (against(&path), path)).collect();
     report(&broken, &|path| world.files.get(path).cloned(), seen, checks);
     checks.check(Judge::Disk, rule, seen.touched.is_empty(), || {
         let found = format!("touched: {}", plain(&seen.touched));

@@ -160,7 +160,8 @@ super::rules! {
     }
     RESTORE_BYTES {
         id: "restore/bytes",
-        statement: "After a restore every captured file of the checkpoint has its recorded bytes.",
+        statement: "After a restore every captured file of the checkpoint has its recorded bytes, \
+            and no file has come that the checkpoint does not have.",
         tier: Integrity,
         level: Must,
         since: "0.1",
@@ -186,15 +187,15 @@ super::rules! {
     RESTORE_TYPE {
         id: "restore/type",
         statement: "After a restore every captured path of the checkpoint has its recorded type: \
-            files are files and links are links.",
+            files are files, and links are links that point where they pointed.",
         tier: Integrity,
         level: Must,
         since: "0.1",
         state: Modelled,
         source: "behaviour: Restore",
         needs: [],
-        hint: "A link was never captured (a diff tells), or what is there was written through: remove \
-            what is there, then make the file or link.",
+        hint: "A link was never captured (a diff tells), where it points was read as text, or what is \
+            there was written through: keep its bytes, remove what is there, then make it.",
     }
     RESTORE_UNTOUCHED {
         id: "restore/untouched",
@@ -363,6 +364,19 @@ super::rules! {
         needs: [],
         hint: "Resolving a missing directory, or running git inside it, fails: resolve its parent, \
             then make the directory again.",
+    }
+    RESTORE_OTHER_HANDS {
+        id: "restore/other-hands",
+        statement: "A restore that is told what the agent writes names those of its paths that \
+            another hand changed since the checkpoint, and no others.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "docs/decisions/0024-whose-hand-it-was.md",
+        needs: ["restore.others"],
+        hint: "Only what the agent wrote last is looked at: compare what stood there before each of \
+            its writes with what the one before it had left, and what stands there now with the last.",
     }
     RESTORE_KEEPS_SAVES {
         id: "restore/keeps-saves",

@@ -78,6 +78,18 @@ fn a_place_without_checkpoints_has_an_empty_list() {
     assert_eq!((listed.entries.len(), listed.deleted), (3, true));
 }
 
+#[test]
+fn only_a_deleted_project_with_checkpoints_must_be_listed() {
+    let mut scene = scene();
+    let gone = || refused(Code::MissingDirectory);
+    assert_eq!(scene.answered("list none", gone()), "");
+    assert_eq!(scene.answered("list none", refused(Code::Io)), "scope/no-directory");
+    assert_eq!(scene.answered("list beta", gone()), "list/complete");
+    scene.put("-/work/beta -/work/alpha");
+    assert_eq!(scene.answered("list beta", gone()), "");
+    assert_eq!(scene.answered("list alpha", gone()), "restore/deleted-project");
+}
+
 /// The rules broken by the right list of `alpha` once something is wrong with it, and how.
 fn listed(scene: &Scene, spoil: Spoil<Vec<Listed>>) -> String {
     let mut seen = scene.right("list alpha");

@@ -5,6 +5,7 @@ mod amiss;
 mod base;
 mod blame;
 mod checkpoint;
+mod hands;
 mod learn;
 mod listing;
 mod restore;
@@ -363,6 +364,8 @@ fn request(text: &str) -> Request {
         "diff" => Request::Diff { dir, target },
         "restore" => Request::Restore { dir, target, exact: says("exact"), force: says("force") },
         "file" => Request::RestoreFile { dir, target, path: words[3].into() },
+        "writes" => Request::ToolWrites { dir, path: words[2].into() },
+        "wrote" => Request::ToolWrote { dir, path: words[2].into() },
         "sweep" => Request::Sweep,
         "prune" => Request::Prune {
             retention_days: number(1),

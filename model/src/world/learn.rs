@@ -15,6 +15,7 @@ use std::sync::Arc;
 impl World {
     /// Takes in what was seen around one request.
     pub fn learn(&mut self, seen: &Observation) {
+        self.learn_hands(seen);
         self.learn_answer(seen);
         if let Some(stored) = seen.readable_histories() {
             self.settle_all(&stored.visible);

@@ -4,11 +4,13 @@
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
 mod amiss;
+mod hands;
 mod history;
 mod learn;
 mod maintenance;
 mod scope;
 
+pub(crate) use hands::Another;
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
 
@@ -29,6 +31,7 @@ use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
 use crate::edit::{Change, Edit};
 use crate::files::Files;
+use hands::Hands;
 use history::History;
 use maintenance::Maintenance;
 use schemars::JsonSchema;
@@ -137,6 +140,7 @@ pub struct World {
     histories: BTreeMap<ByteString, History>,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
+    hands: Hands,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
 }
@@ -159,6 +163,7 @@ impl World {
             rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
+            hands: Hands::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
             capabilities,
@@ -172,7 +177,12 @@ impl World {
 
     /// Applies an edit and answers what it takes on a disk.
     pub fn edit(&mut self, edit: &Edit) -> Vec<Change> {
-        edit.apply(&mut self.files)
+        let before = self.files_before();
+        let changes = edit.apply(&mut self.files);
+        if let Some(before) = before {
+            self.changed(&before, None);
+        }
+        changes
     }
 
     /// The current time in seconds since the epoch.

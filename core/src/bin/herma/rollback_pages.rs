@@ -179,11 +179,17 @@ fn rows(
     restored: &Restored,
     [did, removed, left, kept, failed, unsaved]: &[&'static str; 6],
 ) -> Vec<(&'static str, Tone, String)> {
+    let others = restored.others.as_deref().unwrap_or_default();
+    let marked = |path: &Vec<u8>, text: String| match others.binary_search(path) {
+        Ok(_) => format!("{text} (changed by another hand)"),
+        Err(_) => text,
+    };
     let plain = |word, tone, paths: &[Vec<u8>]| {
-        paths.iter().map(|path| (word, tone, name(path))).collect::<Vec<_>>()
+        paths.iter().map(|path| (word, tone, marked(path, name(path)))).collect::<Vec<_>>()
     };
     let explained = |word, tone, remarks: &[Remark]| {
-        remarks.iter().map(|remark| (word, tone, remarked(remark))).collect::<Vec<_>>()
+        let row = |one: &Remark| (word, tone, marked(&one.path, remarked(one)));
+        remarks.iter().map(row).collect::<Vec<_>>()
     };
     [
         plain(*did, Tone::Good, &restored.restored),

@@ -74,7 +74,7 @@ enum Command {
     Replay(HistoryArguments),
     /// Look for a shorter history that fails in the same way
     Shrink(HistoryArguments),
-    /// Print a shell script that drives the adapter alone through a history; exits with 1 if it fails
+    /// Print a script for bash that drives the adapter alone through a history; exits with 1 if it fails
     Export {
         #[command(flatten)]
         history: HistoryArguments,

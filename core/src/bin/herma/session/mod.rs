@@ -136,9 +136,12 @@ impl<W: Write> Session<W> {
     fn write_file(&mut self, path: &[u8], content: &[u8]) -> io::Result<()> {
         let path = PathBuf::from(OsStr::from_bytes(path));
         let directory = self.directory.clone();
-        self.protect(&Tool::WriteFile { path: &path, directory: &directory })?;
+        let tool = Tool::WriteFile { path: &path, directory: &directory };
+        self.protect(&tool)?;
         let shown = text::name(path.as_os_str().as_bytes());
-        match tools::write_file(&directory.join(&path), content) {
+        let written = tools::write_file(&directory.join(&path), content);
+        self.checkpoints.after(&tool);
+        match written {
             Ok(()) => {
                 let bytes = text::count(content.len(), "byte", "bytes");
                 self.did(&format!("wrote {bytes} to {shown}"))
@@ -149,8 +152,11 @@ impl<W: Write> Session<W> {
 
     fn patch(&mut self, body: &[u8]) -> io::Result<()> {
         let directory = self.directory.clone();
-        self.protect(&Tool::Patch { body, directory: &directory })?;
-        match tools::apply_patch(&directory, body) {
+        let tool = Tool::Patch { body, directory: &directory };
+        self.protect(&tool)?;
+        let applied = tools::apply_patch(&directory, body);
+        self.checkpoints.after(&tool);
+        match applied {
             Ok(done) => done.iter().try_for_each(|one| self.did(one)),
             Err(why) => self.failed(&format!("the patch was not applied: {why}")),
         }
@@ -158,8 +164,11 @@ impl<W: Write> Session<W> {
 
     fn terminal(&mut self, command: &str) -> io::Result<()> {
         let directory = self.directory.clone();
-        self.protect(&Tool::Terminal { command, directory: &directory })?;
-        match tools::run(&directory, command, self.limit) {
+        let tool = Tool::Terminal { command, directory: &directory };
+        self.protect(&tool)?;
+        let ran = tools::run(&directory, command, self.limit);
+        self.checkpoints.after(&tool);
+        match ran {
             Ok(ended) => {
                 for line in
                     ended.output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())

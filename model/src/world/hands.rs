@@ -1,0 +1,242 @@
+//! Whose hand changed a file: what an agent told of its tools, and all that happened to files
+//! otherwise, in its order.
+//!
+//! Who is told can only see what stands at a path when it is told. So whose hand it was is a range:
+//! what must be noticed shows there, and what may be noticed happened.
+
+use super::World;
+use crate::bytes::{self, ByteString};
+use crate::files::{Files, Node};
+use crate::observation::Observation;
+use crate::request::Request;
+use crate::tree::Entry;
+use std::collections::BTreeMap;
+
+/// What stands at a path, as far as a checkpoint could hold it; none where that cannot be read.
+type Standing = Option<Option<Entry>>;
+
+/// One thing that happened to a path, which is relative to the world's root.
+#[derive(Clone, Debug)]
+enum Happened {
+    /// The agent told this project that one of its tools is about to write there.
+    Begins(ByteString),
+    /// The tool has written.
+    Ends(ByteString),
+    /// It changed: by a restore of that project, or else by whoever edits files.
+    Changed { from: Standing, to: Standing, restored: Option<ByteString> },
+}
+
+/// All that happened to files, and when checkpoints were taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hands {
+    log: Vec<(ByteString, Happened)>,
+    /// How much of the log was before each checkpoint, by its id.
+    taken: BTreeMap<String, usize>,
+}
+
+/// Whether another hand than the agent's changed a path since a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Another {
+    /// It did, and that shows.
+    Did,
+    /// It may have.
+    Unclear,
+    /// It did not.
+    DidNot,
+}
+
+fn standing(files: &Files, path: &[u8]) -> Standing {
+    match files.get(path) {
+        Some(Node::File { readable: false, .. }) => None,
+        Some(Node::File { content, executable, .. }) => {
+            Some(Some(Entry::File { content: content.clone(), executable: *executable }))
+        }
+        Some(Node::Link { target }) => Some(Some(Entry::Link { target: target.clone() })),
+        Some(Node::Directory | Node::Special) | None => Some(None),
+    }
+}
+
+fn differ(one: &Standing, other: &Standing) -> bool {
+    matches!((one, other), (Some(one), Some(other)) if one != other)
+}
+
+impl World {
+    /// Whether it is asked whose hand changed a file.
+    fn knows_hands(&self) -> bool {
+        self.has("restore.others")
+    }
+
+    /// Takes in what changed from these files to those there are now.
+    pub(super) fn changed(&mut self, before: &Files, restored: Option<&ByteString>) {
+        let paths = before.iter().chain(self.files.iter()).map(|(path, _)| path);
+        let differs = |path: &&ByteString| before.get(path) != self.files.get(path);
+        let mut paths: Vec<&ByteString> = paths.filter(differs).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let change = |path: &ByteString| {
+            let (from, to) = (standing(before, path), standing(&self.files, path));
+            (path.clone(), Happened::Changed { from, to, restored: restored.cloned() })
+        };
+        let changes: Vec<_> = paths.into_iter().map(change).collect();
+        self.hands.log.extend(changes);
+    }
+
+    /// The files before an edit, where it will be asked who changed them.
+    pub(super) fn files_before(&self) -> Option<Files> {
+        self.knows_hands().then(|| self.files.clone())
+    }
+
+    /// Takes in what was told, taken and restored.
+    pub(super) fn learn_hands(&mut self, seen: &Observation) {
+        if !self.knows_hands() {
+            return;
+        }
+        if let Some(id) = seen.taken() {
+            self.hands.taken.insert(id.clone(), self.hands.log.len());
+        }
+        let project = seen.request.dir().and_then(|dir| self.canonical(dir));
+        let Some(project) = project else { return };
+        match &seen.request {
+            Request::ToolWrites { path, .. } | Request::ToolWrote { path, .. } => {
+                let begins = matches!(seen.request, Request::ToolWrites { .. });
+                // Before the first checkpoint there is nothing to compare with.
+                if self.settings.enabled && !self.listed(&project).is_empty() {
+                    let full = ByteString::from(&bytes::join(&project, path)[..]);
+                    let told = if begins { Happened::Begins } else { Happened::Ends };
+                    self.hands.log.push((full, told(project)));
+                }
+            }
+            request if request.restores() => {
+                let before = std::mem::replace(&mut self.files, seen.files.clone());
+                self.changed(&before, Some(&project));
+                self.files = before;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the agent told a project anything since a checkpoint; none where it is not known when
+    /// that was taken.
+    pub(crate) fn is_told_since(&self, project: &ByteString, id: &str) -> Option<bool> {
+        let first = *self.hands.taken.get(id)?;
+        Some(self.hands.log[first..].iter().any(|(_, happened)| is_told(happened, project)))
+    }
+
+    /// Whether another hand changed a path of a project since a checkpoint that holds this there.
+    pub(crate) fn another(
+        &self,
+        project: &ByteString,
+        path: &[u8],
+        (id, recorded): (&str, Option<&Entry>),
+    ) -> Another {
+        let Some(first) = self.hands.taken.get(id).copied() else { return Another::Unclear };
+        let full = ByteString::from(&bytes::join(project, path)[..]);
+        let mut was_told = self.hands.log[..first].iter().any(|(_, one)| is_told(one, project));
+        let mut search = Search::default();
+        for (at, happened) in &self.hands.log[first..] {
+            if *at == full {
+                search.take_in(happened, project, was_told, recorded);
+            }
+            was_told |= is_told(happened, project);
+        }
+        search.end()
+    }
+}
+
+fn is_told(happened: &Happened, project: &ByteString) -> bool {
+    matches!(happened, Happened::Begins(told) | Happened::Ends(told) if told == project)
+}
+
+/// What is found on the way through all that happened to one path.
+#[derive(Default)]
+struct Search {
+    /// What stood there when the agent or a restore left it, or the checkpoint was taken.
+    left: Option<Standing>,
+    /// What stands there.
+    now: Option<Standing>,
+    /// Whether a tool of the agent writes there.
+    is_open: bool,
+    /// Changes that are the agent's if it tells that it has written.
+    pending: bool,
+    /// Another hand changed it since it was left.
+    is_changed: bool,
+    /// Something happened since that nobody can tell apart.
+    is_unclear: bool,
+    may: bool,
+    must: bool,
+}
+
+impl Search {
+    fn take_in(
+        &mut self,
+        happened: &Happened,
+        project: &ByteString,
+        was_told: bool,
+        recorded: Option<&Entry>,
+    ) {
+        match happened {
+            Happened::Begins(told) if told == project && !self.is_open => {
+                self.look();
+                self.is_open = true;
+            }
+            Happened::Ends(told) if told == project => {
+                if !self.is_open {
+                    // What stood there before is not known: it may all have been the tool.
+                    self.is_changed = false;
+                }
+                (self.is_open, self.pending) = (false, false);
+                self.leave();
+            }
+            Happened::Begins(_) | Happened::Ends(_) => {}
+            Happened::Changed { from, to, restored } => {
+                self.start(from, recorded);
+                match restored {
+                    Some(restored) if restored == project && was_told && !self.is_open => {
+                        self.look();
+                        self.now = Some(to.clone());
+                        self.leave();
+                    }
+                    Some(_) => self.is_unclear = true,
+                    None if self.is_open => self.pending = true,
+                    None => (self.is_changed, self.may) = (true, true),
+                }
+                self.now = Some(to.clone());
+            }
+        }
+    }
+
+    /// What the checkpoint holds stood there first. What it does not hold was not there, or was not
+    /// captured: then nobody knows whether it was the same that the agent found there.
+    fn start(&mut self, from: &Standing, recorded: Option<&Entry>) {
+        if self.left.is_none() {
+            let is_known = recorded.is_some() || *from == Some(None);
+            self.left = Some(if is_known { Some(recorded.cloned()) } else { None });
+            self.may |= !is_known;
+        }
+    }
+
+    /// Somebody looks at what stands there.
+    fn look(&mut self) {
+        let ends = self.left.as_ref().zip(self.now.as_ref());
+        let shows = ends.is_some_and(|(left, now)| differ(left, now));
+        self.must |= self.is_changed && !self.is_unclear && shows;
+        self.may |= self.is_unclear;
+    }
+
+    /// It is as the agent or a restore left it.
+    fn leave(&mut self) {
+        self.left = self.now.clone().or(self.left.take());
+        self.may |= self.is_unclear;
+        (self.is_changed, self.is_unclear) = (false, false);
+    }
+
+    fn end(mut self) -> Another {
+        self.is_unclear |= self.pending;
+        self.look();
+        match (self.must, self.may) {
+            (true, _) => Another::Did,
+            (false, true) => Another::Unclear,
+            (false, false) => Another::DidNot,
+        }
+    }
+}
