@@ -1,6 +1,7 @@
 //! What space is freed of, and what is never touched on the way.
 
-use crate::maintenance::world::{World, before, failing, git, noise, succeeds};
+use crate::maintenance::world::{World, before, created, failing, git, noise, succeeds};
+use herma_core::disk::SystemDisk;
 use herma_core::{Config, PruneOptions, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
@@ -39,6 +40,28 @@ fn what_two_projects_have_in_common_is_stored_once() {
     let all = world.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]);
     let count = |kind| all.lines().filter(|one| *one == kind).count();
     assert_eq!(["commit", "tree", "blob"].map(count), [2, 1, 1]);
+}
+
+#[test]
+fn who_answers_first_frees_space_when_nobody_waits_for_it() {
+    let world = World::new();
+    let config = Config { max_snapshots: 1, ..Config::default() };
+    let manager = world.on(SystemDisk, config).answering_first();
+    let project = world.project("project");
+    let take = |seed: u64| {
+        world.write("project", &large(seed));
+        created(&manager, &project, "r")
+    };
+    let first = take(1);
+    manager.keep_up();
+    assert!(is_stored(&world, &first), "nothing was pushed out yet");
+    let second = take(2);
+    let listed: Vec<String> =
+        manager.list(&project).unwrap().into_iter().map(|one| one.id).collect();
+    assert!(listed.iter().eq([&second]), "{listed:?}");
+    assert!(is_stored(&world, &first), "whoever asked for the second did not wait");
+    manager.keep_up();
+    assert!(!is_stored(&world, &first) && is_stored(&world, &second));
 }
 
 #[test]

@@ -106,7 +106,8 @@ impl CheckpointManager {
         environment: Environment,
         config: Config,
     ) -> Self {
-        let manager = Ok(Manager::new(disk.clone(), clock, environment.clone(), config));
+        let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
+        let manager = Ok(manager.answering_first());
         let (untold, told, looks) = Default::default();
         CheckpointManager { manager, disk, environment, untold, told, looks }
     }
@@ -118,6 +119,7 @@ impl CheckpointManager {
 
     /// A conversation turn begins: every project may have one automatic checkpoint again.
     pub fn new_turn(&mut self) {
+        self.keep_up();
         if let Ok(manager) = &mut self.manager {
             manager.new_turn();
         }
@@ -151,6 +153,15 @@ impl CheckpointManager {
             for (project, paths) in self.projects(tool, &tool.named_files()) {
                 self.try_to(|manager| manager.tool_wrote(&project, &borrowed(&paths)));
             }
+        }
+        self.keep_up();
+    }
+
+    /// Frees the space of checkpoints that were pushed out, for which no tool has waited; also done
+    /// after each tool and at the begin of a turn.
+    pub fn keep_up(&self) {
+        if let Ok(manager) = &self.manager {
+            manager.keep_up();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Taking a checkpoint: scope, lock, capture, commit, and what follows for the store.
 
-use super::Manager;
+use super::{Manager, Upkeep};
 use crate::capture::index::{self, Index};
 use crate::capture::{Blobs, Capture, Current};
 use crate::disk::Stat;
@@ -148,8 +148,19 @@ impl Manager {
         limits::keep_newest(store, objects, &project.hash, self.most())
     }
 
-    /// Keeps the limits after a checkpoint was added. No lock is held.
+    /// A checkpoint was added, and whether space is to be freed for it. No lock is held.
     pub(super) fn after_checkpoint(&self, due: Option<bool>) {
+        match &self.upkeep {
+            Upkeep::AtOnce => self.keep_limits(due),
+            Upkeep::Later(owed) => {
+                if let Ok(mut owed) = owed.lock() {
+                    *owed = (*owed).max(due);
+                }
+            }
+        }
+    }
+
+    pub(super) fn keep_limits(&self, due: Option<bool>) {
         if let Some(due) = due {
             limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, due);
         }

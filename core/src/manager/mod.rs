@@ -31,7 +31,7 @@ use crate::store::{Store, history, ref_recovery};
 use patch::Compared;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Takes, lists, compares and restores checkpoints. It remembers which projects had their
 /// automatic checkpoint in this turn, and nothing else.
@@ -41,6 +41,17 @@ pub struct Manager {
     environment: Environment,
     config: Config,
     slots_used: BTreeSet<String>,
+    upkeep: Upkeep,
+}
+
+/// When space is freed, and the total size kept, that a new checkpoint makes due.
+#[derive(Debug, Default)]
+enum Upkeep {
+    /// Before it is answered.
+    #[default]
+    AtOnce,
+    /// Once [`Manager::keep_up`] is called: whether that is due, and whether space is to be freed.
+    Later(Mutex<Option<bool>>),
 }
 
 impl Manager {
@@ -51,7 +62,24 @@ impl Manager {
         environment: Environment,
         config: Config,
     ) -> Self {
-        Manager { disk, clock, environment, config, slots_used: BTreeSet::new() }
+        let (slots_used, upkeep) = Default::default();
+        Manager { disk, clock, environment, config, slots_used, upkeep }
+    }
+
+    /// The same, which answers before it frees the space of what a checkpoint pushed out: whoever asked
+    /// for that does not wait, and calls [`Manager::keep_up`] then.
+    pub fn answering_first(self) -> Self {
+        Manager { upkeep: Upkeep::Later(Mutex::default()), ..self }
+    }
+
+    /// Does what checkpoints made due and nobody has waited for. What goes wrong is logged, and tried
+    /// again after the next checkpoint.
+    // rule: limit/newest-remain
+    pub fn keep_up(&self) {
+        if let Upkeep::Later(owed) = &self.upkeep {
+            let owed = owed.lock().map(|mut owed| owed.take()).unwrap_or_default();
+            self.keep_limits(owed);
+        }
     }
 
     /// The configuration.

@@ -125,6 +125,7 @@ impl Herma {
         let Configured { config, warnings } =
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
+        let manager = manager.answering_first();
         Ok((Herma { json, style, disk, environment, manager }, warnings))
     }
 
@@ -152,6 +153,7 @@ impl Herma {
     /// What is done once the answer was given. Only taking a checkpoint sweeps, so that a deleted
     /// project can still be restored.
     pub fn afterwards(&self, asked: &Asked) {
+        self.manager.keep_up();
         if matches!(asked.task, Task::Take { .. }) {
             self.manager.sweep();
         }

@@ -218,7 +218,10 @@ impl<W: Write> Session<W> {
                 return self.failed(&message);
             }
         };
-        match herma.run(&arguments::Asked::from_line(asked, false)) {
+        let asked = arguments::Asked::from_line(asked, false);
+        let answered = herma.run(&asked);
+        herma.afterwards(&asked);
+        match answered {
             Err(failure) => self.failed(&failure.message),
             Ok(Answer { bytes, ending, undoes_turn }) => {
                 self.output.write_all(&bytes)?;
