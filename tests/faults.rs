@@ -77,7 +77,9 @@ fn nothing_is_held_against_the_core_whatever_happens_at_some_calls() {
     let (start, supervised) = started(&[]);
     let (subject, capabilities) = (Identity::default(), Capabilities::complete());
     let opened = Opened { open: &start.opener(), subject, capabilities };
-    let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1 };
+    let uncaptured = Default::default();
+    let lane =
+        Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1, uncaptured };
     // Who holds the lock of a project is waited for for seconds, so that comes once only.
     let short: Vec<Fault> =
         Fault::ALL.into_iter().filter(|fault| *fault != Fault::HoldTake).collect();
@@ -101,6 +103,28 @@ fn nothing_is_held_against_the_core_whatever_happens_at_some_calls() {
 }
 
 #[test]
+fn what_is_never_captured_is_not_held_against_who_worked_beside() {
+    if !can_supervise() {
+        return;
+    }
+    let (start, supervised) = started(&["--bug", "links-are-left-out"]);
+    let capabilities = Capabilities::complete().without("layout");
+    let subject = Identity::default();
+    let opened = Opened { open: &start.opener(), subject, capabilities };
+    let uncaptured = Default::default();
+    let lane =
+        Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1, uncaptured };
+    let lane = lane.of_what_is_captured(&Scratch::default_place()).unwrap();
+    let lost: Vec<String> = lane.uncaptured.iter().map(ToString::to_string).collect();
+    assert_eq!(lost, ["link"]);
+    let beside: Vec<Fault> =
+        Fault::ALL.into_iter().filter(|fault| fault.actor().is_some()).collect();
+    for one in outcomes(&lane, "take+take+take", &beside, 2) {
+        assert_eq!(one.failures.len(), 0, "{one:?}");
+    }
+}
+
+#[test]
 fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     if !can_supervise() {
         return;
@@ -109,7 +133,9 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     let capabilities = ["checkpoint", "layout", "test.clock", "test.store"];
     let capabilities = capabilities.into_iter().fold(Capabilities::none(), Capabilities::with);
     let opened = Opened { open: &start.opener(), subject: Identity::default(), capabilities };
-    let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1 };
+    let uncaptured = Default::default();
+    let lane =
+        Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1, uncaptured };
     let all = outcomes(&lane, "take+take+take", &[Fault::Kill], usize::MAX);
     let locked = |one: &&Outcome| {
         let point = one.point.as_ref();

@@ -103,7 +103,8 @@ const folderOf = (storage) => storage.getProjectTempCheckpointsDir();
 async function checkpoint(request) {
   const dir = text(request.dir);
   const service = await serviceOf(dir);
-  const before = await service.getCurrentCommitHash();
+  // It throws where there is none yet; the package itself does not ask.
+  const before = await service.getCurrentCommitHash().catch(() => null);
   const call = { callId: "1", name: "replace", args: { file_path: dir }, prompt_id: request.reason };
   const client = { getHistory: () => [] };
   const taken = await checkpoints.processRestorableToolCalls([call], service, client, []);

@@ -29,11 +29,11 @@ impl Naive {
         Box::new(Naive { store: sandbox.store(), seconds })
     }
 
-    /// What it can be asked.
+    /// What it can be asked. That a checkpoint is taken before a restore it only says.
     pub fn able_to() -> Capabilities {
-        ["checkpoint", "layout", "project.any_directory", "test.clock", "test.store"]
-            .into_iter()
-            .fold(Capabilities::none(), Capabilities::with)
+        let all = ["checkpoint", "layout", "project.any_directory", "restore.safety"];
+        let all = all.into_iter().chain(["test.clock", "test.store"]);
+        all.fold(Capabilities::none(), Capabilities::with)
     }
 
     fn git(&self, dir: &ByteString, arguments: &[&str]) -> Result<String, String> {

@@ -23,7 +23,9 @@ pub(super) fn judged(
         return Ok(None);
     }
     if operation.restores() {
-        return if actor == Actor::Swap { Ok(None) } else { saved(operation, ground, past, acted) };
+        // Without a checkpoint before it a restore replaces what was edited, whenever that was.
+        let keeps = actor != Actor::Swap && ground.capabilities().has("restore.safety");
+        return if keeps { saved(operation, ground, past, acted) } else { Ok(None) };
     }
     let Some(id) = taken_whole(&acted.answer) else { return Ok(None) };
     let Some(tree) = held(ground, past, &id)? else {
@@ -41,7 +43,11 @@ pub(super) fn judged(
 }
 
 /// What a checkpoint holds, as a restore shows; none where it cannot be restored.
-fn held(ground: &mut Ground<'_>, past: &Past, id: &str) -> Result<Option<Tree>, DamageError> {
+pub(super) fn held(
+    ground: &mut Ground<'_>,
+    past: &Past,
+    id: &str,
+) -> Result<Option<Tree>, DamageError> {
     ground.reset(None)?;
     ground.put(past, SUBJECT, &Tree::new())?;
     let mut subject = ground.open();

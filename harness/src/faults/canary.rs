@@ -89,7 +89,8 @@ pub fn naive(
     let start = AdapterCommand::of_a_bug(program, NAIVE)?;
     let (subject, capabilities) = (Identity::new(NAIVE, ""), Naive::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };
-    let lane = Lane { opened: &opened, start: &start, supervised, seed: 0 };
+    let uncaptured = Default::default();
+    let lane = Lane { opened: &opened, start: &start, supervised, seed: 0, uncaptured };
     let (mut points, mut anyway) = (BTreeMap::new(), BTreeMap::new());
     // What tells of calls at all is needed always.
     let asked = |one: &&Canary| one.fault == Fault::Kill || faults.contains(&one.fault);

@@ -31,7 +31,8 @@ use actor::Actor;
 pub use canary::{Canary, NAIVE, naive, opened_naive};
 use fault::{Calls, Fault};
 use herma_model::answer::CheckpointOutcome;
-use herma_model::{Answer, Files, Request, Tree, rules};
+use herma_model::tree::{Difference, differences};
+use herma_model::{Answer, ByteString, Files, Request, Tree, rules};
 use hold::{Hold, power_went};
 pub use operation::Operation;
 use serde::Serialize;
@@ -93,6 +94,8 @@ pub struct Lane<'a> {
     pub supervised: &'a [OsString],
     /// Of the past.
     pub seed: u64,
+    /// Paths of a project that do not come back although nothing happens: no project has them.
+    pub uncaptured: BTreeSet<ByteString>,
 }
 
 /// What an operation did.
@@ -108,6 +111,24 @@ struct Acted {
 }
 
 impl Lane<'_> {
+    /// The same without what the subject does not capture at all: what is wrong with that is known
+    /// without any fault, and would hide, or be taken for, what a fault does.
+    ///
+    /// # Errors
+    /// As [`Lane::points`].
+    pub fn of_what_is_captured(self, scratch: &Scratch) -> Result<Self, DamageError> {
+        let (mut ground, past) = self.ground(&Story::after_two_checkpoints(), scratch)?;
+        let mut uncaptured = self.uncaptured.clone();
+        for Checkpoint { id, tree } in &past.projects[SUBJECT].checkpoints {
+            if let Some(held) = beside::held(&mut ground, &past, id)? {
+                let lost = |(_, how): &(_, Difference<'_>)| !matches!(how, Difference::Added(_));
+                let lost = differences(tree, &held).into_iter().filter(lost);
+                uncaptured.extend(lost.map(|(path, _)| path.clone()));
+            }
+        }
+        Ok(Lane { uncaptured, ..self })
+    }
+
     /// The calls of the last operation of a story that a fault can come at, where it does not.
     ///
     /// # Errors
@@ -192,6 +213,9 @@ impl Lane<'_> {
     fn ground(&self, story: &Story, scratch: &Scratch) -> Result<(Ground<'_>, Past), DamageError> {
         let mut plan = Plan::draw(self.seed, 0, PROJECTS);
         plan.trees.iter_mut().for_each(|trees| trees.truncate(story.takes()));
+        for tree in plan.starts.iter_mut().chain(plan.trees.iter_mut().flatten()) {
+            tree.retain(|path, _| !self.uncaptured.contains(path));
+        }
         let plan = Plan { packing: Packing::Never, few: false, ..plan };
         let (mut ground, mut past) = Ground::new(&plan, self.opened, scratch)?;
         let mut subject = ground.open();

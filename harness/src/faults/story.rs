@@ -24,6 +24,11 @@ impl Story {
         [first].into_iter().chain(Operation::ALL.map(after_two)).collect()
     }
 
+    /// A restore after two checkpoints.
+    pub fn after_two_checkpoints() -> Story {
+        Story(vec![Operation::Take, Operation::Take, Operation::Restore])
+    }
+
     /// All with up to so many operations.
     pub fn up_to(length: usize) -> Vec<Story> {
         let mut all = Vec::new();

@@ -387,6 +387,6 @@ super::rules! {
         since: "0.1",
         state: Faults,
         source: "behaviour: Restore",
-        needs: [],
+        needs: ["restore.safety"],
     }
 }

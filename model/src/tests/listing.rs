@@ -84,9 +84,10 @@ fn only_a_deleted_project_with_checkpoints_must_be_listed() {
     let gone = || refused(Code::MissingDirectory);
     assert_eq!(scene.answered("list none", gone()), "");
     assert_eq!(scene.answered("list none", refused(Code::Io)), "scope/no-directory");
-    assert_eq!(scene.answered("list beta", gone()), "list/complete");
-    scene.put("-/work/beta -/work/alpha");
-    assert_eq!(scene.answered("list beta", gone()), "");
+    scene.put("/work/empty/");
+    assert_eq!(scene.answered("list empty", gone()), "list/complete");
+    scene.put("-/work/empty -/work/alpha");
+    assert_eq!(scene.answered("list empty", gone()), "");
     assert_eq!(scene.answered("list alpha", gone()), "restore/deleted-project");
 }
 

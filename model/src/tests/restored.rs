@@ -224,8 +224,8 @@ fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
         }
     };
     let compare = |limit, says, rows| compare_with("a=2", limit, says, rows);
-    compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=2", "target type protects")]);
-    compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=4", "type protects")]);
+    compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=2", "target type bytes")]);
+    compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=4", "type bytes")]);
     compare(
         9,
         "a b",

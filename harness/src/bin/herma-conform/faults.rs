@@ -89,7 +89,9 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
         say(&format!("not run: {name} keeps its store in the project, which is changed here\n"));
         return Ok(ExitCode::from(TOO_LITTLE));
     }
-    let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed };
+    let uncaptured = Default::default();
+    let lane = Lane { opened: &opened, start: &start, supervised: &supervised, seed, uncaptured };
+    let lane = lane.of_what_is_captured(&scratch).map_err(failed)?;
     let Planned { stories, anyway, all } = planned(&lane, arguments, &faults, &scratch)?;
     let jobs = arguments.lane.jobs.unwrap_or_else(cores);
     let outcomes = progress::try_map(&all, "faults", jobs, |one| {
