@@ -1,7 +1,7 @@
 //! For authors of agents: checkpoints before tools change files, which never get in the way of the
 //! agent.
 //!
-//! [`CheckpointManager`] is asked before each [`Tool`] runs. What goes wrong there is logged, told
+//! [`CheckpointManager`] is asked before each [`Tool`] runs, and told afterwards. What goes wrong there is logged, told
 //! once, and changes nothing else; what a person asks for (a list, a difference, a restore) is
 //! answered with an error that says what to do. How tools are run is up to the agent.
 
@@ -53,8 +53,10 @@ pub struct Protected {
 /// let mut checkpoints = CheckpointManager::with(environment, config);
 ///
 /// checkpoints.new_turn();
-/// checkpoints.before(&Tool::Terminal { command: "rm Makefile", directory: &project });
+/// let tool = Tool::Terminal { command: "rm Makefile", directory: &project };
+/// checkpoints.before(&tool);
 /// std::fs::remove_file(project.join("Makefile")).unwrap();
+/// checkpoints.after(&tool);
 ///
 /// let listed = checkpoints.list(&project).unwrap();
 /// assert_eq!(listed[0].reason, "before terminal: rm Makefile");
@@ -62,6 +64,7 @@ pub struct Protected {
 /// let all = Extent::All(RestoreOptions::default());
 /// let restored = checkpoints.restore(&project, b"1", all, None).unwrap();
 /// assert!(restored.undoes_turn && project.join("Makefile").exists());
+/// assert_eq!(restored.others, Some(Vec::new()), "nobody else changed anything since");
 /// ```
 pub struct CheckpointManager {
     /// None where the configuration cannot be read, and why.

@@ -134,7 +134,10 @@ impl Manager {
         project: &Project,
         restore: &Restore<'_>,
         report: &Restored,
-    ) -> Result<()> {
+    ) {
+        if hands::read(store, &project.hash).is_none() {
+            return;
+        }
         let state = |snapshot: &Snapshot, path| Some(State::Known(snapshot.get(path).copied()));
         let restored = report.restored.iter().map(|path| {
             Change::of(path, state(restore.current, path), state(restore.target, path))
@@ -143,8 +146,12 @@ impl Manager {
             .removed
             .iter()
             .map(|path| Change::of(path, state(restore.current, path), Some(State::Known(None))));
-        let listed = self.history(store, objects, project)?;
-        hands::add(store, &project.hash, &listed, restored.chain(removed))
+        let listed = self.history(store, objects, project);
+        let noted = listed
+            .and_then(|listed| hands::add(store, &project.hash, &listed, restored.chain(removed)));
+        if let Err(error) = noted {
+            hands::forget(store, &project.hash, &error);
+        }
     }
 }
 

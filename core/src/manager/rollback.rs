@@ -75,6 +75,8 @@ struct Safety {
     current: Current,
     /// What could not be read.
     left_out: Vec<Remark>,
+    /// Why none could be taken, where the restore goes on without.
+    forced_past: Option<String>,
 }
 
 impl Manager {
@@ -193,12 +195,11 @@ impl Manager {
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
         let wanted = Wanted::read((&store, &objects), &project.hash, &history, target)?;
-        let gone = match project.check_directory(disk) {
+        match project.check_directory(disk) {
             // rule: restore/deleted-project
-            Err(Error::MissingDirectory(_)) => true,
+            Ok(()) | Err(Error::MissingDirectory(_)) => {}
             Err(error) => return Err(error),
-            Ok(()) => false,
-        };
+        }
         let mut others = None;
         if typed.is_some() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
@@ -208,24 +209,10 @@ impl Manager {
             as_previewed(token, now)?;
             others = would.others;
         }
-        let short = &wanted.id.to_string()[..7];
-        let reason = reason(short, others.as_deref().unwrap_or_default());
-        let safety = if gone {
-            Ok(Safety::default())
-        } else {
-            // rule: restore/safety-checkpoint
-            self.take_safety(&store, &mut objects, &project, &reason)
-        };
-        let (safety, forced_past) = match safety {
-            Ok(safety) => (safety, None),
-            Err(error) if extent.is_forced() => {
-                let current = self.current(&store, &objects, &project)?;
-                (Safety { current, ..Safety::default() }, Some(error.to_string()))
-            }
-            // rule: restore/safety-required
-            Err(error) => return Err(Error::NoSafetyCheckpoint(Box::new(error))),
-        };
-        let Safety { id: safety, current, left_out } = safety;
+        let reason = reason(&wanted.id.to_string()[..7], others.as_deref().unwrap_or_default());
+        let is_forced = extent.is_forced();
+        let safety = self.take_safety((&store, &mut objects), &project, &reason, is_forced)?;
+        let Safety { id: safety, current, left_out, forced_past } = safety;
         // The objects of the pre-rollback checkpoint are not needed to restore another.
         let restore = self.restore_into((&project, &current), &objects, &wanted);
         if token.is_some() {
@@ -245,12 +232,7 @@ impl Manager {
             (Extent::One(_), None) => Restored::default(),
         };
         let others = others.map(|others| by_others(others, &report));
-        if hands::read(&store, &project.hash).is_some() {
-            let noted = self.note_restore((&store, &objects), &project, &restore, &report);
-            if let Err(error) = noted {
-                tracing::debug!("whose hand it was is not known any more: {error}");
-            }
-        }
+        self.note_restore((&store, &objects), &project, &restore, &report);
         // What stays beside its place the next restore is to look for.
         if restore.tidy() && report.failed.is_empty() {
             let _ = restoring::end(&store, &project.hash);
@@ -265,22 +247,37 @@ impl Manager {
         Ok((Restored { id, safety, left_out, forced_past, others, ..report }, due))
     }
 
+    /// Takes the pre-rollback checkpoint of what is there, or goes on without where that is forced.
+    // rule: restore/safety-checkpoint
     fn take_safety(
         &self,
-        store: &Store<'_>,
-        objects: &mut Objects<'_>,
+        (store, objects): (&Store<'_>, &mut Objects<'_>),
         project: &Project,
         reason: &str,
+        is_forced: bool,
     ) -> Result<Safety> {
+        if let Err(Error::MissingDirectory(_)) = project.check_directory(store.disk) {
+            return Ok(Safety::default());
+        }
         // rule: restore/safety-outside-turn
         let what = (Purpose::Rollback, reason);
-        let (taken, current) = self.checkpoint_locked(store, objects, project, what)?;
-        let id = match taken.outcome {
-            Outcome::Created { id } => Some(id),
-            // rule: restore/safety-skipped
-            _ => None,
-        };
-        Ok(Safety { id, current, left_out: taken.skipped })
+        match self.checkpoint_locked(store, objects, project, what) {
+            Ok((taken, current)) => {
+                let id = match taken.outcome {
+                    Outcome::Created { id } => Some(id),
+                    // rule: restore/safety-skipped
+                    _ => None,
+                };
+                Ok(Safety { id, current, left_out: taken.skipped, forced_past: None })
+            }
+            Err(error) if is_forced => {
+                let current = self.current(store, objects, project)?;
+                let forced_past = Some(error.to_string());
+                Ok(Safety { current, forced_past, ..Safety::default() })
+            }
+            // rule: restore/safety-required
+            Err(error) => Err(Error::NoSafetyCheckpoint(Box::new(error))),
+        }
     }
 
     fn restore_into<'a>(

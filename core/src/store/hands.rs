@@ -150,15 +150,20 @@ pub fn add(
     log.write(store, hash)
 }
 
-/// Notes that a checkpoint is about to be reported, where anything is known of the project. Where
-/// that cannot be written, nothing is known any more: a wrong order would blame the wrong hand.
+/// Notes that a checkpoint is about to be reported, where anything is known of the project.
 pub fn mark(store: &Store<'_>, hash: &str, id: Oid) {
     let Some(mut log) = read(store, hash) else { return };
     log.0.push(Entry::Checkpoint(id.to_string()));
     if let Err(error) = log.write(store, hash) {
-        tracing::debug!("whose hand it was is not known any more: {error}");
-        let _ = remove(store, hash);
+        forget(store, hash, &error);
     }
+}
+
+/// Something could not be noted: nothing is known any more, since what is left would blame the wrong
+/// hand.
+pub fn forget(store: &Store<'_>, hash: &str, error: &Error) {
+    tracing::debug!("whose hand it was is not known any more: {error}");
+    let _ = remove(store, hash);
 }
 
 /// Forgets what is known of a project.
