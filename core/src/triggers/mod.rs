@@ -1,9 +1,10 @@
 //! Whether a command line is about to change files, so that a checkpoint should be taken before it runs.
 //!
 //! It is read as a shell reads it: `shell` finds the simple commands in it, `wrappers` what those run in
-//! turn, and `table` what each program does. Nothing is run and no file is looked at, so a script or an
-//! alias keeps what it does to itself. Where a part cannot be known, such as a program named by a variable,
-//! the answer is that it changes files: a checkpoint too many costs little, a missing one costs files.
+//! turn, and `table` what each program does. Nothing is run and no file is looked at. Where a part cannot
+//! be known, such as a script or a program named by a variable, the answer is that it changes files: a
+//! checkpoint too many costs little, since there is one in a turn at most, and a missing one costs files.
+//! A program that nobody here knows, or an alias, counts as harmless.
 
 pub mod patch;
 mod shell;

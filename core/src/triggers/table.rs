@@ -12,57 +12,67 @@ enum When {
     With(&'static [&'static str], &'static str),
     /// Without any of these options.
     Without(&'static [&'static str], &'static str),
-    /// With this command among its arguments.
-    Command(&'static [&'static str]),
-    /// With any argument that is no option.
+    /// With one of these commands among its arguments, and none of these options.
+    Command(&'static [&'static str], &'static [&'static str]),
+    /// With any argument that is neither an option nor a device.
     Operand,
+    /// Without any of these options, unless its last argument is on another host.
+    Copies(&'static [&'static str]),
 }
-use When::{Always, Command, Operand, With, Without};
+use When::{Always, Command, Copies, Operand, With, Without};
 
 /// The programs, several to a line.
 const PROGRAMS: &[(&[&str], When)] = &[
     (&["rm", "rmdir", "unlink", "cp", "install", "mv", "truncate", "dd", "shred"], Always),
-    (&["srm", "wipe", "rsync", "scp", "patch", "ed", "ex", "split", "csplit"], Always),
+    (&["srm", "wipe", "ed", "ex", "split", "csplit", "mkdir", "touch", "chmod", "mkfifo"], Always),
+    (&["rsync"], Copies(&["-n", "--dry-run", "--list-only"])),
+    (&["scp"], Copies(&[])),
+    (&["patch"], Without(&["--dry-run"], "")),
     (&["rename", "prename"], Without(&["-n", "--no-act", "--nono"], "")),
-    (&["unzip", "cpio", "fallocate", "trash", "trash-put", "mkfs", "sponge", "dos2unix"], Always),
-    (&["unix2dos", "vi", "vim", "nvim", "nano", "emacs", "script", "replace"], Always),
+    (&["cpio", "fallocate", "trash", "trash-put", "mkfs", "sponge", "dos2unix"], Always),
+    (&["unzip"], Without(&["-l", "-p", "-t", "-v", "-Z"], "dxP")),
+    (&["unix2dos", "nano", "emacs", "script", "replace", "convert", "mogrify"], Always),
+    (&["vi", "vim", "nvim"], Without(&["-R"], "")),
     (&["tee"], Operand),
     (&["sed", "gsed"], With(&["-i", "--in-place"], "efl")),
     (&["perl", "ruby"], With(&["-i"], "eEIMmrCFx")),
     (&["awk", "gawk"], With(&["inplace"], "")),
+    (&["yq"], With(&["-i", "--inplace", "--in-place"], "")),
     (&["sort"], With(&["-o", "--output"], "kStT")),
-    (&["ln"], With(&["-f", "--force"], "St")),
+    (&["ln", "link"], Always),
     (&["find", "gfind"], With(&["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"], "")),
-    (&["curl"], With(&["-o", "-O", "-J", "--output", "--remote-name"], "HdXuAbceFmrtTwxyYz")),
     (&["wget"], Without(&["--spider", "-qO-", "-O-"], "")),
     (
         &["tar", "gtar", "bsdtar"],
-        Without(&["-t", "--list", "t", "tf", "tvf", "tzf", "tvzf"], "fCbX"),
+        Without(&["-t", "--list", "-O", "--to-stdout", "t", "tf", "tvf", "tzf", "tvzf"], "fCbX"),
     ),
-    (
-        &[
-            "gzip",
-            "gunzip",
-            "bzip2",
-            "bunzip2",
-            "xz",
-            "unxz",
-            "zstd",
-            "unzstd",
-            "compress",
-            "uncompress",
-        ],
-        Without(&["-c", "-t", "-l", "--stdout", "--test", "--list"], "S"),
-    ),
-    (&["zip"], Always),
-    (&["cargo"], Command(&["clean", "fmt", "fix"])),
-    (&["make", "gmake", "ninja"], Command(&["clean", "distclean", "mrproper"])),
+    (&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"], COMPRESSES),
+    (&["compress", "uncompress"], COMPRESSES),
+    (&["zip", "strip", "ffmpeg", "magick"], Always),
+    (&["7z", "7za", "7zr"], Command(&["a", "d", "e", "rn", "u", "x"], &["-so"])),
+    (&["gcc", "g++", "cc", "c++", "clang", "clang++"], Without(&["-E", "-fsyntax-only"], "DIUlLo")),
+    (&["rustc"], Without(&["--print"], "CLlo")),
+    (&["tsc"], Without(&["--noEmit", "-v", "--showConfig", "--listFilesOnly"], "")),
+    (&["esbuild"], With(&["--outfile", "--outdir"], "")),
+    (&["pandoc"], With(&["-o", "--output"], "ftsV")),
+    (&["openssl"], With(&["-out", "-keyout"], "")),
+    (&["gpg", "gpg2"], With(&["-e", "-c", "-s", "-b", "--encrypt", "--symmetric"], "uro")),
+    (&["gpg", "gpg2"], With(&["--sign", "--clearsign", "--detach-sign", "-o", "--output"], "ur")),
+    (&["cargo"], Command(&["clean", "fmt", "fix", "add", "remove", "init", "new"], &["--check"])),
+    (&["cargo"], With(&["--fix"], "")),
+    (&["go"], Command(&["fmt", "fix", "get", "generate", "mod"], &[])),
+    (&["npm", "pnpm", "yarn", "bun"], Command(&["run", "run-script", "install", "i", "ci"], &[])),
+    (&["npm", "pnpm", "yarn", "bun"], Command(&["add", "remove", "uninstall", "update"], &[])),
+    (&["npm", "pnpm", "yarn", "bun"], Command(&["init", "version", "dedupe"], &[])),
+    (&["gh"], Command(&["clone", "checkout"], &[])),
     (&["gofmt", "goimports", "shfmt"], With(&["-w"], "")),
+    (&["clang-format"], With(&["-i"], "")),
     (&["prettier"], With(&["-w", "--write"], "")),
     (&["eslint", "stylelint"], With(&["--fix"], "")),
     (&["black", "isort", "autopep8", "rustfmt"], Without(&["--check", "--diff", "-c"], "")),
     (&["ruff"], With(&["--fix", "format"], "")),
 ];
+const COMPRESSES: When = Without(&["-c", "-t", "-l", "--stdout", "--test", "--list"], "S");
 
 /// The word that says that a command changes files, and why; nothing if it changes none itself.
 pub fn changes_files(command: &Simple) -> Option<(Why, &Word)> {
@@ -78,23 +88,58 @@ pub fn changes_files(command: &Simple) -> Option<(Why, &Word)> {
     let named = |(names, _): &&(&[&str], When)| {
         names.contains(&name) || name.starts_with("mkfs.") && names.contains(&"mkfs")
     };
-    let (_, when) = PROGRAMS.iter().find(named)?;
-    let option =
-        |any: &[&str], valued: &str| arguments.iter().find(|word| is_option(word, any, valued));
-    match when {
-        Always => Some((Why::Program, program)),
-        With(any, valued) => Some((Why::Options, option(any, valued)?)),
-        Without(any, valued) if option(any, valued).is_none() => Some((Why::Program, program)),
-        Without(..) => None,
-        Command(any) => {
-            let word = arguments.iter().find(|word| any.contains(&&*word.text))?;
-            Some((Why::Options, word))
-        }
-        Operand => {
-            let is_file = |word: &&Word| !word.text.starts_with('-') && word.text != "/dev/null";
-            arguments.iter().any(|word| is_file(&word)).then_some((Why::Program, program))
+    if name == "curl" {
+        return downloaded(arguments).map(|word| (Why::Options, word));
+    }
+    PROGRAMS.iter().filter(named).find_map(|(_, when)| when.says(program, arguments))
+}
+
+impl When {
+    /// The word that says that a program changes files, and why.
+    fn says<'a>(&self, program: &'a Word, arguments: &'a [Word]) -> Option<(Why, &'a Word)> {
+        let option =
+            |any: &[&str], valued: &str| arguments.iter().find(|word| is_option(word, any, valued));
+        let is_program = |holds: bool| holds.then_some((Why::Program, program));
+        match self {
+            Always => is_program(true),
+            With(any, valued) => Some((Why::Options, option(any, valued)?)),
+            Without(any, valued) => is_program(option(any, valued).is_none()),
+            Command(any, harmless) => {
+                let word = arguments.iter().find(|word| any.contains(&&*word.text))?;
+                option(harmless, "").is_none().then_some((Why::Options, word))
+            }
+            Operand => {
+                let is_file =
+                    |word: &Word| !word.text.starts_with('-') && !word.text.starts_with("/dev/");
+                is_program(arguments.iter().any(is_file))
+            }
+            Copies(harmless) => {
+                let is_elsewhere = |word: &Word| {
+                    let host = word.text.split('/').next().unwrap_or_default();
+                    host.contains(':')
+                };
+                let away = arguments.last().is_some_and(is_elsewhere);
+                is_program(!away && option(harmless, "e").is_none())
+            }
         }
     }
+}
+
+/// The option of `curl` that makes a file of what it gets; none where that goes to a device or to
+/// standard output.
+fn downloaded(arguments: &[Word]) -> Option<&Word> {
+    const NAMED: &[&str] = &["-O", "-J", "--remote-name", "--remote-header-name"];
+    let valued = "HdXuAbceFmrtTwxyYz";
+    let is_file = |word: &Word| word.text != "-" && !word.text.starts_with("/dev/");
+    let mut pairs = arguments.iter().zip(arguments.iter().skip(1).map(Some).chain([None]));
+    pairs.find_map(|(word, next)| {
+        let given = is_option(word, &["-o", "--output"], valued);
+        let to_file = match word.text.split_once('=') {
+            Some((_, value)) => value != "-" && !value.starts_with("/dev/"),
+            None => next.is_none_or(is_file),
+        };
+        (is_option(word, NAMED, valued) || given && to_file).then_some(word)
+    })
 }
 
 /// The name of a program without its folder.
@@ -103,7 +148,7 @@ pub fn name(program: &Word) -> &str {
 }
 
 /// Whether a word is one of these options, in a cluster or with a value, too.
-fn is_option(word: &Word, any: &[&str], valued: &str) -> bool {
+pub(super) fn is_option(word: &Word, any: &[&str], valued: &str) -> bool {
     let text = &*word.text;
     let is_it = |option: &&str| match option.as_bytes() {
         [b'-', b'-', ..] => {
@@ -131,6 +176,10 @@ const GIT_VALUED: &[&str] =
 /// Git's commands that change files of the working tree, or what only git holds of them, and the words
 /// with which they do not.
 const GIT: &[(&str, &[&str])] = &[
+    ("clone", &[]),
+    ("init", &[]),
+    ("archive", &["-l", "--list"]),
+    ("format-patch", &["--stdout"]),
     ("reset", &[]),
     ("clean", &["-n", "--dry-run"]),
     ("checkout", &[]),

@@ -1,7 +1,7 @@
 //! Programs that run what their arguments name: `sudo`, `xargs`, `find -exec`, a shell with `-c`.
 
 use super::shell::{Simple, Word};
-use super::table::name;
+use super::table::{is_option, name};
 
 /// What a command runs.
 #[derive(Debug)]
@@ -47,9 +47,42 @@ const BEFORE: &[(&str, &str, &[&str], usize)] = &[
     ("chronic", "", &[], 0),
     ("coproc", "", &[], 0),
     ("caffeinate", "tw", &[], 0),
+    ("npx", "p", &["--package"], 0),
+    ("bunx", "", &[], 0),
+    ("uvx", "", &["--from", "--with"], 0),
     ("noglob", "", &[], 0),
     ("nocorrect", "", &[], 0),
 ];
+
+/// Programs that run what is behind one of their commands.
+const BEHIND_A_COMMAND: &[(&str, &[&str])] = &[
+    ("npm", &["exec", "x"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+    ("bun", &["x"]),
+    ("uv", &["run"]),
+    ("poetry", &["run"]),
+    ("pipx", &["run"]),
+    ("pipenv", &["run"]),
+    ("bundle", &["exec"]),
+];
+
+/// Interpreters and what builds by a file of rules: nobody knows what their scripts do. Each with the
+/// options with which they only look or filter.
+const SCRIPTS: &[(&[&str], &[&str])] = &[
+    (&["python", "python2", "python3", "pypy", "pypy3"], &["-V", "-m"]),
+    (&["node", "deno", "bun", "ts-node", "tsx"], &["-v", "-c", "--check", "x", "test", "check"]),
+    (&["php"], &["-v", "-i", "-l", "-m"]),
+    (&["lua", "Rscript", "tclsh", "osascript", "pwsh", "groovy", "julia"], &[]),
+    // What stands on the command line of these mostly filters.
+    (&["perl", "ruby"], &["-e", "-E", "-n", "-p", "-c", "-v"]),
+    (
+        &["make", "gmake", "ninja", "just", "rake"],
+        &["-n", "--dry-run", "--just-print", "-q", "-l", "--list"],
+    ),
+];
+/// Modules of Python that change nothing, or write to standard output.
+const LOOKING: &[&str] = &["pytest", "unittest", "doctest", "json.tool", "http.server", "timeit"];
 
 /// Shells, which run the text behind `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "su"];
@@ -68,9 +101,40 @@ pub fn runs(command: &Simple) -> Vec<Runs<'_>> {
         "source" | "." => Vec::new(),
         _ => {
             let before = BEFORE.iter().find(|(known, ..)| *known == name);
-            before.and_then(|row| behind(row, arguments)).into_iter().collect()
+            let inner = BEHIND_A_COMMAND.iter().find(|(known, _)| *known == name);
+            let inner = inner.and_then(|(name, commands)| {
+                let (command, rest) = arguments.split_first()?;
+                let is_one = commands.contains(&&*command.text);
+                is_one.then(|| behind(&(name, "", &[], 0), rest)).flatten()
+            });
+            let inner = before.and_then(|row| behind(row, arguments)).or(inner);
+            inner.or_else(|| unknown(program, arguments).map(Runs::Unknown)).into_iter().collect()
         }
     }
+}
+
+/// The script that a command runs, of which nobody knows what it does.
+fn unknown<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<&'a Word> {
+    const OF_THE_SYSTEM: &[&str] = &["/bin/", "/sbin/", "/usr/", "/opt/"];
+    let text = &*program.text;
+    let asks = |word: &Word| ["--help", "--version", "-h"].contains(&&*word.text);
+    if arguments.first().is_some_and(asks) {
+        return None;
+    }
+    let row = SCRIPTS.iter().find(|(names, _)| names.contains(&name(program)));
+    let Some((names, harmless)) = row else {
+        let is_local = text.contains('/') && !OF_THE_SYSTEM.iter().any(|one| text.starts_with(one));
+        return is_local.then_some(program);
+    };
+    if let Some(module) =
+        arguments.iter().position(|word| word.text == "-m" && names[0] == "python")
+    {
+        let module = arguments.get(module + 1)?;
+        return (!LOOKING.contains(&&*module.text)).then_some(module);
+    }
+    let looks = arguments.iter().any(|word| is_option(word, harmless, ""));
+    let is_given = !arguments.is_empty() || names[0] == "make";
+    (is_given && !looks).then(|| arguments.first().unwrap_or(program))
 }
 
 fn script(word: &Word) -> Runs<'_> {
@@ -88,7 +152,8 @@ fn shell<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<Runs<'a>> {
     }
     let asks = |word: &Word| ["--version", "--help", "-n"].contains(&&*word.text);
     let is_file = |word: &Word| !word.text.starts_with('-');
-    (!arguments.iter().any(|word| asks(word) || is_file(word))).then_some(Runs::Unknown(program))
+    let file = arguments.iter().find(|word| is_file(word));
+    (!arguments.iter().any(asks)).then(|| Runs::Unknown(file.unwrap_or(program)))
 }
 
 /// What `find` runs for each file that it finds.
@@ -137,7 +202,11 @@ fn behind<'a>(
     let words = arguments.get(place + between..).filter(|words| !words.is_empty())?;
     match words {
         // `watch` and `parallel` hand one word to a shell.
-        [word] if word.text.contains(' ') => Some(script(word)),
+        [word] | [word, ..]
+            if word.text.contains(' ') && (words.len() == 1 || *name == "parallel") =>
+        {
+            Some(script(word))
+        }
         words => Some(Runs::Command(words)),
     }
 }

@@ -37,8 +37,10 @@ pub(super) fn compare(
         let recorded = due.target.tree.get(*path);
         let another = world.another(&due.project, path, (&target.id, recorded));
         let is_named = others.contains(path);
-        // Of what is there and cannot be captured nobody knows whether it is the same.
-        let is_seen = due.before.tree.contains_key(*path) || is_absent(world, due, path);
+        // Of what is there and cannot be captured nobody knows whether it is the same, nor whether
+        // what the checkpoint leaves out was there.
+        let is_seen = (due.before.tree.contains_key(*path) || is_absent(world, due, path))
+            && (recorded.is_some() || !world.capturer.ignored_by(&due.target.tree, path));
         let (holds, symptom) = match another {
             Another::Did => (is_named || !is_seen, "not named"),
             Another::Unclear => (true, ""),

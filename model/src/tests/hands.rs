@@ -122,4 +122,15 @@ fn what_cannot_be_captured_any_more_is_not_compared() {
         symptoms(&ignored.checks(&seen)).iter().filter(|one| **one == "not named").count(),
         0
     );
+    // Whether it was there when it was ignored nobody knows either.
+    let since = self::scene(".gitignore=a", "(b b) a=2 -.gitignore");
+    for others in [".gitignore", ".gitignore a"] {
+        assert_eq!(since.broken(&saying(&since, "restore alpha 1", Some(others))), "");
+    }
+    // The checkpoint does not even hold the ignore file that left it out.
+    let all = self::scene("b=1", ".gitignore=* take (b b) .gitignore=");
+    assert_eq!(all.world.listed(b"work/alpha").len(), 2);
+    for others in [".gitignore", ".gitignore b"] {
+        assert_eq!(all.broken(&saying(&all, "restore alpha 1", Some(others))), "");
+    }
 }

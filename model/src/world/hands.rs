@@ -139,7 +139,8 @@ impl World {
             }
             was_told |= is_told(happened, project);
         }
-        search.end()
+        // What did not change since, and is not held, stood there and was not captured.
+        if recorded.is_none() && search.left.is_none() { Another::Unclear } else { search.end() }
     }
 }
 

@@ -26,6 +26,10 @@ Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/con
   retention_days: 7               days until an unused project is removed; 0 keeps it
   delete_orphans: true            whether to remove projects whose directory is gone
 
+Never kept, so that no rollback touches it: what the project's .gitignore files name, and in
+every project node_modules/, dist/, build/, target/, .venv/, caches and other folders that are
+made; .env and .env.*; logs, archives, videos, compiled files; sockets and the like.
+
 Exit codes:
   0  done, also when there was nothing to do
   1  declined: you were asked and said no
@@ -149,7 +153,8 @@ Exit codes: 0 done; 2 a line was not understood, or did not come to what it aske
 
 pub const CLASSIFY_EXAMPLES: &str = "\
 The command is read as a shell reads it; nothing is run, and no file is looked at. What cannot be
-known, such as a program that a variable names, counts as changing files.
+known, such as a script or a program that a variable names, counts as changing files; a program that
+is on no list here counts as harmless.
 
 Examples:
   herma classify -- 'make clean && ls > log'   one word is a line of shell

@@ -3,10 +3,12 @@
 use crate::arguments::Asked;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::programs::Listing;
-use crate::rollback_pages::{self, Undo};
+use crate::rollback_pages::{self, Alone, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::{Error, Extent, Remark, Restored, Token};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What is to be restored.
@@ -87,6 +89,13 @@ impl Herma {
     ) -> Result<Answer, Failure> {
         let was_there = self.is_there(project);
         let Wanted { target, extent, token } = *wanted;
+        let alone = match extent {
+            Extent::All(_) => None,
+            Extent::One(file) => {
+                let was_there = self.is_there(&project.join(OsStr::from_bytes(file)));
+                Some(Alone { file, was_there })
+            }
+        };
         let restored = match (extent, token) {
             (extent, Some(token)) => {
                 self.manager.restore_as_previewed(project, target, extent, token)
@@ -95,7 +104,7 @@ impl Herma {
             (Extent::One(file), None) => self.manager.restore_file(project, target, file),
         };
         let restored = restored.map_err(|error| self.refused(project, error))?;
-        self.restored(asked, project, was_there, &restored)
+        self.restored(asked, project, (was_there, alone), &restored)
     }
 
     /// Adds a hint, since a file may have been named from a directory inside the project.
@@ -113,12 +122,13 @@ impl Herma {
         &self,
         asked: &Asked,
         project: &Path,
-        was_there: bool,
+        (was_there, alone): (bool, Option<Alone<'_>>),
         restored: &Restored,
     ) -> Result<Answer, Failure> {
         let answer = self.done_in(project, restored, || {
             let undo = self.undo(project, was_there, restored);
-            rollback_pages::restored(self.style, project, asked.dir.is_some(), restored, &undo)
+            let named = (project, asked.dir.is_some());
+            rollback_pages::restored(self.style, named, restored, &undo, alone)
         })?;
         let Some(message) = incomplete(restored) else {
             return Ok(Answer { undoes_turn: restored.undoes_turn, ..answer });

@@ -20,6 +20,15 @@ pub enum Undo {
     Impossible(String),
 }
 
+/// The one file that was restored.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone<'a> {
+    /// Its path relative to the project.
+    pub file: &'a [u8],
+    /// Whether anything stood there before.
+    pub was_there: bool,
+}
+
 /// What is wrong with the words that follow `before`, with a caret below the word to blame.
 pub fn misread(before: &str, typed: &[u8], Misread { message, at }: &Misread) -> String {
     let typed_before = line(typed.get(..at.start).unwrap_or_default());
@@ -94,10 +103,10 @@ pub fn preview(
 /// What a restore did.
 pub fn restored(
     style: Style,
-    project: &Path,
-    is_named: bool,
+    (project, is_named): (&Path, bool),
     restored: &Restored,
     undo: &Undo,
+    alone: Option<Alone<'_>>,
 ) -> Vec<u8> {
     let mut page = Page::default();
     let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
@@ -106,6 +115,8 @@ pub fn restored(
         page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));
     } else if changed {
         page.line(format_args!("Restored checkpoint {id} in {shown}"));
+    } else if !restored.kept.is_empty() {
+        page.line(format_args!("Nothing was changed for checkpoint {id} in {shown}"));
     } else {
         page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
     }
@@ -116,7 +127,8 @@ pub fn restored(
     for (word, tone, text) in rows {
         page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<8}"))));
     }
-    let footer = footer(style, changed, restored, undo, &named(project, is_named));
+    let named = named(project, is_named);
+    let footer = footer(style, (changed, alone), restored, undo, &named);
     if !footer.0.is_empty() {
         page.blank();
     }
@@ -132,7 +144,13 @@ fn named(project: &Path, is_named: bool) -> String {
 }
 
 /// What to do next, and where the state before is.
-fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: &str) -> Page {
+fn footer(
+    style: Style,
+    (changed, alone): (bool, Option<Alone<'_>>),
+    restored: &Restored,
+    undo: &Undo,
+    named: &str,
+) -> Page {
     let mut page = Page::default();
     // If no checkpoint could be taken, even an exact restore removes nothing.
     if !restored.left.is_empty() && restored.forced_past.is_none() {
@@ -162,9 +180,18 @@ fn footer(style: Style, changed: bool, restored: &Restored, undo: &Undo, named: 
     if let Undo::Taken(id) | Undo::Newest(id) = undo
         && changed
     {
-        // Exact, since the restore may have added files.
         let id = id.get(..SHORT).unwrap_or(id);
-        page.line(format_args!("To undo: herma rollback {id} --exact{named}"));
+        match alone {
+            Some(Alone { file, was_there: true }) => {
+                let file = shell_word(file);
+                page.line(format_args!("To undo: herma rollback {id}{named} -- {file}"));
+            }
+            Some(Alone { file, .. }) => {
+                page.line(format_args!("To undo: remove {}, which was not there", name(file)));
+            }
+            // Exact, since the restore may have added files.
+            None => page.line(format_args!("To undo: herma rollback {id} --exact{named}")),
+        }
     }
     page
 }
@@ -210,7 +237,7 @@ mod tests {
     fn where_the_state_before_is_matters_only_where_something_changed() {
         let style = Style::of_output(false, |_| None);
         let undo = Undo::Newest("0123456789".into());
-        let told = |changed| footer(style, changed, &Restored::default(), &undo, "").0;
+        let told = |changed| footer(style, (changed, None), &Restored::default(), &undo, "").0;
         assert!(told(true).contains("is in the list as checkpoint 0123456"));
         assert!(!told(false).contains("is in the list"));
     }
