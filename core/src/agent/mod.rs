@@ -219,8 +219,20 @@ impl CheckpointManager {
         }
     }
 
-    fn manager(&self) -> Result<&Manager> {
+    /// The manager that is asked, for what is not to be asked here.
+    ///
+    /// # Errors
+    /// [`Error::SwitchedOff`].
+    pub fn manager(&self) -> Result<&Manager> {
         self.manager.as_ref().map_err(|why| Error::SwitchedOff(why.clone()))
+    }
+
+    /// The same, to take checkpoints.
+    ///
+    /// # Errors
+    /// [`Error::SwitchedOff`].
+    pub fn manager_mut(&mut self) -> Result<&mut Manager> {
+        self.manager.as_mut().map_err(|why| Error::SwitchedOff(why.clone()))
     }
 }
 

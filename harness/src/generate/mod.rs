@@ -8,6 +8,7 @@
 mod attributes;
 mod content;
 mod idiom;
+mod last;
 mod maintenance;
 mod names;
 mod operation;
@@ -82,13 +83,19 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         // A question that depends on nothing before it is drawn last, so that it changes nothing else.
         let command = option::weighted(0.3, operation::command());
         let fragments = vec(fragment, 1..=options.operations_max);
-        let drawn = (fragments, attributes::fragments(sizes), command);
-        drawn.prop_map(move |(fragments, others, command)| {
+        let drawn =
+            (fragments, attributes::fragments(sizes), command, last::fragments(maintenance));
+        drawn.prop_map(move |(fragments, others, command, last)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);
+            }
+            for fragment in last {
+                if operations.len() + fragment.len() <= options.operations_max {
+                    operations.extend(fragment);
+                }
             }
             if workspace.is_some() {
                 // The point of a real tree: it is checkpointed unchanged, and at the end every

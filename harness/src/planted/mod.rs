@@ -8,6 +8,7 @@
 
 mod after_restore;
 mod capture;
+mod configured;
 mod faulty_disk;
 pub mod hunt;
 mod intercepted;
@@ -116,6 +117,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         sweep::BUGS,
         maintenance::BUGS,
         migration::BUGS,
+        configured::BUGS,
     ]
     .into_iter()
     .flatten()
