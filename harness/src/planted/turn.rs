@@ -88,11 +88,14 @@ pub static BUGS: &[PlantedBug] = &[
             {
                 let reason = "before terminal".to_owned();
                 let ensure = Request::EnsureCheckpoint { dir: dir.clone(), reason };
-                let taken = match subject.ask(&ensure) {
-                    Answer::Taken { outcome, skipped } => Some(Taken { outcome, skipped }),
-                    _ => None,
-                };
-                Answer::Protected(vec![Protected { project: dir.clone(), taken }])
+                match subject.ask(&ensure) {
+                    Answer::Taken { outcome, skipped } => {
+                        let taken = Some(Taken { outcome, skipped });
+                        Answer::Protected(vec![Protected { project: dir.clone(), taken }])
+                    }
+                    // Where there is no such folder, the bug does not show.
+                    _ => Answer::Protected(all),
+                }
             }
             (answer, _) => answer,
         }),
