@@ -7,7 +7,7 @@
 //! stores what was read, and every byte that is written goes through [`disk`]. Each uses only those
 //! named after it, and `restore` does not use `capture`. [`triggers`] stands apart: it says when an agent
 //! should ask for a checkpoint, and touches no file. [`agent`] joins the two for authors of agents,
-//! [`rollback_line`] reads what somebody types, and [`doctor`] looks at the places of all of them and
+//! [`rollback_line`] reads what somebody types, [`printed`] shows the list, and [`doctor`] looks at the places of all of them and
 //! changes nothing.
 #![forbid(unsafe_code)]
 
@@ -22,11 +22,13 @@ pub mod ignore;
 mod maintenance;
 mod manager;
 mod path;
+pub mod printed;
 mod project;
 mod report;
 mod restore;
 pub mod rollback_line;
 mod store;
+pub mod text;
 pub mod triggers;
 
 pub use environment::{Clock, Config, Environment, SystemClock};

@@ -45,7 +45,7 @@ impl Coverage {
 
 /// The class of the state that a request is asked in.
 pub fn state(world: &World, request: &Request) -> String {
-    if let Request::ProjectOf { .. } | Request::Classify { .. } = request {
+    if let Request::ProjectOf { .. } | Request::Classify { .. } | Request::Configured = request {
         return "anywhere".into();
     }
     let Some(dir) = request.dir() else { return state_of_store(world) };
@@ -103,6 +103,11 @@ fn operation(request: &Request) -> String {
 fn outcome(answer: &Answer) -> String {
     let parts: Vec<(bool, &str)> = match answer {
         Answer::Taken { skipped, .. } => vec![(!skipped.is_empty(), "some left out")],
+        Answer::Protected(all) => vec![
+            (all.is_empty(), "nothing"),
+            (all.len() > 1, "several"),
+            (all.iter().any(|one| one.taken.is_none()), "some failed"),
+        ],
         Answer::Listed(listed) => vec![(listed.is_empty(), "nothing")],
         Answer::Diffed { entries, .. } => vec![(entries.is_empty(), "nothing")],
         Answer::Restored(restored) => vec![

@@ -4,6 +4,7 @@
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
 use herma_model::answer::{Changed, CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
+use herma_model::configuration::Configuration;
 use herma_model::request::Answered;
 use herma_model::{Answer, ByteString, Code, Request, Settings};
 use std::fs;
@@ -88,7 +89,7 @@ fn agreed(request: &Request, taken: &mut u32) -> Answer {
             let outcome = CheckpointOutcome::Created { id: format!("{taken:040x}") };
             Answer::Taken { outcome, skipped: Vec::new() }
         }
-        Request::Sweep | Request::Prune { .. } => {
+        Request::Sweep | Request::Prune { .. } | Request::PruneAsConfigured => {
             Answer::Swept { outcome: SweepOutcome::Done, counts: Counts::default() }
         }
         request => as_before(request),
@@ -121,13 +122,16 @@ fn as_before(request: &Request) -> Answer {
         Answered::Done => Answer::Done,
         Answered::Project => Answer::Project(None),
         Answered::Classified => Answer::Classified { changes_files: false },
+        Answered::Protected => Answer::Protected(Vec::new()),
         Answered::Taken => {
             Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() }
         }
         Answered::Listed => Answer::Listed(Vec::new()),
+        Answered::Printed => Answer::Printed { checkpoints: Vec::new(), printed: String::new() },
         Answered::Diffed => Answer::Diffed { entries: Vec::new(), stats: Stats::default() },
         Answered::Restored => Answer::Restored(Restored::default()),
         Answered::Swept => Answer::Swept { outcome: SweepOutcome::Off, counts: Counts::default() },
         Answered::Status => Answer::Status { projects: Vec::new(), archives: Vec::new() },
+        Answered::Configured => Answer::Configured(Configuration::default()),
     }
 }

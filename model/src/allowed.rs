@@ -3,6 +3,7 @@
 use crate::answer::Code;
 use crate::bytes::ByteString;
 use crate::capture::Captured;
+use crate::configuration::Configuration;
 use crate::lines::LineBounds;
 use crate::rules::{self, RuleRef};
 use serde::Serialize;
@@ -32,10 +33,16 @@ pub enum Allowed {
     },
     /// Whether a command changes files.
     Classified(bool),
+    /// What is to be done before a tool runs.
+    Protected(AllowedProtection),
+    /// Nothing, where nothing can be stored, whatever is said of it.
+    WithoutBackend,
     /// A request for a checkpoint.
     Checkpoint(Box<AllowedCheckpoint>),
     /// A list.
     List(AllowedList),
+    /// How that list is printed which the same answer has.
+    Printed,
     /// A preview.
     Diff(AllowedDiff),
     /// A restore.
@@ -44,12 +51,24 @@ pub enum Allowed {
     Sweep(Box<AllowedSweep>),
     /// What the store holds.
     Status(AllowedStatus),
+    /// What the configuration file says.
+    Configured(Configuration),
     /// Something is removed that was asked to be.
     Cleared(Cleared),
     /// The request must be refused, for any of these reasons.
     Refused(Vec<Refusal>),
     /// It depends on something that nobody has seen.
     Unknown,
+}
+
+/// What is right before a tool runs.
+#[derive(Debug)]
+pub struct AllowedProtection {
+    /// The projects in which it may change files: for each file those that the rules leave to
+    /// choose from, as absolute paths, and whether one of them must be protected.
+    pub projects: Vec<(Vec<ByteString>, bool)>,
+    /// Whether automatic checkpoints are off.
+    pub disabled: bool,
 }
 
 /// What a request for a checkpoint should come to.

@@ -1,6 +1,7 @@
 //! What a subject answers, and the closed list of codes it refuses with.
 
 use crate::bytes::ByteString;
+use crate::configuration::Configuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -75,6 +76,27 @@ pub enum CheckpointOutcome {
     Unchanged,
     /// Automatic checkpoints are off.
     Disabled,
+}
+
+/// What a request for a checkpoint came to, and what was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TakeAnswer")]
+pub struct Taken {
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: CheckpointOutcome,
+    /// Paths that were left out, and why.
+    #[serde(default)]
+    pub skipped: Vec<Remark>,
+}
+
+/// What was done for one project before a tool ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Protected {
+    /// The project, as an absolute path.
+    pub project: ByteString,
+    /// What its automatic checkpoint came to; none where that failed.
+    pub taken: Option<Taken>,
 }
 
 /// Added and removed lines and how many files they are in.
@@ -237,6 +259,8 @@ pub enum Answer {
         /// Whether it does.
         changes_files: bool,
     },
+    /// What was done before a tool ran, for each project where anything was.
+    Protected(Vec<Protected>),
     /// What a request for a checkpoint came to.
     Taken {
         /// What it came to.
@@ -247,6 +271,13 @@ pub enum Answer {
     },
     /// The checkpoints, in the order given.
     Listed(Vec<Listed>),
+    /// The same, and how a person sees them.
+    Printed {
+        /// The checkpoints, in the order given.
+        checkpoints: Vec<Listed>,
+        /// All that is printed.
+        printed: String,
+    },
     /// What changed.
     Diffed {
         /// The changed paths.
@@ -271,6 +302,8 @@ pub enum Answer {
         /// The v1 archives, by name.
         archives: Vec<String>,
     },
+    /// What the configuration file says.
+    Configured(Configuration),
     /// Nothing was done.
     Refused {
         /// Why, for programs.

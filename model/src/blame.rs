@@ -26,6 +26,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::TURN_ONCE, None),
     (&rules::TURN_NOTHING_USES_SLOT, None),
     (&rules::TURN_DISABLED, None),
+    (&rules::TURN_NO_BACKEND, None),
     (&rules::CAPTURE_HONEST, None),
     (&rules::RESTORE_UNDO, None),
     (&rules::CAPTURE_UNREADABLE, Some(Judge::Git)),
@@ -56,6 +57,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::LIMIT_NO_MORE_THAN_NEEDED, None),
     (&rules::LIMIT_TOTAL_SIZE, None),
     (&rules::MAINTENANCE_NEVER_RAISES, None),
+    (&rules::MAINTENANCE_DEFAULTS, None),
     (&rules::SWEEP_INTERVAL, None),
     (&rules::SWEEP_EVIDENCE, None),
     (&rules::SWEEP_ORPHANS, None),
@@ -71,6 +73,8 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::CAPTURE_UNCHANGED, None),
     (&rules::CAPTURE_EMPTY_FIRST, None),
     (&rules::CAPTURE_CREATED, None),
+    (&rules::TURN_SHARED_HISTORY, None),
+    (&rules::TURN_TRIGGERS, None),
     (&rules::RESTORE_SAFETY_KEEPS_TARGET, None),
     (&rules::RESTORE_KEEPS_HISTORY, None),
     (&rules::RESTORE_DELETED_PROJECT, None),
@@ -122,10 +126,14 @@ pub static ONLY_SAID: &[RuleRef] = &[
     &rules::RESTORE_OTHER_HANDS,
 ];
 
-/// Rules about the form of a store, about what is known of a file beside what it holds, and about the
-/// words of a command, that neither explain anything nor follow from anything.
+/// Rules about the form of a store and of what is printed, about what is known of a file beside what it
+/// holds, and about the words of a command or a configuration, that neither explain anything nor
+/// follow from anything.
 pub static STANDS_ALONE: &[RuleRef] = &[
     &rules::TURN_SHELL_WORDS,
+    &rules::CAPTURE_REASON_ONE_LINE,
+    &rules::LIST_LAYOUT,
+    &rules::CONFIG_KEYS,
     &rules::ISOLATION_PRIVATE,
     &rules::ISOLATION_SELF_CONTAINED,
     &rules::LAYOUT_METADATA,

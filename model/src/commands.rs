@@ -42,10 +42,18 @@ pub static COMMANDS: &[(&str, bool)] = &[
     ("ls # rm x", false),
 ];
 
+/// So many of them, the first, are those that the first document names, as plain as can be.
+const NAMED: usize = 13;
+
 /// What may stand before a command without another meaning.
 pub static BEFORE: &[&str] = &["cd dir && ", "ls; ", "true && "];
 /// What may stand after it.
 pub static AFTER: &[&str] = &["; ls", " && pwd"];
+
+/// Whether a command is one that the first document names, by itself.
+pub fn is_named(command: &str) -> bool {
+    COMMANDS.iter().take(NAMED).any(|(named, _)| *named == command)
+}
 
 /// Whether a command changes files, where that is known.
 pub fn changes_files(command: &str) -> Option<bool> {
@@ -61,6 +69,12 @@ pub fn changes_files(command: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_first_document_names_is_known_by_itself_alone() {
+        assert!(is_named("rm a.txt") && is_named("git checkout ."));
+        assert!(!is_named("sudo /bin/rm a.txt") && !is_named("ls; rm a.txt"));
+    }
 
     #[test]
     fn what_stands_around_a_command_changes_nothing_of_it() {

@@ -16,6 +16,7 @@ pub mod blame;
 pub mod bytes;
 pub mod capture;
 pub mod commands;
+pub mod configuration;
 pub mod content;
 pub mod edit;
 pub mod files;
@@ -32,6 +33,7 @@ pub mod store_edit;
 pub mod target;
 #[cfg(test)]
 mod tests;
+pub mod tool;
 pub mod tree;
 pub mod verdict;
 pub mod world;

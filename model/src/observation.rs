@@ -52,6 +52,19 @@ impl Observation {
         self.histories.as_ref().filter(|stored| stored.unreadable.is_none())
     }
 
+    /// The projects of which something was done before a tool ran, each with the id of the checkpoint
+    /// that was taken, if one was.
+    pub fn protected(&self) -> impl Iterator<Item = (&ByteString, Option<&String>)> {
+        let all = match &self.answer {
+            Answer::Protected(all) => &all[..],
+            _ => &[],
+        };
+        all.iter().map(|one| match one.taken.as_ref().map(|taken| &taken.outcome) {
+            Some(CheckpointOutcome::Created { id }) => (&one.project, Some(id)),
+            _ => (&one.project, None),
+        })
+    }
+
     /// The id of the checkpoint that was taken, if one was.
     pub fn taken(&self) -> Option<&String> {
         match &self.answer {

@@ -3,6 +3,7 @@
 
 use crate::bytes::ByteString;
 use crate::rules::{self, RuleRef};
+use crate::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,10 +41,14 @@ pub enum Answered {
     Project,
     /// Whether a command changes files.
     Classified,
+    /// What was done before a tool ran.
+    Protected,
     /// What a request for a checkpoint came to.
     Taken,
     /// A list.
     Listed,
+    /// A list, and how it is printed.
+    Printed,
     /// A preview.
     Diffed,
     /// What a restore did.
@@ -52,6 +57,8 @@ pub enum Answered {
     Swept,
     /// What the store holds.
     Status,
+    /// A configuration.
+    Configured,
 }
 
 /// What holds of one kind of request.
@@ -184,6 +191,16 @@ requests! {
     } = "classify", TURN_SHELL_WORDS, Neither, Looks, Classified,
         needs "classify": "It says whether a terminal command changes files, without running it.";
 
+    /// A tool of an agent is about to run.
+    BeforeTool {
+        /// The directory where it runs.
+        dir: ByteString,
+        /// The tool.
+        tool: Tool,
+    } = "before_tool", TURN_TRIGGERS, Neither, Stores, Protected,
+        needs "before_tool": "It is told of each tool of an agent before that runs, and takes the \
+            checkpoints that are due.";
+
     /// An automatic checkpoint, once per turn.
     EnsureCheckpoint {
         /// The project.
@@ -192,6 +209,16 @@ requests! {
         reason: String,
     } = "ensure_checkpoint", CAPTURE_CREATED, Project, Stores, Taken,
         needs "ensure_checkpoint": TURNS;
+
+    /// The same while what the store is kept with cannot be used. Afterwards it can be again.
+    WithoutBackend {
+        /// The project.
+        dir: ByteString,
+        /// Why.
+        reason: String,
+    } = "test.without_backend", TURN_NO_BACKEND, Project, Looks, Taken,
+        needs "test.without_backend": "The suite asks for an automatic checkpoint while what the \
+            store is kept with, such as git, cannot be used.";
 
     /// A checkpoint that a person asks for.
     Checkpoint {
@@ -206,6 +233,13 @@ requests! {
         /// The project.
         dir: ByteString,
     } = "list", LIST_COMPLETE, Project, Looks, Listed;
+
+    /// The checkpoints of a project as a person sees them.
+    PrintList {
+        /// The project.
+        dir: ByteString,
+    } = "print_list", LIST_LAYOUT, Project, Looks, Printed,
+        needs "list.printed": "It prints the list for a person, and says what it prints.";
 
     /// What changed since a checkpoint.
     Diff {
@@ -275,6 +309,16 @@ requests! {
     } = "prune", MAINTENANCE_COMMANDS, Store, Stores, Swept,
         needs "prune": "It removes what is gone or old when it is asked to.";
 
+    /// The same with what the configuration file says, and where it says nothing with the defaults.
+    PruneAsConfigured = "prune_as_configured", MAINTENANCE_DEFAULTS, Store, Stores, Swept,
+        needs "prune.as_configured": "A prune without options does what the configuration file says, \
+            which the history writes.";
+
+    /// What does the configuration file say, as it is now?
+    Configured = "configured", CONFIG_KEYS, Neither, Looks, Configured,
+        needs "config": "It is configured by a `config.yaml`, which the history writes, and says what \
+            it read.";
+
     /// What the store holds.
     Status = "status", MAINTENANCE_COMMANDS, Store, Looks, Status,
         needs "status": "It says which projects its store holds, and how many checkpoints of each.";
@@ -316,8 +360,8 @@ impl<Target> Request<Target> {
 
     shared_field! {
         /// The project that is asked about, as typed.
-        dir, dir_mut: ByteString, of EnsureCheckpoint Checkpoint List Diff Restore RestoreFile ToolWrites
-            ToolWrote
+        dir, dir_mut: ByteString, of EnsureCheckpoint WithoutBackend Checkpoint List PrintList
+            Diff Restore RestoreFile ToolWrites ToolWrote
     }
     shared_field! {
         /// The checkpoint that is asked about.
@@ -341,85 +385,4 @@ impl<Target> Request<Target> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// One request of every kind.
-    fn every_kind() -> Vec<Request> {
-        let dir = || ByteString::from("d");
-        let target = || ByteString::from("1");
-        let reason = String::new;
-        vec![
-            Request::NewTurn,
-            Request::Reopen,
-            Request::SetClock { seconds: 1 },
-            Request::ProjectOf { file: "f".into() },
-            Request::Classify { command: "ls".into() },
-            Request::EnsureCheckpoint { dir: dir(), reason: reason() },
-            Request::Checkpoint { dir: dir(), reason: reason() },
-            Request::List { dir: dir() },
-            Request::Diff { dir: dir(), target: target() },
-            Request::Restore { dir: dir(), target: target(), exact: false, force: false },
-            Request::RestoreFile { dir: dir(), target: target(), path: "p".into() },
-            Request::ToolWrites { dir: dir(), path: "p".into() },
-            Request::ToolWrote { dir: dir(), path: "p".into() },
-            Request::Sweep,
-            Request::Prune { retention_days: 1, max_total_bytes: 0, delete_orphans: true },
-            Request::Status,
-            Request::ClearLegacy,
-            Request::Clear,
-        ]
-    }
-
-    #[test]
-    fn what_holds_of_a_request_is_in_the_table_once_and_in_order() {
-        let all = every_kind();
-        let names: Vec<_> = all.iter().map(Request::name).collect();
-        assert_eq!(names, REQUESTS.iter().map(|kind| kind.name).collect::<Vec<_>>());
-        for request in all {
-            assert_eq!(request.kind().name, request.name());
-            assert_eq!(request.main_rule(), request.kind().rule);
-        }
-    }
-
-    #[test]
-    fn a_request_about_a_project_names_its_directory_and_no_other_does() {
-        for mut request in every_kind() {
-            let about_one = request.kind().about == About::Project;
-            let dir = about_one.then(|| ByteString::from("d"));
-            assert_eq!(request.dir(), dir.as_ref(), "{request:?}");
-            assert_eq!(request.dir_mut().cloned(), dir, "{request:?}");
-        }
-    }
-
-    #[test]
-    fn the_directory_and_the_checkpoint_can_be_named_otherwise() {
-        let restore = |dir: &str, target: u8| Request::Restore {
-            dir: dir.into(),
-            target,
-            exact: true,
-            force: false,
-        };
-        let mut request = restore("d", 1);
-        *request.dir_mut().unwrap() = "e".into();
-        *request.target_mut().unwrap() += 1;
-        assert_eq!(request, restore("e", 2));
-        assert_eq!(request.with_target(|target| target + 1), restore("e", 3));
-        assert_eq!(
-            Request::<u8>::Status.with_target(|_| -> u8 { unreachable!() }),
-            Request::Status
-        );
-        for mut request in every_kind() {
-            let has_one = format!("{request:?}").contains("target");
-            assert_eq!(request.target().is_some(), has_one, "{request:?}");
-            assert_eq!(request.target_mut().is_some(), has_one, "{request:?}");
-        }
-    }
-
-    #[test]
-    fn what_only_looks_may_change_nothing() {
-        let only_look: Vec<_> =
-            every_kind().iter().filter(|one| one.only_looks()).map(Request::name).collect();
-        assert_eq!(only_look, ["project_of", "classify", "list", "diff", "status"]);
-    }
-}
+mod tests;

@@ -119,6 +119,14 @@ impl Checks {
         *self.counts.entry(rule.id).or_default() += times;
     }
 
+    /// These, and those of another observation.
+    pub fn join(&mut self, other: Checks) {
+        for (rule, times) in other.counts {
+            *self.counts.entry(rule).or_default() += times;
+        }
+        self.violations.extend(other.violations);
+    }
+
     /// Compares for `rule`: it holds, or this is what was expected and found.
     pub fn check(
         &mut self,
@@ -164,7 +172,10 @@ pub fn word(answer: &Answer) -> String {
         Answer::Taken { outcome: CheckpointOutcome::Deduped, .. } => "deduped",
         Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } => "unchanged",
         Answer::Taken { outcome: CheckpointOutcome::Disabled, .. } => "disabled",
+        Answer::Protected(_) => "protected",
         Answer::Listed(_) => "listed",
+        Answer::Printed { .. } => "printed",
+        Answer::Configured(_) => "configured",
         Answer::Diffed { .. } => "diffed",
         Answer::Restored(_) => "restored",
         Answer::Swept { outcome: SweepOutcome::Done, .. } => "swept",

@@ -128,10 +128,21 @@ impl CheckpointManager {
         }
     }
 
-    /// Takes the checkpoints that a tool needs before it runs: one for each project in which it may
-    /// change files, at most one for each in a turn. It never fails.
-    // rule: turn/triggers
+    /// Takes the checkpoints that a tool needs before it runs, and looks at what stands where it is about
+    /// to write; [`CheckpointManager::after`] looks again. It never fails.
     pub fn before(&mut self, tool: &Tool<'_>) -> Vec<Protected> {
+        let protected = self.protect(tool);
+        if self.is_enabled() {
+            self.tell_begin(tool);
+        }
+        protected
+    }
+
+    /// Takes the checkpoints that a tool needs before it runs, for an agent that does not say when the
+    /// tool has ended: one for each project in which it may change files, at most one for each in a
+    /// turn. It never fails.
+    // rule: turn/triggers
+    pub fn protect(&mut self, tool: &Tool<'_>) -> Vec<Protected> {
         if !self.is_enabled() {
             return Vec::new();
         }
@@ -140,9 +151,7 @@ impl CheckpointManager {
             let taken = self.ensure_checkpoint(&project, &reason);
             Protected { project, taken }
         };
-        let protected = projects.into_keys().map(protect).collect();
-        self.tell_begin(tool);
-        protected
+        projects.into_keys().map(protect).collect()
     }
 
     /// To be called once that tool has run: what it wrote counts as the agent's, and what changes
@@ -283,8 +292,20 @@ impl CheckpointManager {
         }
     }
 
-    fn manager(&self) -> Result<&Manager> {
+    /// The manager that is asked, for what is not to be asked here.
+    ///
+    /// # Errors
+    /// [`Error::SwitchedOff`].
+    pub fn manager(&self) -> Result<&Manager> {
         self.manager.as_ref().map_err(|why| Error::SwitchedOff(why.clone()))
+    }
+
+    /// The same, to take checkpoints.
+    ///
+    /// # Errors
+    /// [`Error::SwitchedOff`].
+    pub fn manager_mut(&mut self) -> Result<&mut Manager> {
+        self.manager.as_mut().map_err(|why| Error::SwitchedOff(why.clone()))
     }
 }
 

@@ -7,6 +7,7 @@ log and its refs; what it cannot do is not claimed. Its bound on the number of f
 that no caller sets, and so is not claimed either.
 """
 
+import argparse
 import base64
 import calendar
 import contextlib
@@ -15,9 +16,12 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
+import tempfile
 import textwrap
 import time
+import types
 
 VERSION = sys.argv[1]
 sys.path[:0] = sys.argv[2:]
@@ -35,14 +39,23 @@ except ImportError:
 MEGABYTE = 1024 * 1024
 CAPABILITIES = """
     capture.default_excludes capture.gitignore capture.no_repositories clear diff diff.stats
-    ensure_checkpoint files.special layout list.reason list.stats project.any_directory
+    ensure_checkpoint files.special layout list.printed list.reason list.stats project.any_directory
     project.spellings project_of prune refusal.reasons restore.file restore.file_safety
     restore.leaves_new restore.safety scope.refusals settings.enabled settings.max_snapshots
     status sweep take.declines_empty take.unchanged target.number target.short test.clock
-    test.store
+    test.store test.without_backend
 """.split()
 if is_destructive is not None:
     CAPABILITIES.append("classify")
+
+try:
+    import yaml  # noqa: F401  (the configuration is read with it, where it was installed beside)
+    from hermes_cli import checkpoints as command
+
+    CAPABILITIES += ["config", "prune.as_configured"]
+except ImportError:
+    command = None
+
 SIZES = ["settings.max_file_bytes", "settings.max_total_bytes"]
 
 # What the manager's log says when it takes none, and what that means.
@@ -134,6 +147,22 @@ def own_method(module, name):
     return defined[name]
 
 
+def preflight():
+    """What the agent does before it runs a tool, as it stands in a function that takes a whole agent;
+    None in a version that has it elsewhere."""
+    path = os.path.join(sys.path[0], "agent", "tool_executor.py")
+    if is_destructive is None or not os.path.exists(path):
+        return None
+    begin = "# Checkpoint: snapshot working dir before file-mutating tools"
+    with open(path, encoding="utf-8") as source:
+        found = re.search(rf"^ *{begin}.*?(?=^ *tool_start_time =)", source.read(), re.M | re.S)
+    return found and compile(textwrap.dedent(found.group()), path, "exec")
+
+
+PREFLIGHT = preflight()
+if PREFLIGHT is not None:
+    CAPABILITIES.append("before_tool")
+
 # How /rollback reads what is typed.
 resolve_checkpoint_ref = own_method("cli.py", "_resolve_checkpoint_ref")
 MANAGER = None
@@ -165,18 +194,22 @@ def hello(_):
     }
 
 
+def manager():
+    return checkpoint_manager.CheckpointManager(
+        enabled=SETTINGS["enabled"],
+        max_snapshots=SETTINGS["max_snapshots"],
+        max_total_size_mb=SETTINGS["max_total_bytes"] // MEGABYTE,
+        max_file_size_mb=SETTINGS["max_file_bytes"] // MEGABYTE,
+    )
+
+
 def open_(request):
     global MANAGER, SETTINGS
     os.environ["HOME"] = text(request["home"])
     os.chdir(text(request["current_directory"]))
     checkpoint_manager.CHECKPOINT_BASE = checkpoint_manager.Path(text(request["store"]))
     SETTINGS = request["settings"]
-    MANAGER = checkpoint_manager.CheckpointManager(
-        enabled=SETTINGS["enabled"],
-        max_snapshots=SETTINGS["max_snapshots"],
-        max_total_size_mb=SETTINGS["max_total_bytes"] // MEGABYTE,
-        max_file_size_mb=SETTINGS["max_file_bytes"] // MEGABYTE,
-    )
+    MANAGER = manager()
     return {}
 
 
@@ -236,6 +269,81 @@ def ensure_checkpoint(request):
     raise Refused("internal", "; ".join(LOG.lines) or "no checkpoint, and no word why")
 
 
+class Watched:
+    """The manager as the agent's tools have it; keeps what came of each request to it."""
+
+    enabled = property(lambda _: MANAGER.enabled)
+
+    def __init__(self):
+        self.projects = []
+
+    def get_working_dir_for_path(self, path):
+        return MANAGER.get_working_dir_for_path(path)
+
+    def ensure_checkpoint(self, directory, reason):
+        try:
+            taken = ensure_checkpoint({"dir": wire(directory), "reason": reason})
+        except Refused:
+            taken = None
+        self.projects.append({"project": wire(directory), "taken": taken})
+
+
+def before_tool(request):
+    directory = text(request["dir"])
+    (name, told), = request["tool"].items()
+    files = [os.path.join(directory, text(file)) for file in told.get("files", [])]
+    if name == "terminal":
+        arguments = {"command": told["command"], "workdir": directory}
+    elif name == "write_file":
+        arguments = {"path": os.path.join(directory, text(told["path"])), "content": ""}
+    elif len(files) == 1:
+        arguments = {"mode": "replace", "path": files[0], "old_string": "a", "new_string": "b"}
+    else:
+        # Its tool takes one form for several files.
+        updates = "".join(f"*** Update File: {file}\n@@\n-a\n+b\n" for file in files)
+        arguments = {"mode": "patch", "patch": f"*** Begin Patch\n{updates}*** End Patch\n"}
+    agent = types.SimpleNamespace(_checkpoint_mgr=Watched())
+    exec(PREFLIGHT, {
+        "agent": agent,
+        "function_name": name,
+        "function_args": arguments,
+        "_execution_blocked": False,
+        "_is_destructive_command": is_destructive,
+        "os": os,
+    })
+    return {"projects": agent._checkpoint_mgr.projects}
+
+
+def without_backend(request):
+    path, os.environ["PATH"] = os.environ["PATH"], ""
+    try:
+        LOG.lines.clear()
+        if manager().ensure_checkpoint(text(request["dir"]), request["reason"]):
+            return {"outcome": "created", "id": newest(text(request["dir"]))}
+        if not SETTINGS["enabled"] or "Checkpoints disabled: git not found" in LOG.lines:
+            return {"outcome": "disabled"}
+        raise Refused("io", "; ".join(LOG.lines))
+    finally:
+        os.environ["PATH"] = path
+
+
+def configured(_):
+    # What else it makes in the home of an agent is no business of checkpoints.
+    file = checkpoint_manager.CHECKPOINT_BASE.with_name("config.yaml")
+    with tempfile.TemporaryDirectory() as home:
+        if file.exists():
+            shutil.copyfile(file, os.path.join(home, file.name))
+        before, os.environ["HERMES_HOME"] = os.environ.get("HERMES_HOME"), home
+        try:
+            from hermes_cli.config import load_config
+
+            return load_config()["checkpoints"]
+        finally:
+            del os.environ["HERMES_HOME"]
+            if before is not None:
+                os.environ["HERMES_HOME"] = before
+
+
 def seconds(stamp):
     """Seconds since the epoch of git's strict ISO form."""
     plain, zone = (stamp[:-1], "+00:00") if stamp.endswith("Z") else (stamp[:-6], stamp[-6:])
@@ -263,6 +371,16 @@ def list_(request):
             "stats": None if oldest_of_all else stats(one),
         })
     return {"checkpoints": checkpoints}
+
+
+def print_list(request):
+    directory = text(request["dir"])
+    printed = checkpoint_manager.format_checkpoint_list(
+        MANAGER.list_checkpoints(directory), directory
+    )
+    # A directory in its heading need not be UTF-8; a line of the protocol is.
+    printed = printed.encode("utf-8", "backslashreplace").decode()
+    return list_(request) | {"printed": printed}
 
 
 def target(request):
@@ -368,6 +486,27 @@ def prune(request):
     return swept(result)
 
 
+def prune_as_configured(_):
+    """What is typed is `hermes checkpoints prune`."""
+    results = []
+    prune_checkpoints = checkpoint_manager.prune_checkpoints
+
+    def kept(**options):
+        results.append(prune_checkpoints(**options))
+        return results[-1]
+
+    parser = argparse.ArgumentParser()
+    command.register_cli(parser)
+    arguments = parser.parse_args(["prune"])
+    checkpoint_manager.prune_checkpoints = kept
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            arguments.func(arguments)
+    finally:
+        checkpoint_manager.prune_checkpoints = prune_checkpoints
+    return swept(results[0])
+
+
 def status(_):
     told = checkpoint_manager.store_status()
     projects = [
@@ -400,13 +539,18 @@ OPERATIONS = {
     "new_turn": new_turn,
     "project_of": project_of,
     "classify": classify,
+    "before_tool": before_tool,
     "ensure_checkpoint": ensure_checkpoint,
+    "test.without_backend": without_backend,
     "list": list_,
+    "print_list": print_list,
     "diff": diff,
     "restore": restore,
     "restore_file": restore_file,
     "sweep": sweep,
     "prune": prune,
+    "prune_as_configured": prune_as_configured,
+    "configured": configured,
     "status": status,
     "clear": clear,
     "clear_legacy": clear_legacy,

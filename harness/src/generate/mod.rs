@@ -9,6 +9,7 @@ mod attributes;
 mod content;
 mod hands;
 mod idiom;
+mod last;
 mod maintenance;
 mod names;
 mod operation;
@@ -88,14 +89,20 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let command = option::weighted(0.3, operation::command());
         let hands = if told { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let fragments = vec(fragment, 1..=options.operations_max);
-        let drawn = (fragments, attributes::fragments(sizes), command, hands);
-        drawn.prop_map(move |(fragments, others, command, hands)| {
+        let last = last::fragments(maintenance);
+        let drawn = (fragments, attributes::fragments(sizes), command, last, hands);
+        drawn.prop_map(move |(fragments, others, command, last, hands)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations = attributes::among(operations, hands);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);
+            }
+            for fragment in last {
+                if operations.len() + fragment.len() <= options.operations_max {
+                    operations.extend(fragment);
+                }
             }
             if workspace.is_some() {
                 // The point of a real tree: it is checkpointed unchanged, and at the end every

@@ -44,7 +44,8 @@ pub fn step(operation: &Operation, world: &World) -> Step {
 
 /// The request as the subject gets it.
 fn concrete(mut request: Request<Target>, world: &World) -> Request {
-    if let Request::ProjectOf { file: path } = &mut request {
+    if let Request::ProjectOf { file: path } | Request::BeforeTool { dir: path, .. } = &mut request
+    {
         *path = typed(path, world);
     }
     if let Some(dir) = request.dir_mut() {

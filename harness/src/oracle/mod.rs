@@ -171,7 +171,8 @@ impl Oracle {
         bounded: bool,
     ) -> io::Result<Option<Contents>> {
         let swept = matches!(answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
-        let stored = matches!(answer, Answer::Taken { .. } | Answer::Restored(_));
+        let stored =
+            matches!(answer, Answer::Taken { .. } | Answer::Protected(_) | Answer::Restored(_));
         let there = sandbox.has_store();
         let looks = swept && self.layout || stored && bounded && there;
         if !looks {
@@ -270,6 +271,7 @@ fn must_leave_store(request: &Request, allowed: &Allowed) -> bool {
         Allowed::Refused(_) => restore || request.only_looks(),
         Allowed::Restore(due) => !due.may_refuse.is_empty(),
         Allowed::Checkpoint(due) => due.kind == CheckpointKind::Disabled,
+        Allowed::Protected(due) => due.disabled,
         _ => request.only_looks(),
     }
 }

@@ -7,7 +7,7 @@ use herma_core::Environment;
 use herma_core::disk::SystemDisk;
 use herma_model::answer::{Changed, CheckpointOutcome};
 use herma_model::edit::Change;
-use herma_model::request::Answered;
+use herma_model::request::{Answered, Effect};
 use herma_model::{Answer, ByteString, Code, Files, Request, Settings};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -242,7 +242,8 @@ pub fn refused(code: Code, message: &str) -> Answer {
 
 /// Whether a request is for a checkpoint, automatic or not.
 pub fn takes(request: &Request) -> bool {
-    request.kind().answered == Answered::Taken
+    let kind = request.kind();
+    kind.effect == Effect::Stores && matches!(kind.answered, Answered::Taken | Answered::Protected)
 }
 
 /// The same request with the checkpoint named otherwise.

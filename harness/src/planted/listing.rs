@@ -137,6 +137,43 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-list-is-printed-without-times",
+        rule: &rules::LIST_LAYOUT,
+        about: "The list is printed without the time of each checkpoint.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            // Every time is of this century, and stands between blanks.
+            printed(subject, request, |line| match line.find("  20") {
+                Some(at) => {
+                    line.split_at(at).0.to_owned() + &line[at + "  2026-03-16 04:36".len()..]
+                }
+                None => line.to_owned(),
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-list-is-printed-without-changes",
+        rule: &rules::LIST_LAYOUT,
+        about: "The list is printed without the changes of each checkpoint.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            printed(subject, request, |line| match line.rsplit_once("  (") {
+                Some((line, changes)) if changes.contains(", +") => line.to_owned(),
+                _ => line.to_owned(),
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-reason-is-printed-as-it-is",
+        rule: &rules::CAPTURE_REASON_ONE_LINE,
+        about: "What a reason holds is printed, whatever that does to a terminal.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let raw = |line: &str| line.replace("\\n", "\n").replace("\\x1b", "\u{1b}");
+            printed(subject, request, raw)
+        }),
+    },
+    PlantedBug {
         name: "a-diff-stores-what-it-compares",
         rule: &rules::DIFF_LEAVES_STORE,
         about: "To compare the working tree a diff adds it to the store.",
@@ -163,6 +200,19 @@ fn listed(
     let mut answer = subject.ask(request);
     if let Answer::Listed(list) = &mut answer {
         change(subject, list);
+    }
+    answer
+}
+
+/// What the core prints, changed line by line.
+fn printed(
+    subject: &mut Intercepted,
+    request: &Request,
+    change: impl Fn(&str) -> String,
+) -> Answer {
+    let mut answer = subject.ask(request);
+    if let Answer::Printed { printed, .. } = &mut answer {
+        *printed = printed.lines().map(change).collect::<Vec<_>>().join("\n");
     }
     answer
 }

@@ -6,6 +6,7 @@ use super::PlantedBug;
 use super::intercepted::{Intercepted, names, refused, takes};
 use super::sweep::{MARKER, last_sweep, not_due};
 use herma_model::answer::ProjectStatus;
+use herma_model::configuration::Configuration;
 use herma_model::{Answer, Code, Request, rules};
 use std::ffi::OsString;
 use std::fs;
@@ -40,6 +41,23 @@ pub static BUGS: &[PlantedBug] = &[
                 }
                 _ => subject.ask(request),
             }
+        }),
+    },
+    PlantedBug {
+        name: "a-prune-has-defaults-of-its-own",
+        rule: &rules::MAINTENANCE_DEFAULTS,
+        about: "A prune without options keeps what the documents say, whatever is configured.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| match request {
+            Request::PruneAsConfigured => {
+                let usual = Configuration::default();
+                subject.ask(&Request::Prune {
+                    retention_days: usual.retention_days,
+                    max_total_bytes: usual.max_total_bytes(),
+                    delete_orphans: usual.delete_orphans,
+                })
+            }
+            _ => subject.ask(request),
         }),
     },
     PlantedBug {

@@ -8,6 +8,7 @@
 
 mod after_restore;
 mod capture;
+mod configured;
 mod faulty_disk;
 mod hands;
 pub mod hunt;
@@ -118,6 +119,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         sweep::BUGS,
         maintenance::BUGS,
         migration::BUGS,
+        configured::BUGS,
     ]
     .into_iter()
     .flatten()

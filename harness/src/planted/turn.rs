@@ -2,9 +2,10 @@
 
 use super::Flaw::{Configured, Intercepted as Intercept};
 use super::PlantedBug;
-use super::intercepted::{Intercepted, created, none_taken};
-use herma_model::answer::CheckpointOutcome;
-use herma_model::{Answer, Request, rules};
+use super::intercepted::{Intercepted, created, none_taken, refused, write_private};
+use herma_model::answer::{CheckpointOutcome, Protected, Taken};
+use herma_model::tool::Tool;
+use herma_model::{Answer, Code, Request, rules};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -48,6 +49,78 @@ pub static BUGS: &[PlantedBug] = &[
                 subject.ask(&asked)
             }
             (answer, _) => answer,
+        }),
+    },
+    PlantedBug {
+        name: "only-the-first-file-of-a-patch-counts",
+        rule: &rules::TURN_TRIGGERS,
+        about: "Of the files that a patch names only the first one is looked at.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| match request {
+            Request::BeforeTool { dir, tool: Tool::Patch { form, files } } => {
+                let files = files.iter().take(1).cloned().collect();
+                let tool = Tool::Patch { form: *form, files };
+                subject.ask(&Request::BeforeTool { dir: dir.clone(), tool })
+            }
+            _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "only-commands-are-looked-at",
+        rule: &rules::TURN_TRIGGERS,
+        about: "A file is written without a checkpoint before it.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| match request {
+            Request::BeforeTool { tool: Tool::WriteFile { .. }, .. } => {
+                Answer::Protected(Vec::new())
+            }
+            _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "a-command-has-the-history-of-its-folder",
+        rule: &rules::TURN_SHARED_HISTORY,
+        about: "Before a command the folder is protected where it runs, not the project around it.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| match (subject.ask(request), request) {
+            (Answer::Protected(all), Request::BeforeTool { dir, tool: Tool::Terminal { .. } })
+                if !all.is_empty() =>
+            {
+                let reason = "before terminal".to_owned();
+                let ensure = Request::EnsureCheckpoint { dir: dir.clone(), reason };
+                match subject.ask(&ensure) {
+                    Answer::Taken { outcome, skipped } => {
+                        let taken = Some(Taken { outcome, skipped });
+                        Answer::Protected(vec![Protected { project: dir.clone(), taken }])
+                    }
+                    // Where there is no such folder, the bug does not show.
+                    _ => Answer::Protected(all),
+                }
+            }
+            (answer, _) => answer,
+        }),
+    },
+    PlantedBug {
+        name: "without-a-backend-the-tool-fails",
+        rule: &rules::TURN_NO_BACKEND,
+        about: "Where the store cannot be used, the error reaches the tool that is about to run.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| match request {
+            Request::WithoutBackend { .. } => refused(Code::Internal, "no such program: git"),
+            _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "without-a-backend-a-lock-is-left",
+        rule: &rules::TURN_NO_BACKEND,
+        about: "The store is locked before it is known whether it can be used, and stays so.",
+        operations_min: 1,
+        flaw: Intercept(|subject, request| {
+            if let Request::WithoutBackend { .. } = request {
+                // Where it cannot be written, the bug does not show.
+                let _ = write_private(&subject.sandbox.base().join("store.lock"), b"");
+            }
+            subject.ask(request)
         }),
     },
     PlantedBug {

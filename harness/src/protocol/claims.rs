@@ -14,6 +14,7 @@ struct Row(&'static str, &'static [&'static str], &'static [&'static str]);
 /// Of the capabilities of which there is more to say than their meaning.
 const ROWS: &[Row] = &[
     Row("ensure_checkpoint", &[], &["auto", "automatic", "once", "per"]),
+    Row("before_tool", &["projects[].project", "projects[].taken"], &["hook", "trigger", "patch"]),
     Row("checkpoint", &[], &["snapshot", "save", "backup", "manual", "create"]),
     Row("take.unchanged", &["outcome"], &["dedup", "deduplicate", "skip", "noop", "identical"]),
     Row("take.declines_empty", &["outcome"], &["nothing", "blank"]),
@@ -25,6 +26,7 @@ const ROWS: &[Row] = &[
     Row("diff", &["entries"], &["compare", "preview", "changes"]),
     Row("diff.stats", &["stats"], &["lines", "counts", "insertions", "deletions"]),
     Row("list.reason", &["checkpoints[].reason"], &["message", "comment", "label"]),
+    Row("list.printed", &["checkpoints", "printed"], &["text", "page", "display", "formatted"]),
     Row("list.stats", &["checkpoints[].stats"], &["lines", "counts"]),
     Row("target.number", &[], &["index", "ordinal"]),
     Row("target.short", &[], &["prefix", "abbreviated", "hash"]),
@@ -40,6 +42,21 @@ const ROWS: &[Row] = &[
     Row("settings.max_snapshots", &[], &["retention", "history", "keep", "cap"]),
     Row("settings.max_total_bytes", &[], &["quota", "disk", "size", "cap"]),
     Row("prune", &["counts"], &["gc", "garbage", "cleanup", "expire", "purge"]),
+    Row("prune.as_configured", &["counts"], &["defaults"]),
+    Row(
+        "config",
+        &[
+            "enabled",
+            "max_snapshots",
+            "max_total_size_mb",
+            "max_file_size_mb",
+            "auto_prune",
+            "retention_days",
+            "delete_orphans",
+            "min_interval_hours",
+        ],
+        &["yaml", "keys"],
+    ),
     Row("sweep", &["counts"], &["startup", "cleanup"]),
     Row("status", &["projects"], &["info", "stat"]),
     Row("clear", &[], &["wipe", "reset", "delete"]),

@@ -10,6 +10,7 @@ use super::message::{Control, ErrorCode, Hello, Message, Open, Reply, Unsupporte
 use super::process::Adapter;
 use crate::history::History;
 use crate::sandbox::Sandbox;
+use herma_model::tool::Tool;
 use herma_model::{ByteString, Request};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -258,7 +259,10 @@ fn optional(talk: &Talk<'_>) -> Vec<Request> {
     vec![
         Request::ProjectOf { file },
         Request::Classify { command: "ls".into() },
+        Request::BeforeTool { dir: dir.clone(), tool: Tool::WriteFile { path: FILE.into() } },
         Request::EnsureCheckpoint { dir: dir.clone(), reason: "probe".into() },
+        Request::WithoutBackend { dir: dir.clone(), reason: "probe".into() },
+        Request::PrintList { dir: dir.clone() },
         Request::Diff { dir: dir.clone(), target: target.clone() },
         Request::RestoreFile { dir: dir.clone(), target, path: FILE.into() },
         Request::ToolWrites { dir: dir.clone(), path: FILE.into() },
@@ -266,6 +270,8 @@ fn optional(talk: &Talk<'_>) -> Vec<Request> {
         Request::Status,
         Request::Sweep,
         Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans },
+        Request::PruneAsConfigured,
+        Request::Configured,
         Request::ClearLegacy,
         Request::Clear,
     ]

@@ -7,8 +7,11 @@ use super::VERSION;
 use super::capabilities::COMPLETE;
 use super::claims::{Claim, claims};
 use super::message::{Envelope, Hello, Reply};
-use super::translate::{Checkpoints, Classified, Diffed, Project, Status, Swept, Taken};
-use herma_model::answer::Restored;
+use super::translate::{
+    AllProtected, Checkpoints, Classified, Diffed, Printed, Project, Status, Swept,
+};
+use herma_model::answer::{Restored, Taken};
+use herma_model::configuration::Configuration;
 use herma_model::request::{Answered, REQUESTS};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -21,12 +24,15 @@ fn answer(answered: Answered, generator: &mut SchemaGenerator) -> Schema {
         Answered::Done => done(generator),
         Answered::Project => generator.subschema_for::<Project>(),
         Answered::Classified => generator.subschema_for::<Classified>(),
+        Answered::Protected => generator.subschema_for::<AllProtected>(),
         Answered::Taken => generator.subschema_for::<Taken>(),
         Answered::Listed => generator.subschema_for::<Checkpoints>(),
+        Answered::Printed => generator.subschema_for::<Printed>(),
         Answered::Diffed => generator.subschema_for::<Diffed>(),
         Answered::Restored => generator.subschema_for::<Restored>(),
         Answered::Swept => generator.subschema_for::<Swept>(),
         Answered::Status => generator.subschema_for::<Status>(),
+        Answered::Configured => generator.subschema_for::<Configuration>(),
     }
 }
 

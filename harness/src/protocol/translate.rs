@@ -5,9 +5,10 @@
 use super::fault::Fault;
 use super::message::{ErrorCode, Reply};
 use herma_model::answer::{
-    Answer, CheckpointOutcome, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark, Restored,
-    Stats, SweepOutcome,
+    Answer, Code, Counts, DiffEntry, Listed, ProjectStatus, Protected, Restored, Stats,
+    SweepOutcome, Taken,
 };
+use herma_model::configuration::Configuration;
 use herma_model::request::Answered;
 use herma_model::{ByteString, Request};
 use schemars::JsonSchema;
@@ -30,15 +31,12 @@ pub(super) struct Classified {
     changes_files: bool,
 }
 
-/// The outcome of a request for a checkpoint, and what was left out.
+/// What was done before a tool ran.
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TakeAnswer")]
-pub(super) struct Taken {
-    #[serde(flatten)]
-    outcome: CheckpointOutcome,
-    /// Paths that were left out, and why.
-    #[serde(default)]
-    skipped: Vec<Remark>,
+#[schemars(rename = "ProtectAnswer")]
+pub(super) struct AllProtected {
+    /// Each project of which a checkpoint was due or tried.
+    projects: Vec<Protected>,
 }
 
 /// The checkpoints of a project.
@@ -47,6 +45,16 @@ pub(super) struct Taken {
 pub(super) struct Checkpoints {
     /// Newest first.
     checkpoints: Vec<Listed>,
+}
+
+/// The checkpoints of a project, and what is printed for a person.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PrintAnswer")]
+pub(super) struct Printed {
+    /// Newest first.
+    checkpoints: Vec<Listed>,
+    /// All that is printed, with its lines.
+    printed: String,
 }
 
 /// What changed since a checkpoint.
@@ -108,11 +116,16 @@ fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
             let Classified { changes_files } = Classified::deserialize(value)?;
             Answer::Classified { changes_files }
         }
+        Answered::Protected => Answer::Protected(AllProtected::deserialize(value)?.projects),
         Answered::Taken => {
             let Taken { outcome, skipped } = Taken::deserialize(value)?;
             Answer::Taken { outcome, skipped }
         }
         Answered::Listed => Answer::Listed(Checkpoints::deserialize(value)?.checkpoints),
+        Answered::Printed => {
+            let Printed { checkpoints, printed } = Printed::deserialize(value)?;
+            Answer::Printed { checkpoints, printed }
+        }
         Answered::Diffed => {
             let Diffed { entries, stats } = Diffed::deserialize(value)?;
             Answer::Diffed { entries, stats }
@@ -126,6 +139,7 @@ fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
             let Status { projects, archives } = Status::deserialize(value)?;
             Answer::Status { projects, archives }
         }
+        Answered::Configured => Answer::Configured(Configuration::deserialize(value)?),
     })
 }
 
@@ -142,12 +156,15 @@ pub fn reply(id: u64, answer: Answer) -> Value {
         Answer::Done => Ok(json!({})),
         Answer::Project(project) => to_value(Project { project }),
         Answer::Classified { changes_files } => to_value(Classified { changes_files }),
+        Answer::Protected(projects) => to_value(AllProtected { projects }),
         Answer::Taken { outcome, skipped } => to_value(Taken { outcome, skipped }),
         Answer::Listed(checkpoints) => to_value(Checkpoints { checkpoints }),
+        Answer::Printed { checkpoints, printed } => to_value(Printed { checkpoints, printed }),
         Answer::Diffed { entries, stats } => to_value(Diffed { entries, stats }),
         Answer::Restored(restored) => to_value(restored),
         Answer::Swept { outcome, counts } => to_value(Swept { outcome, counts }),
         Answer::Status { projects, archives } => to_value(Status { projects, archives }),
+        Answer::Configured(configuration) => to_value(configuration),
     };
     json!({ "id": id, "ok": ok.expect("an answer holds only what JSON can say") })
 }

@@ -1,17 +1,21 @@
 //! The core as a subject: requests and answers translated, nothing added and nothing repaired.
 
 use super::hooked_disk::HookedDisk;
-use super::{Identity, Subject};
+use super::{Identity, Subject, patch};
 use crate::sandbox::Sandbox;
+use herma_core::agent::CheckpointManager;
 use herma_core::disk::Disk;
+use herma_core::text::Style;
 use herma_core::{
     Change, Clock, Config, Environment, Error, Manager, Outcome, ProjectState, PruneOptions,
     Pruned, RestoreOptions, Swept,
 };
 use herma_model::answer::{
-    self, Answer, Changed, CheckpointOutcome, Counts, DiffEntry, Listed, ProjectStatus, Remark,
-    Stats, SweepOutcome,
+    self, Answer, Changed, CheckpointOutcome, Counts, DiffEntry, Listed, ProjectStatus, Protected,
+    Remark, Stats, SweepOutcome, Taken,
 };
+use herma_model::configuration::Configuration;
+use herma_model::tool::Tool;
 use herma_model::{ByteString, Code, Request, Settings};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
@@ -22,6 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+const MEGABYTE: u64 = 1024 * 1024;
 const DAY_SECONDS: u64 = 24 * 60 * 60;
 const HOUR_SECONDS: u64 = 60 * 60;
 
@@ -36,7 +41,7 @@ impl Clock for SetClock {
 
 /// The core, opened in one sandbox.
 pub struct CoreSubject {
-    manager: Manager,
+    checkpoints: CheckpointManager,
     disk: Arc<dyn Disk>,
     clock: Arc<SetClock>,
     environment: Environment,
@@ -79,9 +84,9 @@ impl CoreSubject {
             delete_orphans: settings.delete_orphans,
             min_interval_seconds: settings.min_interval_hours.saturating_mul(HOUR_SECONDS),
         };
-        let manager =
-            Manager::new(disk.clone(), clock.clone(), environment.clone(), config.clone());
-        CoreSubject { manager, disk, clock, environment, config }
+        let checkpoints =
+            CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone());
+        CoreSubject { checkpoints, disk, clock, environment, config }
     }
 
     /// Opens the core as a subject of the suite.
@@ -90,27 +95,27 @@ impl CoreSubject {
     }
 
     /// The core itself, to be asked what no request asks.
+    ///
+    /// # Panics
+    /// Never: only who reads a configuration file can find checkpoints switched off by it.
     pub fn manager(&self) -> &Manager {
-        &self.manager
+        self.checkpoints.manager().expect("no configuration file was read")
     }
 
-    fn reopen(&mut self) {
-        self.manager = Manager::new(
-            self.disk.clone(),
-            self.clock.clone(),
-            self.environment.clone(),
-            self.config.clone(),
-        );
+    /// An agent's manager in another environment.
+    fn in_place(&self, environment: Environment) -> CheckpointManager {
+        let (disk, clock) = (self.disk.clone(), self.clock.clone());
+        CheckpointManager::on(disk, clock, environment, self.config.clone())
     }
 
     fn answer(&mut self, request: &Request) -> Result<Answer, Error> {
         Ok(match request {
             Request::NewTurn => {
-                self.manager.new_turn();
+                self.checkpoints.new_turn();
                 Answer::Done
             }
             Request::Reopen => {
-                self.reopen();
+                self.checkpoints = self.in_place(self.environment.clone());
                 Answer::Done
             }
             Request::SetClock { seconds } => {
@@ -126,50 +131,104 @@ impl CoreSubject {
                 changes_files: !herma_core::triggers::reasons(command).is_empty(),
             },
             Request::EnsureCheckpoint { dir, reason } => {
-                taken(self.manager.ensure_checkpoint(path(dir), reason)?)
+                taken(self.checkpoints.manager_mut()?.ensure_checkpoint(path(dir), reason)?)
             }
+            Request::BeforeTool { dir, tool } => self.protect(path(dir), tool),
+            Request::WithoutBackend { dir, reason } => self.without_backend(path(dir), reason),
             Request::Checkpoint { dir, reason } => {
-                taken(self.manager.checkpoint(path(dir), reason)?)
+                taken(self.manager().checkpoint(path(dir), reason)?)
             }
             Request::List { dir } => {
-                Answer::Listed(self.manager.list(path(dir))?.into_iter().map(listed).collect())
+                Answer::Listed(self.manager().list(path(dir))?.into_iter().map(listed).collect())
             }
-            Request::Diff { dir, target } => diffed(self.manager.diff(path(dir), target)?),
+            Request::PrintList { dir } => {
+                let checkpoints = self.manager().list(path(dir))?;
+                let style = Style::of_output(false, |_| None);
+                let printed = herma_core::printed::list(style, &checkpoints).join("\n");
+                let checkpoints = checkpoints.into_iter().map(listed).collect();
+                Answer::Printed { checkpoints, printed }
+            }
+            Request::Diff { dir, target } => diffed(self.manager().diff(path(dir), target)?),
             Request::Restore { dir, target, exact, force } => {
                 let options = RestoreOptions { exact: *exact, force: *force };
-                restored(self.manager.restore(path(dir), target, options)?)
+                restored(self.manager().restore(path(dir), target, options)?)
             }
             Request::RestoreFile { dir, target, path: file } => {
-                restored(self.manager.restore_file(path(dir), target, file)?)
+                restored(self.manager().restore_file(path(dir), target, file)?)
             }
             Request::ToolWrites { dir, path: file } => {
-                self.manager.tool_writes(path(dir), &[file])?;
+                self.manager().tool_writes(path(dir), &[file])?;
                 Answer::Done
             }
             Request::ToolWrote { dir, path: file } => {
-                self.manager.tool_wrote(path(dir), &[file])?;
+                self.manager().tool_wrote(path(dir), &[file])?;
                 Answer::Done
             }
-            Request::Sweep => swept(&self.manager.sweep()),
+            Request::Sweep => swept(&self.manager().sweep()),
             Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
                 let options = PruneOptions {
                     retention_seconds: retention_days.saturating_mul(DAY_SECONDS),
                     max_total_bytes: *max_total_bytes,
                     delete_orphans: *delete_orphans,
                 };
-                let pruned = self.manager.prune(&options, &mut |_| {})?;
+                let pruned = self.manager().prune(&options, &mut |_| {})?;
                 Answer::Swept { outcome: SweepOutcome::Done, counts: counts(&pruned) }
             }
-            Request::Status => status(self.manager.status()?),
+            Request::PruneAsConfigured => {
+                let options = PruneOptions::from(&self.configured()?);
+                let pruned = self.manager().prune(&options, &mut |_| {})?;
+                Answer::Swept { outcome: SweepOutcome::Done, counts: counts(&pruned) }
+            }
+            Request::Configured => Answer::Configured(configuration(&self.configured()?)),
+            Request::Status => status(self.manager().status()?),
             Request::ClearLegacy => {
-                self.manager.clear_legacy()?;
+                self.manager().clear_legacy()?;
                 Answer::Done
             }
             Request::Clear => {
-                self.manager.clear()?;
+                self.manager().clear()?;
                 Answer::Done
             }
         })
+    }
+}
+
+impl CoreSubject {
+    fn protect(&mut self, directory: &Path, tool: &Tool) -> Answer {
+        let body;
+        let tool = match tool {
+            Tool::WriteFile { path: file } => {
+                herma_core::agent::Tool::WriteFile { path: path(file), directory }
+            }
+            Tool::Patch { form, files } => {
+                body = patch::body(*form, files);
+                herma_core::agent::Tool::Patch { body: &body, directory }
+            }
+            Tool::Terminal { command } => herma_core::agent::Tool::Terminal { command, directory },
+        };
+        let one = |one: herma_core::agent::Protected| Protected {
+            project: bytes(one.project.as_os_str().as_bytes()),
+            taken: one.taken.map(what_was_taken),
+        };
+        Answer::Protected(self.checkpoints.protect(&tool).into_iter().map(one).collect())
+    }
+
+    /// An agent asks for a checkpoint where no store can be made: below what is no folder.
+    fn without_backend(&self, directory: &Path, reason: &str) -> Answer {
+        let base = "/dev/null/checkpoints".into();
+        let mut checkpoints = self.in_place(Environment { base, ..self.environment.clone() });
+        match checkpoints.ensure_checkpoint(directory, reason) {
+            Some(done) => taken(done),
+            None => {
+                let message = checkpoints.trouble().join("; ");
+                Answer::Refused { code: Code::StoreUnusable, message, changed: Changed::None }
+            }
+        }
+    }
+
+    fn configured(&self) -> Result<Config, Error> {
+        let file = self.environment.configuration_file();
+        Ok(herma_core::configuration::read(self.disk.as_ref(), &file)?.config)
     }
 }
 
@@ -179,7 +238,13 @@ impl Subject for CoreSubject {
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
-        match catch_unwind(AssertUnwindSafe(|| self.answer(request))) {
+        let answered = catch_unwind(AssertUnwindSafe(|| {
+            let answered = self.answer(request);
+            // Whoever looks at the store next sees it as it is once nobody waits.
+            self.checkpoints.keep_up();
+            answered
+        }));
+        match answered {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
                 let (code, message) = (code(error.code()), error.to_string());
@@ -223,14 +288,32 @@ fn stats(stats: &herma_core::Stats) -> Stats {
     Stats { files: stats.files, added: stats.added, removed: stats.removed }
 }
 
-fn taken(taken: herma_core::Taken) -> Answer {
+fn taken(done: herma_core::Taken) -> Answer {
+    let Taken { outcome, skipped } = what_was_taken(done);
+    Answer::Taken { outcome, skipped }
+}
+
+fn what_was_taken(taken: herma_core::Taken) -> Taken {
     let outcome = match taken.outcome {
         Outcome::Created { id } => CheckpointOutcome::Created { id },
         Outcome::Deduped => CheckpointOutcome::Deduped,
         Outcome::Unchanged => CheckpointOutcome::Unchanged,
         Outcome::Disabled => CheckpointOutcome::Disabled,
     };
-    Answer::Taken { outcome, skipped: remarks(taken.skipped) }
+    Taken { outcome, skipped: remarks(taken.skipped) }
+}
+
+fn configuration(config: &Config) -> Configuration {
+    Configuration {
+        enabled: config.enabled,
+        max_snapshots: config.max_snapshots as u64,
+        max_total_size_mb: config.max_total_bytes / MEGABYTE,
+        max_file_size_mb: config.max_file_bytes / MEGABYTE,
+        auto_prune: config.auto_prune,
+        retention_days: config.retention_seconds / DAY_SECONDS,
+        delete_orphans: config.delete_orphans,
+        min_interval_hours: config.min_interval_seconds / HOUR_SECONDS,
+    }
 }
 
 fn listed(one: herma_core::Listed) -> Listed {

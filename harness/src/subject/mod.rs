@@ -2,6 +2,7 @@
 
 mod core;
 mod hooked_disk;
+mod patch;
 mod process;
 
 pub use self::core::CoreSubject;

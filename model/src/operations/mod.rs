@@ -7,8 +7,10 @@
 mod checkpoint;
 mod classify;
 mod clear;
+mod configured;
 mod diff;
 mod list;
+mod print;
 mod project;
 mod refusal;
 pub mod restore;
@@ -19,7 +21,9 @@ mod restore_request;
 mod status;
 mod sweep;
 mod target;
+mod tool;
 mod untouched;
+mod without_backend;
 
 use crate::allowed::{Allowed, AllowedRestore};
 use crate::answer::{Answer, CheckpointOutcome, Code};
@@ -42,9 +46,12 @@ impl World {
             | Request::ToolWrote { .. } => Allowed::Done,
             Request::ProjectOf { file } => self.allows_project(file),
             Request::Classify { command } => classify::allows(command),
+            Request::BeforeTool { dir, tool } => self.allows_tool(dir, tool),
             Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
+            Request::WithoutBackend { .. } => Allowed::WithoutBackend,
             Request::Checkpoint { dir, .. } => self.allows_manual(dir),
             Request::List { dir } => Allowed::List(self.allows_list(dir)),
+            Request::PrintList { .. } => Allowed::Printed,
             Request::Diff { dir, target } => self.allows_diff(dir, target),
             Request::Restore { dir, target, exact, force } => {
                 self.allows_restore(dir, target, *exact, *force)
@@ -56,6 +63,8 @@ impl World {
             Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
                 self.allows_prune(*retention_days, *max_total_bytes, *delete_orphans)
             }
+            Request::PruneAsConfigured => self.allows_prune_as_configured(),
+            Request::Configured => configured::allows(self),
             Request::Status => Allowed::Status(self.allows_status()),
             Request::ClearLegacy => Allowed::Cleared(crate::allowed::Cleared::Archives),
             Request::Clear => Allowed::Cleared(crate::allowed::Cleared::Everything),
@@ -95,10 +104,17 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
                 classify::compare(command, *changes, *changes_files, checks);
             }
         }
+        (Allowed::Protected(due), Answer::Protected(found)) => {
+            tool::compare(world, due, found, checks);
+        }
+        (Allowed::WithoutBackend, answer) => without_backend::compare(answer, checks),
         (Allowed::Checkpoint(due), answer) => {
             checkpoint::compare(world, &seen.request, due, answer, checks);
         }
         (Allowed::List(list), Answer::Listed(found)) => list::compare(world, list, found, checks),
+        (Allowed::Printed, Answer::Printed { checkpoints, printed }) => {
+            print::compare(world, checkpoints, printed, checks);
+        }
         (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
             diff::compare(world, diff, entries, stats, checks);
         }
@@ -121,8 +137,16 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Status(status), Answer::Status { projects, archives }) => {
             status::compare(status, projects, archives, checks);
         }
+        (Allowed::Configured(due), Answer::Configured(found)) => {
+            configured::compare(due, found, checks);
+        }
         (Allowed::Sweep(sweep), Answer::Swept { outcome, counts }) => {
-            sweep::compare(world, sweep, (*outcome, counts), seen, checks);
+            let mut found = Checks::default();
+            sweep::compare(world, sweep, (*outcome, counts), seen, &mut found);
+            if seen.request == Request::PruneAsConfigured {
+                found = sweep::as_configured(world, found, (*outcome, counts), seen);
+            }
+            checks.join(found);
         }
         (Allowed::Cleared(cleared), Answer::Done) => clear::compare(world, *cleared, seen, checks),
         (Allowed::Refused(refusals), answer) => {
@@ -284,12 +308,16 @@ fn kind(allowed: &Allowed) -> String {
         Allowed::Done => "done",
         Allowed::Project { .. } => "the project of a file",
         Allowed::Classified(_) => "whether a command changes files",
+        Allowed::Protected(_) => "what was done for each project",
+        Allowed::WithoutBackend => "no checkpoint",
         Allowed::Checkpoint(due) => due.kind.word(),
         Allowed::List(_) => "a list",
+        Allowed::Printed => "a list as it is printed",
         Allowed::Diff(_) => "a diff",
         Allowed::Restore(_) => "a restore",
         Allowed::Sweep(_) => "a sweep",
         Allowed::Status(_) => "the status",
+        Allowed::Configured(_) => "what is configured",
         Allowed::Cleared(_) => "something cleared",
         Allowed::Unknown => "anything",
         Allowed::Refused(refusals) => {

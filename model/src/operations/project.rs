@@ -9,16 +9,24 @@ use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{MARKERS, World};
 
 impl World {
-    /// Implements [`rules::SCOPE_ROOT_OF_FILE`] and [`rules::SCOPE_ROOT_NEVER_BROAD`].
+    /// Which project a file belongs to.
     pub(super) fn allows_project(&self, file: &[u8]) -> Allowed {
-        let no_project = Allowed::Project { path: None, rule: &rules::SCOPE_ROOT_NEVER_BROAD };
+        let (path, rule) = self.project_of(file);
+        Allowed::Project { path, rule }
+    }
+
+    /// The project of a file as an absolute path, and the rule that decides it.
+    ///
+    /// Implements [`rules::SCOPE_ROOT_OF_FILE`] and [`rules::SCOPE_ROOT_NEVER_BROAD`].
+    pub(super) fn project_of(&self, file: &[u8]) -> (Option<ByteString>, RuleRef) {
+        let no_project: (_, RuleRef) = (None, &rules::SCOPE_ROOT_NEVER_BROAD);
         let (path, standing) = match self.locate(file) {
             Place::Inside(path, standing) => (path, standing),
             Place::FileSystemRoot => return no_project,
             Place::Elsewhere(path) => {
                 let parent = ByteString::from(bytes::parent(&path));
                 let path = Some(parent).filter(|parent| !parent.is_empty());
-                return Allowed::Project { path, rule: &rules::SCOPE_ROOT_OF_FILE };
+                return (path, &rules::SCOPE_ROOT_OF_FILE);
             }
         };
         let start = match standing {
@@ -34,9 +42,8 @@ impl World {
             if candidate == home {
                 break;
             }
-            if MARKERS.iter().any(|marker| self.leads_somewhere(candidate, marker.as_bytes())) {
-                let path = Some(self.absolute(candidate));
-                return Allowed::Project { path, rule: &rules::SCOPE_ROOT_OF_FILE };
+            if self.is_marked(candidate) {
+                return (Some(self.absolute(candidate)), &rules::SCOPE_ROOT_OF_FILE);
             }
             if candidate.is_empty() {
                 break;
@@ -49,7 +56,12 @@ impl World {
         } else {
             &rules::SCOPE_ROOT_OF_FILE
         };
-        Allowed::Project { path: Some(self.absolute(start)), rule }
+        (Some(self.absolute(start)), rule)
+    }
+
+    /// Whether a directory has what marks the root of a project.
+    pub(super) fn is_marked(&self, directory: &[u8]) -> bool {
+        MARKERS.iter().any(|marker| self.leads_somewhere(directory, marker.as_bytes()))
     }
 
     /// Whether the directory has an entry of that name that leads somewhere.

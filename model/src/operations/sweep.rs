@@ -6,12 +6,13 @@
 use crate::allowed::{Allowed, AllowedSweep, Disposition};
 use crate::answer::{Counts, SweepOutcome};
 use crate::bytes::{self, ByteString};
+use crate::configuration::Configuration;
 use crate::files::Node;
 use crate::observation::{Base, Contents, Observation};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
-use crate::world::{Checkpoint, Marker, Repository, World};
+use crate::world::{Checkpoint, Marker, Repository, Settings, World};
 
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
@@ -27,6 +28,16 @@ impl World {
     /// The same on request: it waits for nothing.
     pub(super) fn allows_prune(&self, days: u64, bytes: u64, orphans: bool) -> Allowed {
         self.allows_maintenance((true, false), (days, bytes), orphans, true)
+    }
+
+    /// The same with what the configuration file says.
+    pub(super) fn allows_prune_as_configured(&self) -> Allowed {
+        self.configuration().map_or(Allowed::Unknown, |configured| self.prunes_by(&configured))
+    }
+
+    fn prunes_by(&self, configured: &Configuration) -> Allowed {
+        let Configuration { retention_days, delete_orphans, .. } = *configured;
+        self.allows_prune(retention_days, configured.max_total_bytes(), delete_orphans)
     }
 
     /// Whether a sweep may be made now, and whether it may be left.
@@ -210,6 +221,42 @@ pub(super) fn compare(
             Mismatch::new("garbage stays", "nothing that no checkpoint needs", found)
         });
     }
+}
+
+/// What is wrong with a prune that was to do what the configuration file says. Where it did what
+/// another configuration would make it do, that is what is wrong, and not how it did that.
+///
+/// Implements [`rules::MAINTENANCE_DEFAULTS`].
+pub(super) fn as_configured(
+    world: &World,
+    mut found: Checks,
+    said: (SweepOutcome, &Counts),
+    seen: &Observation,
+) -> Checks {
+    let rule = &rules::MAINTENANCE_DEFAULTS;
+    let Some(first) = found.violations.first() else {
+        found.held(rule, u64::from(world.configuration() != Some(Configuration::default())));
+        return found;
+    };
+    let Settings { retention_days, delete_orphans, max_total_bytes, .. } = world.settings;
+    let others = [
+        world.prunes_by(&Configuration::default()),
+        world.allows_prune(retention_days, max_total_bytes, delete_orphans),
+    ];
+    let explains = |other: &Allowed| {
+        let mut checks = Checks::default();
+        if let Allowed::Sweep(other) = other {
+            compare(world, other, said, seen, &mut checks);
+        }
+        checks.violations.is_empty()
+    };
+    if others.iter().any(explains) {
+        let (expected, found_instead) = (&first.mismatch.expected, &first.mismatch.found);
+        let mismatch = Mismatch::new("configured otherwise", expected, found_instead);
+        found.violations.clear();
+        found.check(Judge::Disk, rule, false, || mismatch);
+    }
+    found
 }
 
 /// What a sweep removed, by what it may have been.

@@ -33,6 +33,8 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
             Allowed::Checkpoint(due) if due.kind == CheckpointKind::Disabled => {
                 &rules::TURN_DISABLED
             }
+            Allowed::Protected(due) if due.disabled => &rules::TURN_DISABLED,
+            Allowed::WithoutBackend => &rules::TURN_NO_BACKEND,
             _ => &rules::DIFF_LEAVES_STORE,
         };
         checks.check(Judge::Disk, rule, paths.is_empty(), || {

@@ -248,9 +248,10 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Capture",
-        needs: [],
+        needs: ["list.printed", "list.reason"],
+        hint: "The reason is printed as it is stored: escape what ends a line or moves the cursor.",
     }
     CAPTURE_STORED {
         id: "capture/stored",

@@ -8,8 +8,10 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Base and configuration; seed 000",
-        needs: [],
+        needs: ["config"],
+        hint: "A key is not read, or has another default than the documents say: compare each with \
+            their table.",
     }
 }

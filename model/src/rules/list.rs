@@ -106,8 +106,10 @@ super::rules! {
         tier: Documented,
         level: Should,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
-        needs: [],
+        needs: ["list.printed"],
+        hint: "A part of the line is missing or stands elsewhere: number, short id, date, time, \
+            reason, and the changes as `(2 files, +3/-1)`.",
     }
 }

@@ -20,9 +20,11 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Limits and maintenance",
-        needs: [],
+        needs: ["prune.as_configured", "layout"],
+        hint: "The command has defaults of its own: read those of the configuration file where an \
+            option is not given.",
     }
     MAINTENANCE_HEALS {
         id: "maintenance/heals",

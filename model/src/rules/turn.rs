@@ -95,9 +95,11 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Turns and triggers; seed 000",
-        needs: [],
+        needs: ["test.without_backend"],
+        hint: "The error reaches the tool, or a part of a store is left behind: look for what the \
+            store needs before anything is written, and take no checkpoint without it.",
     }
     TURN_TRIGGERS {
         id: "turn/triggers",
@@ -106,9 +108,11 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Turns and triggers; seed 000",
-        needs: [],
+        needs: ["before_tool"],
+        hint: "Only the first file of a patch counts, or only one kind of tool: find the project of \
+            every file that a tool is about to write.",
     }
     TURN_SHELL_WORDS {
         id: "turn/shell-words",
@@ -130,8 +134,10 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Turns and triggers",
-        needs: [],
+        needs: ["before_tool", "project_of"],
+        hint: "A command has a history of the folder where it runs, a file one of its project: find \
+            the project of both in the same way.",
     }
 }

@@ -38,12 +38,16 @@ impl World {
     /// bound.
     pub fn size_bound(&self, request: &Request) -> u64 {
         match request {
-            Request::EnsureCheckpoint { .. }
+            Request::BeforeTool { .. }
+            | Request::EnsureCheckpoint { .. }
             | Request::Checkpoint { .. }
             | Request::Restore { .. }
             | Request::RestoreFile { .. }
             | Request::Sweep => self.settings.max_total_bytes,
             Request::Prune { max_total_bytes, .. } => *max_total_bytes,
+            Request::PruneAsConfigured => {
+                self.configuration().map_or(0, |configured| configured.max_total_bytes())
+            }
             _ => 0,
         }
     }
@@ -53,6 +57,7 @@ impl World {
 pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, checks: &mut Checks) {
     let bytes = known.size_bound(&seen.request);
     let keeps = match &seen.answer {
+        // Before a tool several may be taken, each of which makes room anew.
         Answer::Taken { .. } | Answer::Restored(_) => true,
         Answer::Swept { outcome, .. } => *outcome == SweepOutcome::Done,
         _ => false,

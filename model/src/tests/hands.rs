@@ -11,8 +11,8 @@ fn scene(taken: &str, happens: &str) -> Scene {
     scene.ask("take alpha");
     for word in happens.split_whitespace() {
         match (word.strip_prefix('('), word.strip_suffix(')')) {
-            (Some(path), _) => drop(scene.ask(&format!("writes alpha {path}"))),
-            (_, Some(path)) => drop(scene.ask(&format!("wrote alpha {path}"))),
+            (Some(path), _) => drop(scene.ask(&format!("begins alpha {path}"))),
+            (_, Some(path)) => drop(scene.ask(&format!("ends alpha {path}"))),
             _ if word == "take" => drop(scene.ask("take alpha")),
             _ if word == "restore" => restore(&mut scene, ""),
             _ => scene.put(word),

@@ -5,9 +5,11 @@ mod amiss;
 mod base;
 mod blame;
 mod checkpoint;
+mod configured;
 mod hands;
 mod learn;
 mod listing;
+mod printed;
 mod restore;
 mod restored;
 mod restored_files;
@@ -16,6 +18,7 @@ mod scope;
 mod size;
 mod store;
 mod sweep;
+mod tools;
 mod untouched;
 
 use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
@@ -31,6 +34,7 @@ use crate::lines::LineBounds;
 use crate::observation::{Base, Contents, Histories, Observation, Place};
 use crate::request::Request;
 use crate::store_edit::{Damage, Likeness, StoreEdit};
+use crate::tool::{PatchForm, Tool};
 use crate::verdict::Checks;
 use crate::world::{Layout, Settings, World};
 use std::collections::BTreeSet;
@@ -241,6 +245,10 @@ impl Scene {
             Allowed::Classified(changes_files) => {
                 Answer::Classified { changes_files: *changes_files }
             }
+            Allowed::Protected(_) => Answer::Protected(Vec::new()),
+            Allowed::WithoutBackend => refused(Code::StoreUnusable),
+            Allowed::Printed => Answer::Printed { checkpoints: Vec::new(), printed: String::new() },
+            Allowed::Configured(due) => Answer::Configured(due.clone()),
             Allowed::Checkpoint(due) => {
                 let left_out = due.captured.iter().flat_map(|one| one.unreadable());
                 let outcome = match due.kind {
@@ -361,11 +369,23 @@ fn request(text: &str) -> Request {
         "ensure" => Request::EnsureCheckpoint { dir, reason: text.to_owned() },
         "take" => Request::Checkpoint { dir, reason: text.to_owned() },
         "list" => Request::List { dir },
+        "print" => Request::PrintList { dir },
+        "without" => Request::WithoutBackend { dir, reason: text.to_owned() },
+        "writes" => Request::BeforeTool { dir, tool: Tool::WriteFile { path: target } },
+        "patches" => {
+            let files = words[2..].iter().map(|file| (*file).into()).collect();
+            Request::BeforeTool { dir, tool: Tool::Patch { form: PatchForm::Git, files } }
+        }
+        "runs" => {
+            Request::BeforeTool { dir, tool: Tool::Terminal { command: words[2..].join(" ") } }
+        }
+        "configured" => Request::Configured,
+        "prunes" => Request::PruneAsConfigured,
         "diff" => Request::Diff { dir, target },
         "restore" => Request::Restore { dir, target, exact: says("exact"), force: says("force") },
         "file" => Request::RestoreFile { dir, target, path: words[3].into() },
-        "writes" => Request::ToolWrites { dir, path: words[2].into() },
-        "wrote" => Request::ToolWrote { dir, path: words[2].into() },
+        "begins" => Request::ToolWrites { dir, path: words[2].into() },
+        "ends" => Request::ToolWrote { dir, path: words[2].into() },
         "sweep" => Request::Sweep,
         "prune" => Request::Prune {
             retention_days: number(1),

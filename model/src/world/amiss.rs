@@ -15,16 +15,20 @@ use std::sync::Arc;
 impl World {
     /// Takes in what was seen around a request that broke a rule.
     pub fn learn_amiss(&mut self, seen: &Observation) {
-        let project = seen.request.dir().and_then(|dir| self.canonical(dir));
+        let mut projects: Vec<ByteString> = seen.protected().map(|(dir, _)| dir.clone()).collect();
+        projects.extend(seen.request.dir().cloned());
+        let projects: Vec<_> = projects.iter().filter_map(|dir| self.canonical(dir)).collect();
         let touched = self.touched_by(seen);
         self.learn(seen);
         match seen.readable_histories() {
             Some(stored) => self.learn_stored(stored),
             None => {
-                let all = project.and_then(|project| self.histories.get_mut(&project));
-                for checkpoint in all.into_iter().flat_map(|history| &mut history.all) {
-                    if touched.contains(&checkpoint.id) {
-                        checkpoint.captured = None;
+                for project in projects {
+                    let history = self.histories.get_mut(&project);
+                    for checkpoint in history.into_iter().flat_map(|history| &mut history.all) {
+                        if touched.contains(&checkpoint.id) {
+                            checkpoint.captured = None;
+                        }
                     }
                 }
             }
@@ -37,7 +41,8 @@ impl World {
         let target = target.and_then(|(dir, text)| {
             self.find(&self.locate(dir), text).ok().map(|(_, one)| one.id.clone())
         });
-        seen.taken().cloned().into_iter().chain(target).collect()
+        let protected = seen.protected().filter_map(|(_, id)| id.cloned());
+        seen.taken().cloned().into_iter().chain(protected).chain(target).collect()
     }
 
     /// The checkpoints of each project are those that are stored, with what they hold there.

@@ -6,7 +6,7 @@
 use super::history::History;
 use super::maintenance::Marker;
 use super::{Checkpoint, Slot, World};
-use crate::answer::{Answer, CheckpointOutcome, Listed, SweepOutcome};
+use crate::answer::{Answer, CheckpointOutcome, Listed, Protected, SweepOutcome, Taken};
 use crate::bytes::ByteString;
 use crate::observation::{Base, Contents, Observation};
 use crate::request::Request;
@@ -59,15 +59,22 @@ impl World {
             (Request::EnsureCheckpoint { reason, .. }, project) => {
                 let project = project.unwrap_or_default();
                 self.learn_slot(&project, &seen.answer);
-                self.learn_taken(&project, &seen.answer, reason);
+                self.learn_taken(&project, &seen.answer, Some(reason));
             }
             (Request::Checkpoint { reason, .. }, Some(project)) => {
-                self.learn_taken(&project, &seen.answer, reason);
+                self.learn_taken(&project, &seen.answer, Some(reason));
             }
             (Request::Restore { .. } | Request::RestoreFile { .. }, Some(project)) => {
                 self.learn_safety(&project, seen);
             }
-            (Request::Prune { .. }, _) => self.maintenance.pruned = Some(self.seconds),
+            (Request::BeforeTool { .. }, _) => {
+                if let Answer::Protected(all) = &seen.answer {
+                    all.iter().for_each(|one| self.learn_protected(one));
+                }
+            }
+            (Request::Prune { .. } | Request::PruneAsConfigured, _) => {
+                self.maintenance.pruned = Some(self.seconds)
+            }
             (Request::Sweep, _) => {
                 if let Answer::Swept { outcome: SweepOutcome::Done, .. } = seen.answer {
                     self.maintenance.marker = Marker::At(self.seconds);
@@ -75,6 +82,24 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    /// What was done before a tool ran is an automatic checkpoint of each project. No rule says how
+    /// its reason is worded.
+    fn learn_protected(&mut self, one: &Protected) {
+        let Some(project) = self.canonical(&one.project) else { return };
+        if self.files.is_directory(&project) {
+            self.known.insert(project.clone());
+        }
+        self.maintenance.mention(project.clone(), self.seconds);
+        let answer = match &one.taken {
+            Some(Taken { outcome, skipped }) => {
+                Answer::Taken { outcome: outcome.clone(), skipped: skipped.clone() }
+            }
+            None => Answer::Done,
+        };
+        self.learn_slot(&project, &answer);
+        self.learn_taken(&project, &answer, None);
     }
 
     /// Implements [`crate::rules::TURN_FAILURE_KEEPS_SLOT`] and
@@ -91,11 +116,11 @@ impl World {
         self.slots.insert(project.clone(), slot);
     }
 
-    fn learn_taken(&mut self, project: &ByteString, answer: &Answer, reason: &str) {
+    fn learn_taken(&mut self, project: &ByteString, answer: &Answer, reason: Option<&String>) {
         let Answer::Taken { outcome, .. } = answer else { return };
         match outcome {
             CheckpointOutcome::Created { id } => {
-                let checkpoint = self.taken(project, id, Some(reason.to_owned()));
+                let checkpoint = self.taken(project, id, reason.cloned());
                 let limit = self.settings.max_snapshots;
                 self.histories.entry(project.clone()).or_default().take(checkpoint, limit);
             }

@@ -29,8 +29,9 @@ pub const MARKERS: &[&str] = &[
 
 use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
+use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
-use crate::files::Files;
+use crate::files::{Files, Node};
 use hands::Hands;
 use history::History;
 use maintenance::Maintenance;
@@ -275,6 +276,18 @@ impl World {
             return self.layout.root.clone();
         }
         ByteString(bytes::join(&self.layout.root, path))
+    }
+
+    /// What the configuration file says, which is beside the base; `None` where that is not known.
+    pub fn configuration(&self) -> Option<Configuration> {
+        let file = bytes::join(bytes::parent(&self.layout.base), b"config.yaml");
+        match self.files.get(&file) {
+            None => Some(Configuration::default()),
+            Some(Node::File { content, readable: true, .. }) => {
+                Configuration::read(std::str::from_utf8(content).ok()?)
+            }
+            Some(_) => None,
+        }
     }
 
     /// The hash that stands for a project.

@@ -18,7 +18,6 @@ mod programs;
 mod rollback;
 mod rollback_pages;
 mod session;
-mod text;
 
 use arguments::{Alone, Asked, Request, SessionArguments, Unasked};
 use commands::{Answer, Ending, Failure, Herma};
@@ -26,6 +25,7 @@ use herma_core::configuration::Warning;
 use herma_core::disk::SystemDisk;
 use herma_core::doctor::{Surroundings, SystemMachine};
 use herma_core::rollback_line::Misread;
+use herma_core::text;
 use herma_core::{Environment, SystemClock};
 use programs::{Reason, Refusal};
 use session::Session;

@@ -3,7 +3,8 @@
 //! Every name, reason and message passes through [`crate::text`] on its way here. Only a patch
 //! that goes to a file or another program is left unchanged, so that git can apply it.
 
-use crate::text::{Style, Tone, ago, count, line, local_time, name, size};
+use crate::text::{Style, Tone, ago, count, line, name, size};
+use herma_core::printed::{self, short};
 use herma_core::{
     Change, Diff, DiffEntry, Listed, Outcome, ProjectState, Remark, Stats, Status, Taken,
 };
@@ -11,8 +12,6 @@ use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Digits of an id that are shown.
-pub const SHORT: usize = 7;
 /// The width of the column of paths; longer ones move the rest to the right.
 const NAME_WIDTH_MAX: usize = 60;
 
@@ -36,11 +35,6 @@ impl Page {
 /// A directory as it is shown.
 pub fn directory(path: &Path) -> String {
     name(path.as_os_str().as_bytes())
-}
-
-/// The first digits of an id.
-pub fn short(style: Style, id: &str) -> String {
-    style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
 /// The outcome of a manual checkpoint.
@@ -84,24 +78,8 @@ pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
     }
     page.line(format_args!("📸 Checkpoints for {project}:"));
     page.blank();
-    let width = checkpoints.len().to_string().len();
-    for Listed { number, id, time, reason, stats, damage } in checkpoints {
-        let reason = line(reason.as_bytes());
-        let reason = if reason.is_empty() { "(no reason)" } else { &reason };
-        let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
-            let files = count(stats.files, "file", "files");
-            format!("  ({files}, +{}/-{})", stats.added, stats.removed)
-        });
-        page.line(format_args!(
-            "  {number:>width$}. {}  {}  {reason}{}",
-            short(style, id),
-            local_time(*time),
-            stats.unwrap_or_default(),
-        ));
-        if let Some(damage) = damage {
-            let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage.as_bytes())));
-            page.line(format_args!("  {:>width$}  {damage}", ""));
-        }
+    for line in printed::list(style, checkpoints) {
+        page.line(line);
     }
     page.blank();
     page.line("  herma rollback <N>           restore to checkpoint N");

@@ -1,7 +1,8 @@
 //! What a rollback answers people: the restore, its preview, and what is wrong with the words.
 
-use crate::pages::{Page, SHORT, directory, remarked, short};
+use crate::pages::{Page, directory, remarked};
 use crate::text::{Style, Tone, line, name, shell_word};
+use herma_core::printed::{SHORT, short};
 use herma_core::rollback_line::Misread;
 use herma_core::{Extent, Preview, Remark, RestoreOptions, Restored};
 use std::os::unix::ffi::OsStrExt;

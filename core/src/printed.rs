@@ -1,0 +1,41 @@
+//! The list of checkpoints as a person reads it, in the layout of the first document this kit
+//! follows: one line for each, whatever its reason holds.
+
+use crate::report::Listed;
+use crate::text::{Style, Tone, count, line, local_time};
+
+/// Digits of an id that are shown.
+pub const SHORT: usize = 7;
+
+/// The first digits of an id.
+pub fn short(style: Style, id: &str) -> String {
+    style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
+}
+
+/// The lines of a list: number, short id, date and time, reason and changes of each checkpoint; of
+/// one that is damaged another line says so.
+// rule: list/layout
+// rule: capture/reason-one-line
+pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
+    let width = checkpoints.len().to_string().len();
+    let mut lines = Vec::with_capacity(checkpoints.len());
+    for Listed { number, id, time, reason, stats, damage } in checkpoints {
+        let reason = line(reason.as_bytes());
+        let reason = if reason.is_empty() { "(no reason)" } else { &reason };
+        let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
+            let files = count(stats.files, "file", "files");
+            format!("  ({files}, +{}/-{})", stats.added, stats.removed)
+        });
+        lines.push(format!(
+            "  {number:>width$}. {}  {}  {reason}{}",
+            short(style, id),
+            local_time(*time),
+            stats.unwrap_or_default(),
+        ));
+        if let Some(damage) = damage {
+            let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage.as_bytes())));
+            lines.push(format!("  {:>width$}  {damage}", ""));
+        }
+    }
+    lines
+}

@@ -1,0 +1,158 @@
+//! What is drawn last in a history, so that every other part of it stays what it was: tools of an
+//! agent, the printed list, the configuration file, and what is asked where nothing can be stored.
+
+use super::content;
+use super::idiom::{checkpoint, write};
+use super::names;
+use crate::history::{Event, Operation};
+use herma_model::commands::COMMANDS;
+use herma_model::tool::{PatchForm, Tool};
+use herma_model::{ByteString, Request};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+/// Where the configuration file is.
+const CONFIGURATION: &str = "home/.hermes/config.yaml";
+
+/// Each to be asked where there is room for it.
+pub fn fragments(maintenance: bool) -> BoxedStrategy<Vec<Vec<Operation>>> {
+    let drawn = (
+        option::weighted(0.4, tools()),
+        option::weighted(0.3, printed()),
+        option::weighted(0.15, without_backend()),
+        option::weighted(0.15, configured()),
+        option::weighted(0.25, pruned_as_configured()),
+    );
+    drawn
+        .prop_map(move |(tools, printed, without, configured, pruned)| {
+            let pruned = pruned.filter(|_| maintenance);
+            [tools, printed, without, configured, pruned].into_iter().flatten().collect()
+        })
+        .boxed()
+}
+
+/// One tool or two in one turn, in a project that changed.
+fn tools() -> BoxedStrategy<Vec<Operation>> {
+    let changed = select(vec!["work/alpha/src/a.txt", "work/beta/a.txt", "work/beta/src/a.txt"]);
+    let drawn = (changed, 0..1_000u32, any::<bool>(), vec(tool(), 1..=2), names::project());
+    drawn
+        .prop_map(|(changed, number, new_turn, tools, listed)| {
+            let content = ByteString::from(&*format!("{number}\n"));
+            let mut all = vec![write(&changed.into(), &content, false)];
+            all.extend(new_turn.then(|| Request::NewTurn.into()));
+            all.extend(tools);
+            all.push(Request::List { dir: listed }.into());
+            all
+        })
+        .boxed()
+}
+
+/// A tool in a project, in a folder of one, or above both.
+fn tool() -> BoxedStrategy<Operation> {
+    let inside: &[&str] = &["a.txt", "src/a.txt", "src/main.rs", "new/a.txt"];
+    let above: &[&str] = &["alpha/a.txt", "alpha/src/a.txt", "beta/a.txt", "beta/src/a.txt"];
+    let places = vec![
+        ("work/alpha", inside),
+        ("work/alpha/src", inside),
+        ("work/beta", inside),
+        ("work/beta/src", inside),
+        ("work", above),
+        ("work", above),
+    ];
+    select(places)
+        .prop_flat_map(|(dir, files)| {
+            let form = select(vec![PatchForm::Envelope, PatchForm::Git, PatchForm::Unified]);
+            let tool = prop_oneof![
+                2 => select(files).prop_map(|path| Tool::WriteFile { path: path.into() }),
+                3 => (form, subsequence(files, 1..=3).prop_shuffle()).prop_map(|(form, files)| {
+                    let files = files.into_iter().map(ByteString::from).collect();
+                    Tool::Patch { form, files }
+                }),
+                3 => select(COMMANDS).prop_map(|(command, _)| {
+                    Tool::Terminal { command: (*command).to_owned() }
+                }),
+            ];
+            tool.prop_map(move |tool| Request::BeforeTool { dir: dir.into(), tool }.into())
+        })
+        .boxed()
+}
+
+/// The list as it is printed, mostly once more was taken for any reason.
+fn printed() -> BoxedStrategy<Vec<Operation>> {
+    (names::project(), option::of((0..1_000u32, content::reason())))
+        .prop_map(|(dir, more)| {
+            let mut all = Vec::new();
+            if let Some((number, reason)) = more {
+                let content = ByteString::from(&*format!("{number}\n"));
+                all.push(write(&names::join(&dir, &"a.txt".into()), &content, false));
+                all.push(Request::Checkpoint { dir: dir.clone(), reason }.into());
+            }
+            all.push(Request::PrintList { dir }.into());
+            all
+        })
+        .boxed()
+}
+
+fn without_backend() -> BoxedStrategy<Vec<Operation>> {
+    (names::dir(), content::reason())
+        .prop_map(|(dir, reason)| vec![Request::WithoutBackend { dir, reason }.into()])
+        .boxed()
+}
+
+/// A configuration file that sets some keys, beside what is no business of checkpoints.
+fn configuration(keys: Vec<&'static str>) -> BoxedStrategy<Operation> {
+    let drawn = (subsequence(keys.clone(), 1..=keys.len()), vec(0..40u32, 8), any::<bool>());
+    drawn
+        .prop_map(|(keys, numbers, others)| {
+            let mut text = if others { "model:\n  name: \"any\"\n" } else { "" }.to_owned();
+            text.push_str("checkpoints:\n");
+            for (key, number) in keys.into_iter().zip(numbers) {
+                let value = match key {
+                    "enabled" | "auto_prune" | "delete_orphans" => (number % 2 == 0).to_string(),
+                    _ => (number + 1).to_string(),
+                };
+                text.push_str(&format!("  {key}: {value}\n"));
+            }
+            write(&CONFIGURATION.into(), &ByteString::from(&*text), false)
+        })
+        .boxed()
+}
+
+/// What is configured: what the file says, or without one the defaults.
+fn configured() -> BoxedStrategy<Vec<Operation>> {
+    let keys = vec![
+        "enabled",
+        "max_snapshots",
+        "max_total_size_mb",
+        "max_file_size_mb",
+        "auto_prune",
+        "retention_days",
+        "delete_orphans",
+        "min_interval_hours",
+    ];
+    option::weighted(0.8, configuration(keys))
+        .prop_map(|file| file.into_iter().chain([Request::Configured.into()]).collect())
+        .boxed()
+}
+
+/// A project that was not used for days, and a prune by what the file says of that.
+fn pruned_as_configured() -> BoxedStrategy<Vec<Operation>> {
+    const DAY: i64 = 24 * 60 * 60;
+    let file = option::weighted(0.8, configuration(vec!["retention_days", "delete_orphans"]));
+    (file, names::project(), 0..1_000u32, 1..20i64)
+        .prop_map(|(file, dir, number, days)| {
+            let content = ByteString::from(&*format!("{number}\n"));
+            let mut all: Vec<Operation> = file.into_iter().collect();
+            all.extend([
+                write(&names::join(&dir, &"a.txt".into()), &content, false),
+                checkpoint(&dir),
+                Event::Advance { seconds: days * DAY + 1 }.into(),
+                Request::PruneAsConfigured.into(),
+                Request::List { dir }.into(),
+            ]);
+            all
+        })
+        .boxed()
+}

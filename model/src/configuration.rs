@@ -1,0 +1,118 @@
+//! The `checkpoints` section of a configuration file: its keys, their defaults, and what a file says.
+//!
+//! Files are read that are written as plainly as a person would write them. What any other means,
+//! and what becomes of a key that no document names, no rule says.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Bytes of a megabyte.
+const MEGABYTE: u64 = 1024 * 1024;
+
+/// What can be configured, by the names in the file (behaviour: Base and configuration).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ConfigurationAnswer")]
+pub struct Configuration {
+    /// Whether automatic checkpoints are taken.
+    pub enabled: bool,
+    /// How many checkpoints of a project are listed.
+    pub max_snapshots: u64,
+    /// What the store may take, in megabytes.
+    pub max_total_size_mb: u64,
+    /// What a file may have that is captured, in megabytes.
+    pub max_file_size_mb: u64,
+    /// Whether the store is swept by itself.
+    pub auto_prune: bool,
+    /// A sweep removes what was not used for longer.
+    pub retention_days: u64,
+    /// Whether a sweep removes projects whose directory is gone.
+    pub delete_orphans: bool,
+    /// The time between two sweeps.
+    pub min_interval_hours: u64,
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Configuration {
+            enabled: false,
+            max_snapshots: 20,
+            max_total_size_mb: 500,
+            max_file_size_mb: 10,
+            auto_prune: true,
+            retention_days: 7,
+            delete_orphans: true,
+            min_interval_hours: 24,
+        }
+    }
+}
+
+impl Configuration {
+    /// What the store may take, in bytes.
+    pub fn max_total_bytes(&self) -> u64 {
+        self.max_total_size_mb.saturating_mul(MEGABYTE)
+    }
+
+    /// What a file says; `None` where that is not known.
+    pub fn read(file: &str) -> Option<Configuration> {
+        let mut written = Map::new();
+        let mut sections = Vec::new();
+        for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            match line.strip_prefix("  ") {
+                Some(line) if sections.last() == Some(&"checkpoints") => {
+                    let (key, value) = line.split_once(": ")?;
+                    let value = serde_json::from_str(value).ok()?;
+                    // A key that is there twice may mean either.
+                    if written.insert(key.to_owned(), value).is_some() {
+                        return None;
+                    }
+                }
+                Some(_) if !sections.is_empty() => {}
+                _ => sections.push(line.strip_suffix(':')?),
+            }
+        }
+        if sections.iter().filter(|name| **name == "checkpoints").count() > 1 {
+            return None;
+        }
+        let Ok(Value::Object(mut whole)) = serde_json::to_value(Configuration::default()) else {
+            return None;
+        };
+        for (key, value) in written {
+            *whole.get_mut(&key)? = value;
+        }
+        let read: Configuration = serde_json::from_value(Value::Object(whole)).ok()?;
+        (read.max_snapshots > 0).then_some(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_it_names_and_of_the_rest_the_defaults() {
+        let default = Configuration::default();
+        assert_eq!(Configuration::read(""), Some(default.clone()));
+        let file = "# mine\nmodel:\n  name: \"x\"\n\ncheckpoints:\n  enabled: true\n  \
+                    retention_days: 3\nother:\n  enabled: false\n";
+        let due = Configuration { enabled: true, retention_days: 3, ..default };
+        assert_eq!(Configuration::read(file), Some(due));
+    }
+
+    #[test]
+    fn of_what_no_document_knows_nothing_is_said() {
+        for file in [
+            "checkpoints:\n  enabled: 1\n",
+            "checkpoints:\n  max_snapshots: -1\n",
+            "checkpoints:\n  max_snapshots: 0\n",
+            "checkpoints:\n  keep: 1\n",
+            "checkpoints:\n  enabled: true\n  enabled: false\n",
+            "checkpoints:\ncheckpoints:\n",
+            "checkpoints: true\n",
+            "checkpoints:\n  enabled\n",
+            "  enabled: true\n",
+        ] {
+            assert_eq!(Configuration::read(file), None, "{file}");
+        }
+    }
+}
