@@ -82,22 +82,23 @@ pub static BUGS: &[PlantedBug] = &[
         rule: &rules::TURN_SHARED_HISTORY,
         about: "Before a command the folder is protected where it runs, not the project around it.",
         operations_min: 2,
-        flaw: Intercept(|subject, request| match (subject.ask(request), request) {
-            (Answer::Protected(all), Request::BeforeTool { dir, tool: Tool::Terminal { .. } })
-                if !all.is_empty() =>
-            {
-                let reason = "before terminal".to_owned();
-                let ensure = Request::EnsureCheckpoint { dir: dir.clone(), reason };
-                match subject.ask(&ensure) {
-                    Answer::Taken { outcome, skipped } => {
-                        let taken = Some(Taken { outcome, skipped });
-                        Answer::Protected(vec![Protected { project: dir.clone(), taken }])
-                    }
-                    // Where there is no such folder, the bug does not show.
-                    _ => Answer::Protected(all),
-                }
+        flaw: Intercept(|subject, request| {
+            let Request::BeforeTool { dir, tool: Tool::Terminal { command } } = request else {
+                return subject.ask(request);
+            };
+            let asked = Request::Classify { command: command.clone() };
+            let reason = "before terminal".to_owned();
+            if subject.ask(&asked) != (Answer::Classified { changes_files: true }) {
+                return subject.ask(request);
             }
-            (answer, _) => answer,
+            match subject.ask(&Request::EnsureCheckpoint { dir: dir.clone(), reason }) {
+                Answer::Taken { outcome, skipped } => {
+                    let taken = Some(Taken { outcome, skipped });
+                    Answer::Protected(vec![Protected { project: dir.clone(), taken }])
+                }
+                // Where there is no such folder, the bug does not show.
+                _ => subject.ask(request),
+            }
         }),
     },
     PlantedBug {
