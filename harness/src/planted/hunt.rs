@@ -4,6 +4,7 @@
 use super::PlantedBug;
 use crate::divergence::Divergence;
 use crate::generate::{Options, draw};
+use crate::history::History;
 use crate::runner::RunError;
 use crate::sandbox::Scratch;
 use crate::shrink::{self, Shrunk};
@@ -40,7 +41,19 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
         let Some(divergence) = outcome.run.divergences.into_iter().next() else { continue };
         let finding = started.elapsed();
         let budget = shrink::BUDGET_DEFAULT;
-        let shrunk = shrink::shrink(&history, &divergence, &open, scratch, &budget.into());
+        let shrink = |history: &History, divergence: &Divergence| {
+            shrink::shrink(history, divergence, &open, scratch, &budget.into())
+        };
+        let mut shrunk = shrink(&history, &divergence);
+        // The bug may show as well without the operation that told of it, by another symptom.
+        let mut shorter = shrunk.history.clone();
+        shorter.operations.pop();
+        let mut told = trial(&shorter, &open, scratch)?.run.divergences.into_iter();
+        if let Some(told) = told.find(|one| *one.rule == *divergence.rule) {
+            let executions = shrunk.executions + 1;
+            shrunk = shrink(&shorter, &told);
+            shrunk.executions += executions;
+        }
         return Ok(Score {
             found: Some((divergence, shrunk)),
             histories: number + 1,

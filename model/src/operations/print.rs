@@ -54,8 +54,11 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
         }
         if let Some(stats) = one.stats.filter(|stats| world.has("list.stats") && stats.files > 0) {
             let holds = line.rest.trim_end().ends_with(&figures(stats));
-            // What stands behind a reason goes where that ends.
-            let broken = one.reason.contains('\n') && world.has("list.reason");
+            // What stands behind a reason goes where that ends, on a line of no checkpoint.
+            let is_behind = |line: &str| {
+                Line::read(line).is_none() && line.trim_end().ends_with(&figures(stats))
+            };
+            let broken = world.has("list.reason") && printed.split('\n').any(is_behind);
             let rule = if broken { reason } else { &rules::LIST_LAYOUT };
             checks.check(Judge::Answer, rule, holds, || {
                 wrong("no changes", "its changes behind the reason")
