@@ -114,3 +114,9 @@ proptest! {
         prop_assert_eq!(Line::split(&line.text).unwrap(), line);
     }
 }
+
+#[test]
+fn within_double_quotes_only_a_quote_and_a_backslash_are_escaped() {
+    let line = Line::split(br#"1 "a \"b\\ c\d""#).unwrap();
+    assert_eq!(line.words[1].bytes, br#"a "b\ c\d"#);
+}

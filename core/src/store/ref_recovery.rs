@@ -7,6 +7,7 @@
 use crate::disk::folder;
 use crate::error::Result;
 use crate::store::lock::Lock;
+use crate::store::metadata::Recorded;
 use crate::store::objects::Objects;
 use crate::store::{Store, commit, metadata, refs};
 use git2::Oid;
@@ -33,9 +34,19 @@ fn stored(
             let newer = newer_than_packed(store, objects, hash, tip)?;
             Ok((Some(tip), newer.or(Some(tip))))
         }
-        Ok(Some(tip)) => Ok((Some(tip), recorded_tip(store, objects, hash).or(Some(tip)))),
-        Ok(None) => Ok((None, recorded_tip(store, objects, hash))),
-        Err(error) if error.is_damage() => match recorded_tip(store, objects, hash) {
+        Ok(Some(tip)) => {
+            let known = metadata::read(store.disk, &store.path, hash);
+            let is_known =
+                known.is_some_and(|known| known.checkpoints.iter().any(|one| one.is(tip)));
+            // One that nobody took is no damaged checkpoint.
+            let other = match is_known {
+                true => recorded_tip(store, objects, hash),
+                false => recorded_whole(store, objects, hash),
+            };
+            Ok((Some(tip), other.or(Some(tip))))
+        }
+        Ok(None) => Ok((None, recorded_whole(store, objects, hash))),
+        Err(error) if error.is_damage() => match recorded_whole(store, objects, hash) {
             Some(tip) => Ok((None, Some(tip))),
             None => Err(error),
         },
@@ -95,11 +106,20 @@ fn recorded_tip(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<
     commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
 }
 
+/// The newest of the checkpoints that the metadata names whose commit can be read: where the ref is lost,
+/// too, a damaged one leads to nothing that could be listed.
+// rule: maintenance/damage
+fn recorded_whole(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<Oid> {
+    let known = metadata::read(store.disk, &store.path, hash)?;
+    let recorded = known.checkpoints.iter().filter_map(Recorded::id);
+    recorded.into_iter().find(|id| commit::read(objects, *id).is_ok())
+}
+
 /// The hashes of all projects with a history, even if its ref was lost, sorted.
 pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     for hash in names(store, "projects", ".json")? {
-        if !hashes.contains(&hash) && recorded_tip(store, objects, &hash).is_some() {
+        if !hashes.contains(&hash) && recorded_whole(store, objects, &hash).is_some() {
             hashes.push(hash);
         }
     }

@@ -242,4 +242,50 @@ mod tests {
         assert!(told(true).contains("is in the list as checkpoint 0123456"));
         assert!(!told(false).contains("is in the list"));
     }
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_undone_is_said_before_and_after() {
+        let style = Style::of_output(false, |_| None);
+        let place = Path::new("/home/you/project");
+        let one = || vec![b"a.txt".to_vec()];
+        let forced_past = Some("the disk is full".to_owned());
+        let done = Restored { restored: one(), left: one(), forced_past, ..Restored::default() };
+        let undo = Undo::Impossible("the disk is full".into());
+        let said = text(restored(style, (place, false), &done, &undo, None));
+        assert!(said.contains("What was changed cannot be undone"), "{said}");
+        assert!(!said.contains("--exact"), "{said}");
+        let preview = Preview { would: done, token: "0123456789abcdef".parse().unwrap() };
+        let extent = Extent::All(RestoreOptions { exact: false, force: true });
+        let said = text(super::preview(style, place, true, extent, &preview));
+        assert!(said.contains("could be taken: the disk is full"), "{said}");
+        assert!(said.contains("--as-previewed 0123456789abcdef"), "{said}");
+    }
+
+    #[test]
+    fn one_file_is_undone_as_one_file_and_what_is_kept_is_no_change() {
+        let style = Style::of_output(false, |_| None);
+        let named = (Path::new("/home/you/project"), false);
+        let restored = |done: &Restored, was_there| {
+            let alone = Alone { file: b"my file", was_there };
+            text(super::restored(
+                style,
+                named,
+                done,
+                &Undo::Taken("0123456789".into()),
+                Some(alone),
+            ))
+        };
+        let done = Restored { restored: vec![b"my file".to_vec()], ..Restored::default() };
+        let said = restored(&done, true);
+        assert!(said.contains("To undo: herma rollback 0123456 -- 'my file'"), "{said}");
+        let said = restored(&done, false);
+        assert!(said.contains("To undo: remove my file, which was not there"), "{said}");
+        let kept = vec![Remark { path: b"my file".to_vec(), why: "larger than 10 bytes".into() }];
+        let said = restored(&Restored { kept, ..Restored::default() }, true);
+        assert!(said.starts_with("Nothing was changed for checkpoint"), "{said}");
+    }
 }
