@@ -7,6 +7,7 @@
 mod checkpoint;
 mod classify;
 mod clear;
+mod damage;
 mod diff;
 mod list;
 mod project;
@@ -39,7 +40,10 @@ impl World {
             Request::Classify { command } => classify::allows(command),
             Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
             Request::Checkpoint { dir, .. } => self.allows_manual(dir),
-            Request::List { dir } => Allowed::List(self.allows_list(dir)),
+            Request::List { dir } => match self.canonical(dir) {
+                Some(project) if self.is_adrift(&project) => Allowed::Unknown,
+                _ => Allowed::List(self.allows_list(dir)),
+            },
             Request::Diff { dir, target } => self.allows_diff(dir, target),
             Request::Restore { dir, target, exact, force } => {
                 self.allows_restore(dir, target, *exact, *force)
@@ -66,6 +70,7 @@ impl World {
         }
         identity(self, allowed, seen, &mut checks);
         compare_answer(self, allowed, seen, &mut checks);
+        damage::compare(self, allowed, seen, &mut checks);
         match (allowed, &seen.answer) {
             (Allowed::Restore(restore), Answer::Restored(_)) => {
                 restore::compare(self, restore, seen, &mut checks);
@@ -94,6 +99,10 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
             checkpoint::compare(world, &seen.request, due, answer, checks);
         }
         (Allowed::List(list), Answer::Listed(found)) => list::compare(world, list, found, checks),
+        // Of what is damaged no rule says what must be shown, and it may be refused.
+        (Allowed::Diff(diff), Answer::Diffed { .. } | Answer::Refused { .. }) if diff.damaged => {}
+        (Allowed::Restore(restore), Answer::Refused { .. }) if restore.damaged => {}
+        (Allowed::Sweep(_), Answer::Refused { .. }) if world.is_any_disturbed() => {}
         (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
             diff::compare(world, diff, entries, stats, checks);
         }

@@ -178,6 +178,7 @@ impl Scene {
             base: None,
             contents: None,
             histories: None,
+            lost: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
 mod amiss;
+mod damage;
 mod history;
 mod learn;
 mod maintenance;
@@ -29,6 +30,7 @@ use crate::bytes::{self, ByteString};
 use crate::capture::{Bounds, Captured, Capturer};
 use crate::edit::{Change, Edit};
 use crate::files::Files;
+use damage::Damages;
 use history::History;
 use maintenance::Maintenance;
 use schemars::JsonSchema;
@@ -137,6 +139,7 @@ pub struct World {
     histories: BTreeMap<ByteString, History>,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
+    damages: Damages,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
 }
@@ -159,6 +162,7 @@ impl World {
             rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
+            damages: Damages::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
             capabilities,
