@@ -8,6 +8,7 @@
 
 mod after_restore;
 mod capture;
+mod damaged;
 mod faulty_disk;
 pub mod hunt;
 mod intercepted;
@@ -115,6 +116,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         limits::BUGS,
         sweep::BUGS,
         maintenance::BUGS,
+        damaged::BUGS,
         migration::BUGS,
     ]
     .into_iter()

@@ -5,6 +5,7 @@ mod amiss;
 mod base;
 mod blame;
 mod checkpoint;
+mod damage;
 mod learn;
 mod listing;
 mod restore;

@@ -97,7 +97,8 @@ impl World {
             CheckpointOutcome::Created { id } => {
                 let checkpoint = self.taken(project, id, Some(reason.to_owned()));
                 let limit = self.settings.max_snapshots;
-                self.histories.entry(project.clone()).or_default().take(checkpoint, limit);
+                let history = self.histories.entry(project.clone()).or_default();
+                history.take(checkpoint, limit);
             }
             CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
                 self.maintenance.touch(project, self.seconds);
