@@ -170,6 +170,24 @@ fn a_damaged_commit_costs_its_own_checkpoint() {
 }
 
 #[test]
+fn what_a_damaged_newest_commit_hides_is_there_where_nothing_changed_since() {
+    for (what, how) in DAMAGES {
+        let machine = Machine::new();
+        let ids = ["1\n", "2\n"].map(|content| machine.next(content));
+        damage(&machine.object(&ids[1]), *how);
+        // The newest that can be read is this already.
+        machine.write("src/b.txt", "1\n");
+        machine.manager().checkpoint(&machine.project(), "nothing new").unwrap();
+        assert!(machine.list().iter().any(|one| one.id == ids[0]), "{what}");
+        machine.restores(&ids[0], "1\n");
+        let newer = machine.next("3\n");
+        assert_eq!(machine.list().len(), 2, "{what}");
+        machine.restores(&ids[0], "1\n");
+        machine.restores(&newer, "3\n");
+    }
+}
+
+#[test]
 fn a_damaged_folder_costs_the_checkpoints_that_hold_it() {
     for (what, how) in DAMAGES {
         let machine = Machine::new();

@@ -68,6 +68,12 @@ impl Manager {
                 if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == tree) {
                     objects.flush()?;
                     let Checkpoint { id, seconds, parent, .. } = *newest;
+                    // A damaged one in front of it would hide it and what came before it.
+                    // rule: maintenance/damage
+                    if tip != Some(id) {
+                        let name = refs::of_project(&project.hash);
+                        refs::advance(store.disk, &store.path, &name, tip, id)?;
+                    }
                     (Outcome::Unchanged, Some(Newest { id, seconds, parent }))
                 } else {
                     let holds = (tree, &captured.permissions);
