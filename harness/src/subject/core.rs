@@ -3,7 +3,7 @@
 use super::hooked_disk::HookedDisk;
 use super::{Identity, Subject, patch};
 use crate::sandbox::Sandbox;
-use herma_core::agent::CheckpointManager;
+use herma_core::agent::{CheckpointManager, Policy};
 use herma_core::disk::Disk;
 use herma_core::text::Style;
 use herma_core::{
@@ -83,6 +83,7 @@ impl CoreSubject {
             retention_seconds: settings.retention_days.saturating_mul(DAY_SECONDS),
             delete_orphans: settings.delete_orphans,
             min_interval_seconds: settings.min_interval_hours.saturating_mul(HOUR_SECONDS),
+            policy: Policy::default(),
         };
         let checkpoints =
             CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone());
