@@ -18,11 +18,11 @@ fn played(world: &World, lines: &str) -> Said {
     world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
 }
 
-/// The text without what a process gives its turns as a name.
+/// The text without what a process gives its turns as a name, and the time of an envelope.
 fn without_turns(text: &str) -> String {
-    let line = |line: &str| match line.trim_start().starts_with("turn: ") {
-        true => "  turn: [turn]".to_owned(),
-        false => line.to_owned(),
+    let line = |line: &str| match line.trim_start().split_once(": ") {
+        Some((name @ ("turn" | "taken_at"), _)) => format!("  {name}: [{name}]"),
+        _ => line.to_owned(),
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -60,8 +60,11 @@ fn a_compensation_that_is_killed_half_way_is_not_run_again_unasked() {
     // It is known what the first is; the second never began.
     let listed = world.herma(&["actions"]).done().text();
     assert!(listed.contains("pr #2 (its compensation was interrupted"), "{listed}");
-    fs::write(world.root.join("hermes/agent/compensations.json"), "{\"pr\": \"echo $HERMA_ID >> ran.log\"}")
-        .unwrap();
+    fs::write(
+        world.root.join("hermes/agent/compensations.json"),
+        "{\"pr\": \"echo $HERMA_ID >> ran.log\"}",
+    )
+    .unwrap();
     world.herma(&["actions", "compensate"]).done();
     assert_eq!(world.read("ran.log"), "2\n1\n");
     world.herma(&["actions", "compensate", "--again"]).done();
