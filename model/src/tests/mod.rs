@@ -183,6 +183,7 @@ impl Scene {
             base: None,
             contents: None,
             histories: None,
+            lost: None,
         }
     }
 
