@@ -167,6 +167,13 @@ pub struct AllowedList {
     pub deleted: bool,
 }
 
+impl AllowedList {
+    /// Whether nothing that is there must be shown, since all of it is damaged.
+    pub(crate) fn is_all_damaged(&self) -> bool {
+        !self.entries.is_empty() && self.entries.iter().all(|one| one.may_be_hidden)
+    }
+}
+
 /// The preview that is right.
 #[derive(Debug)]
 pub struct AllowedDiff {

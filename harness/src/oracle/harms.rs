@@ -88,11 +88,16 @@ impl Harms {
         Ok(Reading { plain, mended: Some((git, folder)) })
     }
 
-    /// Which of these objects are not stored whole.
+    /// Which of these objects are not stored whole, where `git` reads the store.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn lost(&self, store: &Path, objects: &BTreeSet<Object>) -> io::Result<BTreeSet<Object>> {
+    pub fn lost(
+        &self,
+        store: &Path,
+        git: &Git,
+        objects: &BTreeSet<Object>,
+    ) -> io::Result<BTreeSet<Object>> {
         let folder = store.join("objects");
         let absent: Vec<&Object> =
             objects.iter().filter(|one| !loose::is_whole(&folder, &name_of(one))).collect();
@@ -100,7 +105,8 @@ impl Harms {
             return Ok(BTreeSet::new());
         }
         let is_packed = fs::read_dir(folder.join("pack")).is_ok_and(|mut all| all.next().is_some());
-        let stock = if is_packed { Stock::of(store)? } else { Stock::default() };
+        // Git knows the form of an index only where it finds a repository.
+        let stock = if is_packed { Stock::of(git.store())? } else { Stock::default() };
         let packed = |one: &&&Object| stock.packs.values().any(|ids| ids.contains(&name_of(one)));
         Ok(absent.iter().filter(|one| !packed(one)).map(|one| (*one).clone()).collect())
     }

@@ -110,8 +110,13 @@ impl Oracle {
         self.harms.add(harmed);
         // The store was made anew, or what was in it is known no more.
         self.sizes_max = None;
-        let lost = self.harms.lost(&sandbox.store(), &world.objects())?;
+        let lost = self.lost(sandbox, &world.objects())?;
         Ok((lost, harms::adrift(world, &sandbox.store())))
+    }
+
+    /// Which of these objects are not stored whole.
+    fn lost(&self, sandbox: &Sandbox, objects: &BTreeSet<Object>) -> io::Result<BTreeSet<Object>> {
+        self.harms.lost(&sandbox.store(), &*self.git(sandbox)?, objects)
     }
 
     /// Git, on a store in which it can read everything.
@@ -167,9 +172,8 @@ impl Oracle {
             }
             _ => None,
         };
-        let lost = (!world.lost().is_empty())
-            .then(|| self.harms.lost(&sandbox.store(), world.lost()))
-            .transpose()?;
+        let lost =
+            (!world.lost().is_empty()).then(|| self.lost(sandbox, world.lost())).transpose()?;
         let files = after.files.clone();
         self.seen = Some(after);
         Ok(Observation {

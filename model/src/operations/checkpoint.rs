@@ -238,14 +238,16 @@ pub(super) fn compare(
     }
 }
 
-/// Whether an id is that of a checkpoint of before. One that a limit dropped may have held the same,
-/// for the same reason and in the same second: then its id says what is stored now, too.
+/// Whether an id is that of a checkpoint of before. One that a limit dropped, or that is damaged, may
+/// have held the same, for the same reason and in the same second: then its id says what is stored
+/// now, too.
 fn is_earlier(world: &World, due: &AllowedCheckpoint, id: &str) -> bool {
     let tree = |one: &Option<Arc<Captured>>| one.as_ref().map(|captured| captured.tree.clone());
     let (all, listed) = (world.history(&due.project), world.listed(&due.project));
     let differs = |one: &Checkpoint| tree(&one.captured) != tree(&due.captured);
     let dropped = &all[..all.len() - listed.len()];
-    listed.iter().any(|one| one.id == id) || dropped.iter().any(|one| one.id == id && differs(one))
+    listed.iter().any(|one| one.id == id && !world.is_damaged(one))
+        || dropped.iter().any(|one| one.id == id && differs(one))
 }
 
 fn mismatch(due: &AllowedCheckpoint, answer: &Answer) -> Mismatch {

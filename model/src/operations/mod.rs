@@ -123,7 +123,8 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         // Of what is damaged no rule says what must be shown, and it may be refused.
         (Allowed::Diff(diff), Answer::Diffed { .. } | Answer::Refused { .. }) if diff.damaged => {}
         (Allowed::Restore(restore), Answer::Refused { .. }) if restore.damaged => {}
-        (Allowed::Sweep(_), Answer::Refused { .. }) if world.is_any_disturbed() => {}
+        (Allowed::List(list), Answer::Refused { .. }) if list.is_all_damaged() => {}
+        (Allowed::Sweep(_), Answer::Refused { .. }) if world.may_upkeep_fail() => {}
         (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
             diff::compare(world, diff, entries, stats, checks);
         }

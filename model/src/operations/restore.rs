@@ -447,6 +447,7 @@ fn count(outcome: &Outcome<'_>, checks: &mut Checks) {
         (due.only.is_some(), &rules::RESTORE_FILE_ONLY),
         (due.undo, &rules::RESTORE_UNDO),
         (due.deleted, &rules::RESTORE_DELETED_PROJECT),
+        (due.damaged, &rules::RESTORE_HONEST),
         (due.evicting, &rules::RESTORE_SAFETY_KEEPS_TARGET),
     ] {
         checks.held(rule, u64::from(holds));

@@ -46,7 +46,8 @@ pub(super) fn compare(
     });
     if world.has("restore.undoes_turn") {
         let undoes = due.only.is_none();
-        let holds = found.undoes_turn == undoes;
+        // One that failed undoes nothing.
+        let holds = found.undoes_turn == undoes || due.damaged;
         checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {
             let due = format!("undoes the turn: {undoes}");
             Mismatch::new("undoes the turn", due, found.undoes_turn.to_string())

@@ -203,8 +203,9 @@ pub(super) fn compare(
     if !done || !allowed {
         return;
     }
-    if world.is_any_disturbed() {
-        // What cannot be read may be counted as an error, and keep space from being freed.
+    if world.may_upkeep_fail() {
+        // What cannot be read, or replaced, may be counted as an error, and keep space from being
+        // freed.
         if let Some(contents) = &seen.contents {
             let mut removed = Removed::default();
             compare_projects(world, due, (contents, counts), &mut removed, checks);
@@ -322,6 +323,10 @@ fn compare_projects(
         let rule: RuleRef = if for_its_age { &rules::SWEEP_STALE } else { disposition.rule };
         let disposition = Disposition { rule, ..*disposition };
         if compare_one(&project.to_string(), &disposition, stands, checks) {
+            // A folder in the place of a file is nobody's to remove.
+            if world.may_upkeep_fail() {
+                continue;
+            }
             let traces = contents.traces.get(&hash).map_or(&[][..], Vec::as_slice);
             checks.check(Judge::Disk, disposition.rule, traces.is_empty(), || {
                 Mismatch::new("traces stay", format!("nothing of {project}"), plain(&traces))

@@ -7,6 +7,7 @@ mod blame;
 mod checkpoint;
 mod configured;
 mod hands;
+mod damage;
 mod learn;
 mod listing;
 mod printed;

@@ -42,8 +42,13 @@ impl World {
 
     /// Takes in that a history damaged the store: these objects are not whole, and nothing names the
     /// newest checkpoints of these projects.
-    pub fn lose(&mut self, lost: BTreeSet<Object>, adrift: BTreeSet<ByteString>) {
+    pub fn lose(&mut self, lost: BTreeSet<Object>, mut adrift: BTreeSet<ByteString>) {
         self.damages.lost = lost;
+        // What came before a checkpoint is known from that and from what is noted of the project.
+        let unknown = self.damaged().iter().filter(|project| {
+            self.history(project).iter().any(|checkpoint| !self.is_recorded(checkpoint))
+        });
+        adrift.extend(unknown.cloned());
         let disturbed = self.histories.iter().filter(|(_, history)| {
             history.all.iter().any(|checkpoint| self.is_damaged(checkpoint))
         });

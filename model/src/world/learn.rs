@@ -123,7 +123,8 @@ impl World {
             CheckpointOutcome::Created { id } => {
                 let checkpoint = self.taken(project, id, reason.cloned());
                 let limit = self.settings.max_snapshots;
-                self.histories.entry(project.clone()).or_default().take(checkpoint, limit);
+                let history = self.histories.entry(project.clone()).or_default();
+                history.take(checkpoint, limit);
             }
             CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
                 self.maintenance.touch(project, self.seconds);

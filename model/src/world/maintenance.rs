@@ -46,6 +46,8 @@ pub(crate) struct Maintenance {
     pub(crate) damaged: BTreeSet<ByteString>,
     /// Those of them in whose place something stands that no file can replace.
     pub(crate) blocked: BTreeSet<ByteString>,
+    /// Whether the head of the store was damaged.
+    pub(crate) headless: bool,
     /// Projects whose metadata was damaged and must be whole again.
     pub(crate) healed: BTreeSet<ByteString>,
     pub(crate) marker: Marker,
@@ -102,10 +104,8 @@ impl World {
                 maintenance.damaged.insert(project);
             }
             // An index only saves time. What the others cost, the store shows.
-            StoreEdit::Index { .. }
-            | StoreEdit::Stored { .. }
-            | StoreEdit::Ref { .. }
-            | StoreEdit::Head { .. } => {}
+            StoreEdit::Index { .. } | StoreEdit::Stored { .. } | StoreEdit::Ref { .. } => {}
+            StoreEdit::Head { .. } => maintenance.headless = true,
             StoreEdit::Marker { says } => {
                 maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
             }
@@ -135,6 +135,11 @@ impl World {
     /// Projects whose metadata is damaged, and nothing was asked since that heals it.
     pub fn damaged(&self) -> &BTreeSet<ByteString> {
         &self.maintenance.damaged
+    }
+
+    /// Whether something is damaged that nobody who looks after the store need get past.
+    pub(crate) fn may_upkeep_fail(&self) -> bool {
+        self.is_any_disturbed() || self.maintenance.headless || !self.maintenance.blocked.is_empty()
     }
 
     /// Projects whose metadata was damaged and healed since.
