@@ -26,6 +26,7 @@ use herma_model::{
 };
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
@@ -110,8 +111,8 @@ pub enum Event {
     },
     /// The runner changed files.
     Edited(Vec<Change>),
-    /// The runner changed the base of the store.
-    StoreEdited(StoreEdit),
+    /// The runner changed the base of the store, and damaged that file of it, if any.
+    StoreEdited(StoreEdit, Option<PathBuf>),
     /// The subject was asked.
     Requested(Box<RequestRecord>),
 }
@@ -433,11 +434,13 @@ impl<'a> Runner<'a> {
         }
         self.world.edit_store(edit, in_use);
         self.oracle.planted(&self.sandbox, store_edits::content_of(edit))?;
+        let mut file = None;
         if let Done::Harmed(harmed) = done {
+            file = Some(harmed.path.clone());
             let (lost, adrift) = self.oracle.harmed((&self.world, &self.sandbox), harmed)?;
             self.world.lose(lost, adrift);
         }
-        tell(&mut self.watch, || Event::StoreEdited(edit.clone()));
+        tell(&mut self.watch, || Event::StoreEdited(edit.clone(), file));
         Ok(())
     }
 

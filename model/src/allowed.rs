@@ -230,7 +230,7 @@ impl AllowedRestore {
     pub(crate) fn is_held_by_newest(&self, world: &World) -> bool {
         let takes_one = world.has("restore.safety")
             && (self.only.is_none() || world.has("restore.file_safety"));
-        let newest = world.history(&self.project).last().and_then(|one| one.captured.as_ref());
+        let newest = world.newest(&self.project).and_then(|one| one.captured.as_ref());
         let holds = newest.is_some_and(|newest| newest.tree == self.before.tree);
         takes_one && holds && !self.deleted && !self.is_forced()
     }

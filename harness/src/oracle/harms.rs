@@ -141,7 +141,7 @@ pub fn adrift(world: &World, store: &Path) -> BTreeSet<ByteString> {
     let is_adrift = |project: &ByteString| {
         let hash = world.hash(project);
         let places = [text(&format!("refs/hermes/{hash}")), text(&format!("projects/{hash}.json"))];
-        let newest = world.history(project).last();
+        let newest = world.newest(project);
         newest.is_some_and(|newest| {
             !places.iter().chain([&packed]).any(|text| text.contains(&newest.id))
         })

@@ -255,7 +255,7 @@ impl Oracle {
         captured: &Tree,
         said: &Restored,
     ) -> io::Result<Option<Arc<Tree>>> {
-        let newest = said.safety.as_ref().or(world.history(project).last().map(|one| &one.id));
+        let newest = said.safety.as_ref().or(world.newest(project).map(|one| &one.id));
         let git = self.git(sandbox)?;
         let tree = newest.map(|id| git.tree_of(id)).transpose()?.flatten();
         let due = git_objects::tree_id(captured).to_string();

@@ -65,7 +65,7 @@ impl World {
         if self.is_adrift(&project) {
             return Allowed::Unknown;
         }
-        let newest = self.history(&project).last();
+        let newest = self.newest(&project);
         let unseen = newest.is_some_and(|newest| newest.captured.is_none());
         let first_of_nothing = captured.tree.is_empty() && newest.is_none();
         let recognises = self.has("take.unchanged");
@@ -104,7 +104,7 @@ impl World {
         recognises_unchanged: bool,
     ) -> (CheckpointKind, RuleRef) {
         let declines_empty = self.has("take.declines_empty");
-        match self.history(project).last().map(|newest| &newest.captured) {
+        match self.newest(project).map(|newest| &newest.captured) {
             Some(Some(newest))
                 if recognises_unchanged
                     && newest.tree == captured.tree

@@ -91,9 +91,10 @@ impl World {
         let may_stand = |newest: &Option<Arc<Captured>>| {
             newest.as_ref().is_none_or(|newest| newest.tree == before.tree)
         };
-        let doubtful = history.last().is_some_and(|newest| self.is_damaged(newest));
-        let may_skip_safety = history.last().is_some_and(|newest| may_stand(&newest.captured))
-            || doubtful && history.iter().any(|one| may_stand(&one.captured));
+        let doubtful = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
+        let may_skip_safety =
+            self.newest(&project).is_some_and(|newest| may_stand(&newest.captured))
+                || doubtful && history.iter().any(|one| may_stand(&one.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             spared: self.is_spared(&project, index),
             project,

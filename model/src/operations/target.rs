@@ -23,12 +23,15 @@ impl World {
     pub(super) fn is_doubtful(&self, place: &Place, text: &[u8]) -> bool {
         let Place::Inside(project, _) = place else { return false };
         let ids: Vec<&str> = self.listed(project).iter().map(|one| one.id.as_str()).collect();
+        if self.is_adrift(project) {
+            return true;
+        }
         if self.is_disturbed(project) {
             return match target::parse(text, &ids, self.has("target.number")) {
                 Target::Malformed => false,
-                Target::Number(_) => self.is_adrift(project) || self.is_renumbered(project),
+                Target::Number(_) => self.is_renumbered(project),
                 // One that is out of sight may be seen again.
-                Target::Id(_) => self.is_adrift(project) || self.find(place, text).is_err(),
+                Target::Id(_) => self.find(place, text).is_err(),
             };
         }
         self.is_open(project)

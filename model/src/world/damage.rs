@@ -135,7 +135,8 @@ impl World {
                 .filter(|checkpoint| self.is_damaged(checkpoint))
                 .map(|checkpoint| checkpoint.id.clone())
                 .collect();
-            if damaged.is_empty() {
+            // Of what is not listed at all nobody knows whether it will be.
+            if damaged.is_empty() && !listed.is_empty() {
                 self.damages.disturbed.remove(&project);
             }
             let is_listed = |id: &String| listed.iter().any(|one| one.id == *id);

@@ -213,6 +213,11 @@ impl World {
         history.map_or(&[], |one| &one.all[one.out_of_sight(self.settings.max_snapshots)..])
     }
 
+    /// The newest checkpoint of `project`; one that a list left out is none.
+    pub fn newest(&self, project: &[u8]) -> Option<&Checkpoint> {
+        self.listed(project).last()
+    }
+
     /// Whether as many checkpoints of `project` are listed as may be, so that one more pushes out
     /// the oldest or another one.
     pub fn is_full(&self, project: &[u8]) -> bool {
