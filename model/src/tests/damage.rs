@@ -30,7 +30,10 @@ impl Scene {
                 id: id(*number),
                 time: entry.map_or(START, |one| one.time),
                 reason: entry.and_then(|one| one.reason.clone()).unwrap_or_default(),
-                stats: None,
+                stats: match entry.map(|one| one.stats) {
+                    Some(AllowedStats::Within(bounds)) => Some(figures(bounds)),
+                    _ => None,
+                },
             }
         });
         self.answered("list alpha", Answer::Listed(listed.collect()))
