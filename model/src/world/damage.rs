@@ -44,8 +44,9 @@ impl World {
     /// newest checkpoints of these projects.
     pub fn lose(&mut self, lost: BTreeSet<Object>, mut adrift: BTreeSet<ByteString>) {
         self.damages.lost = lost;
-        // What came before a checkpoint is known from that and from what is noted of the project.
-        let unknown = self.damaged().iter().filter(|project| {
+        // What came before a checkpoint is known from that and from what is noted of the project, which
+        // may have been written anew without it.
+        let unknown = self.damaged().iter().chain(self.healed()).filter(|project| {
             self.history(project).iter().any(|checkpoint| !self.is_recorded(checkpoint))
         });
         adrift.extend(unknown.cloned());
