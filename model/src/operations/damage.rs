@@ -2,6 +2,7 @@
 //!
 //! What else it must do is with each operation: whatever needs nothing of what is lost is as before.
 
+use super::tool;
 use crate::allowed::Allowed;
 use crate::answer::{Answer, CheckpointOutcome, Restored};
 use crate::capture::Captured;
@@ -18,9 +19,23 @@ use std::collections::BTreeSet;
 /// Implements [`rules::CAPTURE_STORED`].
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     let Some(lost) = &seen.lost else { return };
-    let Some(tree) = said_to_be_stored(world, allowed, &seen.answer) else { return };
-    let unchanged =
-        matches!(seen.answer, Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. });
+    let Answer::Protected(all) = &seen.answer else {
+        return compare_one(world, allowed, &seen.answer, lost, checks);
+    };
+    for (request, answer) in all.iter().map(tool::automatic) {
+        compare_one(world, &world.allows(&request), &answer, lost, checks);
+    }
+}
+
+fn compare_one(
+    world: &World,
+    allowed: &Allowed,
+    answer: &Answer,
+    lost: &BTreeSet<Object>,
+    checks: &mut Checks,
+) {
+    let Some(tree) = said_to_be_stored(world, allowed, answer) else { return };
+    let unchanged = matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. });
     let missing = what_is_missing(tree, lost)
         .or_else(|| unchanged.then(|| no_checkpoint(world, allowed, tree, lost)).flatten());
     let needed = contents_and_folders(tree).iter().any(|object| world.lost().contains(object));
@@ -29,7 +44,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     }
     checks.check(Judge::Git, &rules::CAPTURE_STORED, missing.is_none(), || {
         let found = format!("{} is not whole in the store", missing.unwrap_or_default());
-        let symptom = format!("{}, and not stored", word(&seen.answer));
+        let symptom = format!("{}, and not stored", word(answer));
         Mismatch::new(symptom, "every object of the checkpoint stored and whole", found)
             .kind(Kind::Dishonest)
     });

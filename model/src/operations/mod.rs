@@ -55,7 +55,11 @@ impl World {
                 Some(project) if self.is_adrift(&project) => Allowed::Unknown,
                 _ => Allowed::List(self.allows_list(dir)),
             },
-            Request::PrintList { .. } => Allowed::Printed,
+            Request::PrintList { dir } => match self.canonical(dir) {
+                Some(project) if self.is_adrift(&project) => Allowed::Unknown,
+                _ if self.allows_list(dir).is_all_damaged() => Allowed::Unknown,
+                _ => Allowed::Printed,
+            },
             Request::Diff { dir, target } => self.allows_diff(dir, target),
             Request::Restore { dir, target, exact, force } => {
                 self.allows_restore(dir, target, *exact, *force)

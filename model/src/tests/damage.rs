@@ -1,6 +1,7 @@
 //! What a damaged store must still do, and what its damage may cost.
 
 use super::*;
+use crate::answer::{Protected, Taken};
 use crate::object::{Object, Piece};
 use crate::observation::Observation;
 
@@ -117,7 +118,9 @@ fn where_all_is_damaged_a_list_may_be_refused() {
     let mut scene = Scene::with("a=1");
     scene.ask("take alpha");
     scene.lose(1, &file("a"));
-    assert_eq!(scene.answered("list alpha", refused(Code::CorruptCheckpoint)), "");
+    for asked in ["list alpha", "print alpha"] {
+        assert_eq!(scene.answered(asked, refused(Code::CorruptCheckpoint)), "");
+    }
     assert_eq!(scene.listing(&[]), "");
     assert_eq!(scene.listing(&[1]), "");
 }
@@ -143,6 +146,21 @@ fn what_is_lost_and_needed_is_stored_again() {
         scene.ask("list alpha");
         assert!(!scene.world.is_any_disturbed());
     }
+}
+
+#[test]
+fn what_is_taken_before_a_tool_runs_is_stored_again_too() {
+    let mut scene = Scene::with("a=1");
+    scene.ask("take alpha");
+    scene.put("b=2");
+    scene.lose(1, &file("a"));
+    let project = scene.world.absolute(b"work/alpha");
+    let outcome = CheckpointOutcome::Created { id: id(2) };
+    let one = Protected { project, taken: Some(Taken { outcome, skipped: Vec::new() }) };
+    let seen = scene.seen("writes alpha b", Answer::Protected(vec![one]));
+    let lost = Some(scene.world.lost().clone());
+    assert_eq!(scene.broken(&Observation { lost, ..seen.clone() }), "capture/stored");
+    assert_eq!(scene.broken(&Observation { lost: Some(BTreeSet::new()), ..seen }), "");
 }
 
 #[test]
@@ -195,11 +213,23 @@ fn a_restore_of_what_is_damaged_says_what_did_not_come_back() {
 fn nothing_is_known_of_a_project_that_nothing_names_until_it_is_listed() {
     let mut scene = three();
     scene.world.lose(BTreeSet::new(), ["work/alpha".into()].into());
-    for asked in
-        ["list alpha", "take alpha", "restore alpha 1", "restore alpha 3f3f", "diff alpha 2"]
-    {
-        assert!(matches!(scene.allows(asked), Allowed::Unknown), "{asked}");
-    }
+    let is_unknown = |scene: &Scene| {
+        for asked in [
+            "list alpha",
+            "print alpha",
+            "take alpha",
+            "restore alpha 1",
+            "restore alpha 3f3f",
+            "diff alpha 2",
+        ] {
+            assert!(matches!(scene.allows(asked), Allowed::Unknown), "{asked}");
+        }
+    };
+    is_unknown(&scene);
+    // That nobody sees it in the store is no sign that it is gone.
+    let seen = scene.seen("take beta", created(4));
+    scene.learn(&Observation { contents: Some(Contents::default()), ..seen });
+    is_unknown(&scene);
     assert!(!matches!(scene.allows("list beta"), Allowed::Unknown));
     scene.told("list alpha", Answer::Listed(Vec::new()));
     assert!(scene.world.listed(b"work/alpha").is_empty());

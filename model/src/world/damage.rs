@@ -124,7 +124,8 @@ impl World {
             self.damages.lost.clone_from(lost);
         }
         // Who looks after a store may do away with what is damaged.
-        if matches!(seen.request, Request::Prune { .. } | Request::Sweep | Request::Clear) {
+        use Request::{Clear, Prune, PruneAsConfigured, Sweep};
+        if matches!(seen.request, Prune { .. } | PruneAsConfigured | Sweep | Clear) {
             self.damages.shown.clear();
         }
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));

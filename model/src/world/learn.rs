@@ -200,6 +200,8 @@ impl World {
         for project in self.histories.keys().cloned().collect::<Vec<_>>() {
             let ids = contents.visible.get(&self.hash(&project));
             match ids.map(Vec::len) {
+                // What nothing names is not seen, whether or not it is there.
+                None | Some(0) if self.is_adrift(&project) => {}
                 None | Some(0) => self.forget(&project),
                 // Here not only the oldest may be missing; which, and why, is for the list to say.
                 Some(_) if self.is_disturbed(&project) => {
