@@ -9,6 +9,7 @@
 mod after_restore;
 mod capture;
 mod configured;
+mod damaged;
 mod faulty_disk;
 mod hands;
 pub mod hunt;
@@ -118,6 +119,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         limits::BUGS,
         sweep::BUGS,
         maintenance::BUGS,
+        damaged::BUGS,
         migration::BUGS,
         configured::BUGS,
     ]

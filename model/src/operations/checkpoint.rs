@@ -62,7 +62,10 @@ impl World {
         if captured.tree.len() > self.settings.max_files {
             return Allowed::Refused(vec![TOO_MANY_FILES]);
         }
-        let newest = self.history(&project).last();
+        if self.is_adrift(&project) {
+            return Allowed::Unknown;
+        }
+        let newest = self.newest(&project);
         let unseen = newest.is_some_and(|newest| newest.captured.is_none());
         let first_of_nothing = captured.tree.is_empty() && newest.is_none();
         let recognises = self.has("take.unchanged");
@@ -70,6 +73,11 @@ impl World {
         let same = captured_before.is_some_and(|before| before.tree == captured.tree);
         // No rule says whether other permissions alone are a change.
         let free = captured_before.is_some_and(|one| one.permissions != captured.permissions);
+        // Where the newest is damaged, the one before it may be the newest that can be read.
+        let doubtful = newest.is_some_and(|newest| self.is_damaged(newest));
+        let holds_it =
+            |one: &Checkpoint| one.captured.as_ref().is_none_or(|one| one.tree == captured.tree);
+        let held = self.history(&project).iter().any(holds_it) || captured.tree.is_empty();
         let (kind, rule) = self.due(&project, &captured, recognises);
         Allowed::Checkpoint(Box::new(AllowedCheckpoint {
             project,
@@ -78,7 +86,9 @@ impl World {
             may_refuse: Vec::new(),
             may_be_unchanged: unseen
                 || same && (!recognises || free)
-                || first_of_nothing && !self.has("take.declines_empty"),
+                || first_of_nothing && !self.has("take.declines_empty")
+                || doubtful && held,
+            may_be_created: doubtful,
             captured: Some(captured),
         }))
     }
@@ -94,7 +104,7 @@ impl World {
         recognises_unchanged: bool,
     ) -> (CheckpointKind, RuleRef) {
         let declines_empty = self.has("take.declines_empty");
-        match self.history(project).last().map(|newest| &newest.captured) {
+        match self.newest(project).map(|newest| &newest.captured) {
             Some(Some(newest))
                 if recognises_unchanged
                     && newest.tree == captured.tree
@@ -163,6 +173,7 @@ fn settled(
         rule,
         may_refuse: refusal.into_iter().collect(),
         may_be_unchanged: false,
+        may_be_created: false,
         captured: None,
     }))
 }
@@ -187,7 +198,12 @@ pub(super) fn compare(
         CheckpointOutcome::Unchanged => CheckpointKind::Unchanged,
         CheckpointOutcome::Disabled => CheckpointKind::Disabled,
     };
-    if due.may_be_unchanged && found == CheckpointKind::Unchanged {
+    let as_good = match found {
+        CheckpointKind::Unchanged => due.may_be_unchanged,
+        CheckpointKind::Created => due.may_be_created && due.kind == CheckpointKind::Unchanged,
+        _ => false,
+    };
+    if as_good {
         return;
     }
     let declined = matches!(found, CheckpointKind::Deduped | CheckpointKind::Disabled);
@@ -222,14 +238,16 @@ pub(super) fn compare(
     }
 }
 
-/// Whether an id is that of a checkpoint of before. One that a limit dropped may have held the same,
-/// for the same reason and in the same second: then its id says what is stored now, too.
+/// Whether an id is that of a checkpoint of before. One that a limit dropped, or that is damaged, may
+/// have held the same, for the same reason and in the same second: then its id says what is stored
+/// now, too.
 fn is_earlier(world: &World, due: &AllowedCheckpoint, id: &str) -> bool {
     let tree = |one: &Option<Arc<Captured>>| one.as_ref().map(|captured| captured.tree.clone());
     let (all, listed) = (world.history(&due.project), world.listed(&due.project));
     let differs = |one: &Checkpoint| tree(&one.captured) != tree(&due.captured);
     let dropped = &all[..all.len() - listed.len()];
-    listed.iter().any(|one| one.id == id) || dropped.iter().any(|one| one.id == id && differs(one))
+    listed.iter().any(|one| one.id == id && !world.is_damaged(one))
+        || dropped.iter().any(|one| one.id == id && differs(one))
 }
 
 fn mismatch(due: &AllowedCheckpoint, answer: &Answer) -> Mismatch {

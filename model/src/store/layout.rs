@@ -76,7 +76,8 @@ fn metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
 /// Implements [`rules::LIMIT_NEWEST_REMAIN`].
 fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut Checks) {
     let limit = world.settings.max_snapshots;
-    if !world.histories().any(|(_, all)| all.len() > limit) {
+    // What cannot be read may keep space from being freed.
+    if world.is_any_disturbed() || !world.histories().any(|(_, all)| all.len() > limit) {
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;

@@ -13,7 +13,8 @@ use crate::world::World;
 /// Implements [`rules::LIST_STABLE`], [`rules::LIMIT_NEWEST_REMAIN`] and
 /// [`rules::RESTORE_KEEPS_HISTORY`].
 pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
-    for (project, _) in world.histories() {
+    // Where one is damaged, what comes after it may stand on what came before it.
+    for (project, _) in world.histories().filter(|(project, _)| !world.is_disturbed(project)) {
         let due: Vec<&String> = world.listed(project).iter().rev().map(|one| &one.id).collect();
         let found = stored.visible.get(&world.hash(project)).map_or(&[][..], Vec::as_slice);
         let same_length = found.len() == due.len() && found.first() == due.first().copied();

@@ -6,6 +6,7 @@ mod base;
 mod blame;
 mod checkpoint;
 mod configured;
+mod damage;
 mod hands;
 mod learn;
 mod listing;
@@ -183,6 +184,7 @@ impl Scene {
             base: None,
             contents: None,
             histories: None,
+            lost: None,
         }
     }
 

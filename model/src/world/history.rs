@@ -49,6 +49,7 @@ impl History {
     ///
     /// Implements [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub(super) fn take(&mut self, checkpoint: Checkpoint, limit: usize) {
+        self.leave_out(&checkpoint.id);
         self.all.push(checkpoint);
         self.dropped = self.out_of_sight(limit);
         self.choice = None;
@@ -61,6 +62,7 @@ impl History {
     ///
     /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
     pub(super) fn take_safety(&mut self, checkpoint: Checkpoint, target: &str, limit: usize) {
+        self.leave_out(&checkpoint.id);
         self.dropped = self.out_of_sight(limit);
         let listed = &self.all[self.dropped..];
         let may_go = |one: &&Checkpoint| one.safety && one.id != target;
@@ -73,6 +75,14 @@ impl History {
         self.choice = (excess > 0 && left > 0).then(|| Choice { all: all.clone(), spare, left });
         self.all.truncate(self.dropped);
         self.list(all, &gone);
+    }
+
+    /// Leaves out the one of that id: it was damaged, and is taken again as the same one.
+    fn leave_out(&mut self, id: &str) {
+        let same = self.all[self.dropped..].iter().position(|one| one.id == id);
+        if let Some(at) = same {
+            self.all.remove(self.dropped + at);
+        }
     }
 
     /// Lists these without those that are `gone`.

@@ -4,6 +4,7 @@
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
 mod amiss;
+mod damage;
 mod hands;
 mod history;
 mod learn;
@@ -32,6 +33,7 @@ use crate::capture::{Bounds, Captured, Capturer};
 use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
+use damage::Damages;
 use hands::Hands;
 use history::History;
 use maintenance::Maintenance;
@@ -142,6 +144,7 @@ pub struct World {
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
     hands: Hands,
+    damages: Damages,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
 }
@@ -165,6 +168,7 @@ impl World {
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
             hands: Hands::default(),
+            damages: Damages::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
             capabilities,
@@ -207,6 +211,11 @@ impl World {
     pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
         let history = self.histories.get(&ByteString::from(project));
         history.map_or(&[], |one| &one.all[one.out_of_sight(self.settings.max_snapshots)..])
+    }
+
+    /// The newest checkpoint of `project`; one that a list left out is none.
+    pub fn newest(&self, project: &[u8]) -> Option<&Checkpoint> {
+        self.listed(project).last()
     }
 
     /// Whether as many checkpoints of `project` are listed as may be, so that one more pushes out
