@@ -48,7 +48,7 @@ pub enum Error {
     NotADirectory(PathBuf),
     /// The target is neither a number nor an id.
     #[error(
-        "\"{0}\" names no checkpoint: give a number of the list or 4 to 64 digits of an id; nothing \
+        "\"{0}\" names no checkpoint: give a number of the list, a label or 4 to 64 digits of an id; nothing \
          was changed"
     )]
     BadTarget(String),
@@ -214,6 +214,7 @@ impl Error {
             Error::Io { action, source, .. } => format!("{action}: {source}"),
             Error::CorruptCheckpoint { why, .. } => why.clone(),
             Error::DamagedObject { id, why } => format!("object {id} {why}"),
+            Error::BadState { part, why } => format!("the {part}: {why}"),
             error => error.to_string(),
         }
     }

@@ -172,6 +172,8 @@ pub struct Restored {
 pub struct AgentRestored {
     /// The parts that are as the checkpoint carries them now.
     pub parts: Vec<PartNote>,
+    /// The names of those that were something else before.
+    pub changed: Vec<String>,
     /// What the agent did outside since, which is left behind, oldest first.
     pub external_actions: Vec<ListedAction>,
     /// Why the checkpoint was taken, in one word, if it says so.

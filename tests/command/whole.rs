@@ -81,7 +81,7 @@ fn a_compensation_that_fails_is_said_to_and_stays_as_it_is_until_somebody_decide
     assert_eq!(said.exit, Some(2));
     let text = said.text();
     assert!(text.contains("the service is down") && text.contains("--again"), "{text}");
-    assert!(text.ends_with("There was nothing to compensate\n"), "{text}");
+    assert!(text.contains("There was nothing to compensate\n2 compensations failed"), "{text}");
     assert_eq!(world.herma(&["actions", "compensate", "--again"]).exit, Some(2));
     let stays = world.herma(&["actions", "accept", "--json"]).done().json();
     assert_eq!(stays["actions"].as_array().unwrap().len(), 2);
@@ -102,7 +102,7 @@ fn a_label_is_given_pinned_and_unpinned_on_the_command_line() {
         world.write("a.txt", content);
         world.herma(&["checkpoint"]).done().text()
     };
-    assert!(take("two\n").contains("1 checkpoints are pinned"));
+    assert!(take("two\n").contains("1 checkpoint is pinned"));
     take("three\n");
     let list = world.herma(&["rollback"]).done().text();
     assert!(list.contains("label: base (pinned)"), "{list}");
@@ -139,8 +139,9 @@ fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
     }
     let agent = world.root.join("hermes/agent");
     fs::write(agent.join("compensations.json"), "{").unwrap();
-    let refused = world.herma(&["rollback"]);
-    assert_eq!((refused.exit, refused.refusal()), (Some(2), "bad_state"));
+    let list = world.herma(&["rollback"]);
+    assert_eq!(list.exit, Some(0));
+    assert!(list.complaint.contains("compensations.json\" cannot be read"), "{}", list.complaint);
     fs::remove_file(agent.join("compensations.json")).unwrap();
     fs::write(agent.join("goal.json"), "{").unwrap();
     world.write("a.txt", "one\n");

@@ -10,6 +10,7 @@ use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::{Store, pins};
+use crate::text::count;
 use git2::Oid;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,6 +87,7 @@ impl Manager {
         objects: &mut Objects<'_>,
         project: &Project,
         newest: Option<&Checkpoint>,
+        is_labelled: bool,
     ) -> Result<Carried> {
         let (captured, mut notices) = self.state.capture();
         let parts: Vec<PartNote> = captured
@@ -108,19 +110,25 @@ impl Manager {
         let is_same = before.as_ref().map_or(parts.is_empty(), carries);
         let through = before.map_or(0, |before| before.external_through);
         let actions = self.state.actions_after(through);
-        notices.extend(self.too_many_pins(store, project)?);
+        notices.extend(self.too_many_pins(store, project, is_labelled)?);
         let turn = self.state.turn().map(str::to_owned);
         Ok(Carried { parts, actions, turn, is_agent, is_same, notices })
     }
 
     /// What is to be said where pinned checkpoints alone are as many as a limit allows.
     // rule: agent/pinned
-    fn too_many_pins(&self, store: &Store<'_>, project: &Project) -> Result<Option<String>> {
-        let (pinned, most) =
-            (pins::all(store.disk, &store.path, &project.hash)?.len(), self.most());
+    fn too_many_pins(
+        &self,
+        store: &Store<'_>,
+        project: &Project,
+        is_labelled: bool,
+    ) -> Result<Option<String>> {
+        let all = pins::all(store.disk, &store.path, &project.hash)?;
+        let (pinned, most) = (all.len() + usize::from(is_labelled), self.most());
+        let pinned_text = count(pinned, "checkpoint is", "checkpoints are");
         Ok((pinned >= most).then(|| {
             format!(
-                "{pinned} checkpoints are pinned, which no limit drops, though at most {most} are to \
+                "{pinned_text} pinned, which no limit drops, though at most {most} are to \
                  be kept: unpin those that are not needed any more"
             )
         }))

@@ -54,7 +54,8 @@ impl Manager {
             self.capture(store, project, &known, Some(started)).run(Blobs::Keep(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = newest_whole(store, objects, &project.hash, tip)?;
-        let carried = self.carry(store, objects, project, newest.as_ref())?;
+        let carried =
+            self.carry(store, objects, project, newest.as_ref(), occasion.label.is_some())?;
         let (outcome, newest) = match newest {
             // rule: capture/empty-first
             None if captured.current.snapshot.is_empty() && occasion.label.is_none() => {

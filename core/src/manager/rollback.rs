@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::maintenance::limits;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
-use crate::report::{Outcome, Preview, Remark, Restored};
+use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
 use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token};
 use crate::store::commit::Checkpoint;
 use crate::store::envelope::Trigger;
@@ -138,13 +138,12 @@ impl Manager {
         let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
         let (would, token) =
             self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
-        let agent = match extent {
-            Extent::All(_) => {
-                let parts = self.wanted_parts(&objects, &wanted)?;
-                self.agent_restored(&wanted, &parts, false)
-            }
-            Extent::One(_) => None,
+        let parts = match extent {
+            Extent::All(_) => self.wanted_parts(&objects, &wanted)?,
+            Extent::One(_) => WantedParts::default(),
         };
+        let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
+        let token = parts.token(token, agent.as_ref());
         Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
     }
 
@@ -251,7 +250,8 @@ impl Manager {
             // rule: restore/refusal-changes-nothing
             let what = (extent, typed.as_deref());
             let (would, now) = self.plan((&store, &objects), &project, &wanted, what)?;
-            as_previewed(token, now)?;
+            let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
+            as_previewed(token, parts.token(now, agent.as_ref()))?;
             others = would.others;
         }
         let reason = reason(&wanted.id.to_string()[..7], others.as_deref().unwrap_or_default());
@@ -263,7 +263,8 @@ impl Manager {
         if token.is_some() {
             // Somebody may have saved meanwhile; the pre-rollback checkpoint holds it, and stays.
             let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
-            as_previewed(token, restore.token(&now))?;
+            let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
+            as_previewed(token, parts.token(restore.token(&now), agent.as_ref()))?;
         }
         if forced_past.is_some() {
             parts.give_up();
@@ -299,14 +300,26 @@ impl Manager {
         let due =
             is_whole.then(|| limits::make_room(&store, &objects, &project.hash, most, wanted.id));
         let id = wanted.id.to_string();
-        let mut agent = match extent {
-            Extent::All(_) => self.agent_restored(&wanted, &parts, true),
-            Extent::One(_) => None,
-        };
+        let mut agent = self.agent_of(extent, &project.hash, &wanted, &parts, true);
         if let Some(agent) = &mut agent {
             agent.notices.extend(undone);
         }
         Ok((Restored { id, safety, left_out, forced_past, others, agent, ..report }, due))
+    }
+
+    /// What is said of the agent's state, which a file alone leaves as it is.
+    fn agent_of(
+        &self,
+        extent: Extent<'_>,
+        hash: &str,
+        wanted: &Wanted,
+        parts: &WantedParts,
+        is_done: bool,
+    ) -> Option<AgentRestored> {
+        match extent {
+            Extent::All(_) => self.agent_restored(hash, wanted, parts, is_done),
+            Extent::One(_) => None,
+        }
     }
 
     /// Takes the pre-rollback checkpoint of what is there, or goes on without where that is forced.

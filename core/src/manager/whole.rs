@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Restored};
-use crate::restore::Restore;
+use crate::restore::{Restore, Token};
 use crate::store::envelope::PartNote;
 use crate::store::envelopes::Kept;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
@@ -37,6 +37,19 @@ pub(super) struct WantedParts {
 }
 
 impl WantedParts {
+    /// The token of a preview of the files, for these parts and what is left behind as well.
+    pub fn token(&self, files: Token, agent: Option<&AgentRestored>) -> Token {
+        let Some(agent) =
+            agent.filter(|agent| self.is_whole() || !agent.external_actions.is_empty())
+        else {
+            return files;
+        };
+        let now = self.before.iter().map(|(name, text)| format!("{name} {text}"));
+        let then = self.texts.iter().map(|(note, text)| format!("{} {text}", note.name));
+        let left = agent.external_actions.iter().map(|one| one.note.number.to_string());
+        files.and(now.chain(then).chain(left))
+    }
+
     /// Whether there are any, so that the rollback is to be whole.
     pub fn is_whole(&self) -> bool {
         !self.texts.is_empty()
@@ -274,6 +287,7 @@ impl Manager {
     // rule: agent/external-listed
     pub(super) fn agent_restored(
         &self,
+        hash: &str,
         wanted: &Wanted,
         parts: &WantedParts,
         is_done: bool,
@@ -290,7 +304,7 @@ impl Manager {
             let through = envelope.external_through;
             let listed = external.after(through);
             let left = match is_done {
-                true => external.leave_behind(through, &wanted.id.to_string()),
+                true => external.leave_behind(through, &wanted.id.to_string(), hash),
                 false => Ok(()),
             };
             match listed.and_then(|listed| left.map(|()| listed)) {
@@ -301,9 +315,12 @@ impl Manager {
                 )),
             }
         }
-        let parts = parts.texts.iter().map(|(note, _)| note.clone()).collect();
+        let is_other =
+            |(note, text): &&(PartNote, String)| parts.before.get(&note.name) != Some(text);
+        let changed = parts.texts.iter().filter(is_other).map(|(note, _)| note.name.clone());
         Some(AgentRestored {
-            parts,
+            changed: changed.collect(),
+            parts: parts.texts.iter().map(|(note, _)| note.clone()).collect(),
             external_actions,
             trigger: Some(envelope.trigger),
             taken_at: envelope.taken_at,

@@ -39,6 +39,26 @@ pub(super) enum Surplus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token([u8; 8]);
 
+impl Token {
+    /// One for this and these as well.
+    pub fn and(self, more: impl Iterator<Item = String>) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(self.0);
+        for one in more {
+            hash.update((one.len() as u64).to_be_bytes());
+            hash.update(one);
+        }
+        Token::of(hash)
+    }
+
+    fn of(hash: Sha256) -> Self {
+        let digest = hash.finalize();
+        let mut token = [0; 8];
+        token.copy_from_slice(&digest[..8]);
+        Token(token)
+    }
+}
+
 impl fmt::Display for Token {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
@@ -162,10 +182,7 @@ impl Restore<'_> {
         for remark in plan.kept.iter().chain(&plan.failed) {
             add(b"stays", &remark.path);
         }
-        let digest = hash.finalize();
-        let mut token = [0; 8];
-        token.iter_mut().zip(digest).for_each(|(byte, digit)| *byte = digit);
-        Token(token)
+        Token::of(hash)
     }
 }
 

@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// More bytes than the file takes.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 const VERSION: u32 = 1;
+/// What is said of a compensation whose process died.
+pub const INTERRUPTED: &str = "its compensation was interrupted, and may still take effect";
 
 /// How an action stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +29,7 @@ pub enum Standing {
     Begun,
     /// It was done.
     Open,
-    /// Its compensation began, and nobody said that it ended: it may have had its effect.
+    /// Its compensation began, and nobody said that it ended: it runs, or it may have had its effect.
     Compensating,
     /// It was compensated.
     Compensated,
@@ -61,6 +63,9 @@ pub struct Action {
     /// The checkpoint that a rollback went back to, which left this behind; its full id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_by: Option<String>,
+    /// The hash of the project of that checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_in: Option<String>,
 }
 
 /// A decision about an action, or the effect of one.
@@ -148,7 +153,13 @@ impl External {
             let number = log.actions.iter().map(|one| one.note.number).max().unwrap_or(0) + 1;
             let (id, to) = (id.map(str::to_owned), to.map(str::to_owned));
             let note = ActionNote { number, kind: kind.to_owned(), id, to };
-            log.actions.push(Action { note, at, standing: Standing::Begun, left_by: None });
+            log.actions.push(Action {
+                note,
+                at,
+                standing: Standing::Begun,
+                left_by: None,
+                left_in: None,
+            });
             number
         })
     }
@@ -206,7 +217,8 @@ impl External {
             Standing::Begun => "may not have happened".to_owned(),
             Standing::Open if can_be_compensated => "still open".to_owned(),
             Standing::Open => "cannot retract".to_owned(),
-            Standing::Compensating => "its compensation was interrupted".to_owned(),
+            Standing::Compensating if self.is_compensating() => "is being compensated".to_owned(),
+            Standing::Compensating => INTERRUPTED.to_owned(),
             Standing::Failed { why } => format!("its compensation failed: {why}"),
             Standing::Compensated => "compensated".to_owned(),
             Standing::Accepted => "stays".to_owned(),
@@ -214,16 +226,21 @@ impl External {
         Listed { note: action.note.clone(), state, can_be_compensated }
     }
 
-    /// A rollback to that checkpoint leaves behind what was done after that action, and nothing else.
+    /// A rollback to that checkpoint of a project leaves behind what was done after that action, and
+    /// nothing else that only another rollback of the same project left behind.
     ///
     /// # Errors
     /// As [`External::begin`].
     // rule: agent/external-listed
-    pub fn leave_behind(&self, number: u64, checkpoint: &str) -> Result<()> {
+    pub fn leave_behind(&self, number: u64, checkpoint: &str, project: &str) -> Result<()> {
         self.change(|log, _| {
             for one in log.actions.iter_mut().filter(|one| one.standing.is_undecided()) {
-                let is_left = one.note.number > number;
-                one.left_by = is_left.then(|| checkpoint.to_owned());
+                if one.note.number > number {
+                    one.left_by = Some(checkpoint.to_owned());
+                    one.left_in = Some(project.to_owned());
+                } else if one.left_in.as_deref() == Some(project) {
+                    (one.left_by, one.left_in) = (None, None);
+                }
             }
         })
     }
@@ -232,9 +249,11 @@ impl External {
     /// with `again` also those that failed, or of which nobody knows whether they ran to their end.
     ///
     /// # Errors
-    /// As [`External::begin`]; what was done by then is noted.
+    /// As [`External::begin`]; what was done by then is noted. Busy where another process does it.
     // rule: agent/compensation
     pub fn compensate(&self, who: &str, again: bool) -> Result<Vec<Compensated>> {
+        // Held until all are done, so that one that runs is told from one that was interrupted.
+        let _lock = lock::take_briefly(self.disk.as_ref(), &self.running(), Sharing::Exclusive)?;
         let mut done = Vec::new();
         let mut newest_first: Vec<u64> = self.all()?.iter().map(|one| one.note.number).collect();
         newest_first.sort_unstable_by(|one, other| other.cmp(one));
@@ -253,6 +272,16 @@ impl External {
             done.push(Compensated { note, failure });
         }
         Ok(done)
+    }
+
+    fn running(&self) -> PathBuf {
+        self.path.with_file_name("compensating.lock")
+    }
+
+    /// Whether some process runs compensations at this moment.
+    pub fn is_compensating(&self) -> bool {
+        let (disk, path) = (self.disk.as_ref(), self.running());
+        disk.stat(&path).is_ok() && matches!(disk.try_lock(&path, Sharing::Shared), Ok(None))
     }
 
     /// Notes that a compensation begins, if it is to be run: from here on it never runs again unasked.
@@ -392,7 +421,7 @@ mod tests {
             external.after(1).unwrap().into_iter().map(|one| one.state).collect();
         assert_eq!(states, ["still open", "still open", "cannot retract"]);
         assert!(external.compensate("me", false).unwrap().is_empty(), "nothing was left behind");
-        external.leave_behind(1, "abc").unwrap();
+        external.leave_behind(1, "abc", "p").unwrap();
         let done = external.compensate("me", false).unwrap();
         assert!(done.iter().all(|one| one.failure.is_none()));
         assert_eq!(*runs.lock().unwrap(), ["pr #3", "pr #2"]);
@@ -412,7 +441,7 @@ mod tests {
         let runs = Arc::default();
         let external = external(folder.path(), &runs, true);
         external.record("pr", Some("1"), None).unwrap();
-        external.leave_behind(0, "abc").unwrap();
+        external.leave_behind(0, "abc", "p").unwrap();
         let done = external.compensate("me", false).unwrap();
         assert_eq!(done[0].failure.as_deref(), Some("the service is down"));
         assert!(external.compensate("me", false).unwrap().is_empty());
@@ -428,10 +457,10 @@ mod tests {
         let runs = Arc::default();
         let external = external(folder.path(), &runs, false);
         let number = external.record("pr", Some("1"), None).unwrap();
-        external.leave_behind(0, "abc").unwrap();
+        external.leave_behind(0, "abc", "p").unwrap();
         // The process dies while the compensation runs.
         external.take_up(number, "me", false).unwrap().unwrap();
-        assert_eq!(external.after(0).unwrap()[0].state, "its compensation was interrupted");
+        assert_eq!(external.after(0).unwrap()[0].state, INTERRUPTED);
         assert!(external.compensate("me", false).unwrap().is_empty());
         assert_eq!(external.compensate("me", true).unwrap().len(), 1);
     }
@@ -442,8 +471,10 @@ mod tests {
         let runs = Arc::default();
         let external = external(folder.path(), &runs, false);
         let number = external.record("pr", Some("1"), None).unwrap();
-        external.leave_behind(0, "abc").unwrap();
-        external.leave_behind(number, "def").unwrap();
+        external.leave_behind(0, "abc", "p").unwrap();
+        external.leave_behind(number, "def", "another project").unwrap();
+        assert!(external.all().unwrap()[0].left_by.is_some(), "it is none of its business");
+        external.leave_behind(number, "def", "p").unwrap();
         assert!(external.compensate("me", false).unwrap().is_empty());
         let begun = external.begin("pr", Some("2"), None).unwrap();
         assert_eq!(external.after(number).unwrap()[0].state, "may not have happened");

@@ -9,8 +9,8 @@ mod file_part;
 mod kinds;
 
 pub use external::{
-    Action, Compensated, Compensation, Compensations, Decided, External, Listed as ListedAction,
-    Standing,
+    Action, Compensated, Compensation, Compensations, Decided, External, INTERRUPTED,
+    Listed as ListedAction, Standing,
 };
 pub use file_part::FilePart;
 pub use kinds::{Kind as PartKind, TAIL_MAX};

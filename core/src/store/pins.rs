@@ -107,6 +107,8 @@ pub fn check_label(label: &str) -> Result<()> {
         "it is longer than 200 bytes"
     } else if label.bytes().all(|byte| byte.is_ascii_digit()) {
         "it would be taken for a number of the list"
+    } else if is_like_an_id(label) {
+        "it would be taken for the digits of an id"
     } else if RESERVED.contains(&label) {
         "it would be taken for a word of rollback"
     } else if label.starts_with('-') {
@@ -115,6 +117,14 @@ pub fn check_label(label: &str) -> Result<()> {
         return Ok(());
     };
     Err(Error::BadLabel { label: label.to_owned(), why })
+}
+
+/// Whether a person could mean an id by it: a word such as "facade" is hardly one.
+fn is_like_an_id(label: &str) -> bool {
+    let is_long = (4..=64).contains(&label.len());
+    is_long
+        && label.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && label.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 const LABEL_BYTES_MAX: usize = 200;
@@ -146,10 +156,10 @@ mod tests {
 
     #[test]
     fn a_label_is_what_can_be_typed_and_is_no_number() {
-        for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a"] {
+        for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a", "w19"] {
             check_label(label).unwrap();
         }
-        for label in ["", "  ", "12", "a\nb", "--all", &"x".repeat(201)] {
+        for label in ["", "  ", "12", "3eda2bc", "2026", "a\nb", "--all", &"x".repeat(201)] {
             assert_eq!(check_label(label).unwrap_err().code(), "bad_label", "{label}");
         }
     }

@@ -113,16 +113,20 @@ pub enum About {
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum Actions {
     /// What was done, and how it stands (what bare `herma actions` shows)
+    #[command(after_help = ACTIONS_EXAMPLES)]
     List,
     /// Undo what rollbacks left behind, newest first and each once
+    #[command(after_help = ACTIONS_EXAMPLES)]
     Compensate {
         /// Also what failed before, or was interrupted
         #[arg(long)]
         again: bool,
     },
     /// Record that what rollbacks left behind stays
+    #[command(after_help = ACTIONS_EXAMPLES)]
     Accept,
     /// Show who decided what, and when
+    #[command(after_help = ACTIONS_EXAMPLES)]
     Audit,
 }
 

@@ -112,6 +112,8 @@ pub struct Herma {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) environment: Environment,
     pub(crate) manager: Manager,
+    /// What is wrong with the agent's compensations, if anything.
+    unusable: Option<Failure>,
 }
 
 impl Herma {
@@ -130,10 +132,9 @@ impl Herma {
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
         let mut manager = manager.answering_first();
-        if let Some(state) = whole::state(&disk, &environment)? {
-            manager.set_state(state);
-        }
-        Ok((Herma { json, style, disk, environment, manager }, warnings))
+        let (state, unusable) = whole::state(&disk, &environment);
+        manager.set_state(state.unwrap_or_default());
+        Ok((Herma { json, style, disk, environment, manager, unusable }, warnings))
     }
 
     /// Does what was asked.
@@ -157,6 +158,20 @@ impl Herma {
                 Ok(Answer::done(bytes))
             }
         }
+    }
+
+    /// Undoes a rollback of the agent that died, before anything is asked of its projects; returns
+    /// what is to be said of that, and of what is wrong with the agent.
+    ///
+    /// # Errors
+    /// A damaged or busy store.
+    pub fn recovered(&self, asked: &Asked) -> Result<Vec<String>, Failure> {
+        if matches!(asked.task, Task::Store(_) | Task::Classify(_)) {
+            return Ok(Vec::new());
+        }
+        let mut said = self.manager.recover()?;
+        said.extend(self.unusable.iter().map(|failure| failure.message.clone()));
+        Ok(said)
     }
 
     /// What is done once the answer was given. Only taking a checkpoint sweeps, so that a deleted

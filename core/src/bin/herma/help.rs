@@ -14,7 +14,8 @@ Examples:
   herma doctor                    can checkpoints work here?
 
 Environment:
-  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints]
+  HERMES_HOME                     the store is in $HERMES_HOME/checkpoints [~/.hermes/checkpoints],
+                                  an agent's state, if it has one, in $HERMES_HOME/agent
   NO_COLOR                        no colours, if it is set to anything
 
 Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/config.yaml]:

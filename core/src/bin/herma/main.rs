@@ -111,6 +111,7 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     let environment = surrounding(asked.is_about_here())?;
     let (herma, warnings) = Herma::new(environment, asked.json, style())?;
     warnings.iter().for_each(warn);
+    herma.recovered(asked)?.iter().for_each(|said| notice(said));
     let exit = say(&herma.run(asked)?, asked.json)?;
     herma.afterwards(asked);
     Ok(exit)
@@ -223,6 +224,11 @@ fn refuse_in_json(failure: &Failure) {
 fn warn(warning: &Warning) {
     let message = text::line(warning.to_string().as_bytes());
     print(std::io::stderr(), &format!("herma: warning: {message}\n"));
+}
+
+/// Says what was done before what was asked.
+fn notice(said: &str) {
+    print(std::io::stderr(), &format!("herma: notice: {}\n", text::line(said.as_bytes())));
 }
 
 fn complain(failure: &Failure) {

@@ -64,7 +64,7 @@ pub fn preview(
 ) -> Vec<u8> {
     let mut page = Page::default();
     let (id, shown) = (short(style, &would.id), directory(project));
-    if would.restored.is_empty() && would.removed.is_empty() {
+    if !is_change(would) {
         page.line(format_args!("A restore of checkpoint {id} would change nothing in {shown}"));
     } else {
         page.line(format_args!("A restore of checkpoint {id} would do this in {shown}:"));
@@ -86,7 +86,7 @@ pub fn preview(
             line(why.as_bytes())
         ));
     }
-    if !would.restored.is_empty() || !would.removed.is_empty() {
+    if is_change(would) {
         let id = would.id.get(..SHORT).unwrap_or(&would.id);
         let how = match extent {
             Extent::One(file) => format!(" -- {}", shell_word(file)),
@@ -105,6 +105,12 @@ pub fn preview(
     page.0.into_bytes()
 }
 
+/// Whether anything is, or would be, other than before: a file, or a part of the agent's state.
+fn is_change(restored: &Restored) -> bool {
+    let of_state = restored.agent.as_ref().is_some_and(|agent| !agent.changed.is_empty());
+    !restored.restored.is_empty() || !restored.removed.is_empty() || of_state
+}
+
 /// What a restore did.
 pub fn restored(
     style: Style,
@@ -118,7 +124,7 @@ pub fn restored(
         page.0 += &whole_pages::rolled_back(style, restored, agent);
         page.blank();
     }
-    let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
+    let changed = is_change(restored);
     let (id, shown) = (short(style, &restored.id), directory(project));
     if !restored.failed.is_empty() {
         page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));

@@ -5,7 +5,7 @@ use crate::arguments::Actions;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, text, whole_pages};
 use herma_core::disk::Disk;
-use herma_core::state::{Compensation, Compensations, External, State};
+use herma_core::state::{Action, Compensation, Compensations, External, Standing, State};
 use herma_core::{ActionNote, Clock, Environment, SystemClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,29 +34,31 @@ impl Compensation for CommandCompensation {
             true => Ok(()),
             false => {
                 let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-                Err(format!("{:?} ended with {}: {said}", self.0, ran.status))
+                let said = if said.is_empty() { said } else { format!(": {said}") };
+                Err(format!("{:?} ended with {}{said}", self.0, ran.status))
             }
         }
     }
 }
 
-/// The state of the agent that has its folder in that environment; none where there is none.
-///
-/// # Errors
-/// Compensations that cannot be read, since none of them would be offered.
-pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> Result<Option<State>, Failure> {
+/// The state of the agent that has its folder in that environment, if one has, and what is wrong with
+/// the compensations that are registered: without them nothing can be undone, and all else works.
+pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> (Option<State>, Option<Failure>) {
     let folder = environment.agent_folder();
     if !folder.is_dir() {
-        return Ok(None);
+        return (None, None);
     }
     let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
-    let registered = registered(disk.as_ref(), &folder)?;
+    let (registered, failure) = match registered(disk.as_ref(), &folder) {
+        Ok(registered) => (registered, None),
+        Err(failure) => (BTreeMap::new(), Some(failure)),
+    };
     let compensation = |(kind, command): (String, String)| {
         let compensation: Arc<dyn Compensation> = Arc::new(CommandCompensation(command));
         (kind, compensation)
     };
     let compensations: Compensations = registered.into_iter().map(compensation).collect();
-    Ok(Some(State::in_files(disk, Arc::new(SystemClock), &folder, compensations)))
+    (Some(State::in_files(disk, Arc::new(SystemClock), &folder, compensations)), failure)
 }
 
 /// What is registered: for each kind of action a line of shell.
@@ -146,7 +148,9 @@ impl Herma {
         match about {
             Actions::List => {
                 let all = external.all()?;
-                self.done(&Settled { actions: &all }, || whole_pages::actions(self.style, &all))
+                self.done(&Settled { actions: &all }, || {
+                    whole_pages::actions(self.style, &all, external.is_compensating())
+                })
             }
             Actions::Audit => {
                 let all = external.audit()?;
@@ -160,7 +164,10 @@ impl Herma {
                 let all = external.compensate(who, again)?;
                 let failed = all.iter().filter(|one| one.failure.is_some()).count();
                 let data = Settled { actions: &all };
-                let answer = self.done(&data, || whole_pages::compensated(self.style, &all))?;
+                let waiting = external.all()?.iter().filter(|one| is_waiting(one)).count();
+                let waiting = if failed == 0 { waiting } else { 0 };
+                let answer =
+                    self.done(&data, || whole_pages::compensated(self.style, &all, waiting))?;
                 let ending = match failed {
                     0 => Ending::Done,
                     failed => Ending::Incomplete(Failure {
@@ -179,17 +186,20 @@ impl Herma {
 }
 
 impl Herma {
-    /// The state of an agent whose folder was made since.
-    ///
-    /// # Errors
-    /// As [`state`].
-    pub fn find_state(&mut self) -> Result<Option<State>, Failure> {
-        let found = state(&self.disk, &self.environment)?;
+    /// The state of an agent whose folder was made since, and what is wrong with it.
+    pub fn find_state(&mut self) -> (Option<State>, Option<Failure>) {
+        let (found, failure) = state(&self.disk, &self.environment);
         if let Some(state) = &found {
             self.manager.set_state(state.clone());
         }
-        Ok(found)
+        (found, failure)
     }
+}
+
+/// Whether an action was left behind, and its compensation only runs again where that is asked for.
+fn is_waiting(action: &Action) -> bool {
+    let is_stuck = matches!(action.standing, Standing::Failed { .. } | Standing::Compensating);
+    is_stuck && action.left_by.is_some()
 }
 
 /// When something was, for people.

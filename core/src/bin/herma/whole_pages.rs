@@ -5,7 +5,7 @@ use crate::pages::Page;
 use crate::text::{Style, Tone, count, line, local_time};
 use crate::whole::since;
 use herma_core::printed::{SHORT, short};
-use herma_core::state::{Action, Compensated, Decided, Standing};
+use herma_core::state::{Action, Compensated, Decided, INTERRUPTED, Standing};
 use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Restored};
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ fn action(note: &ActionNote) -> String {
 }
 
 /// Everything that was done outside.
-pub fn actions(style: Style, all: &[Action]) -> Vec<u8> {
+pub fn actions(style: Style, all: &[Action], is_running: bool) -> Vec<u8> {
     let mut page = Page::default();
     if all.is_empty() {
         page.line("Nothing was done outside");
@@ -108,7 +108,10 @@ pub fn actions(style: Style, all: &[Action]) -> Vec<u8> {
         let (tone, state) = match &one.standing {
             Standing::Begun => (Tone::Notable, "began, and may not have happened".to_owned()),
             Standing::Open => (Tone::Place, "done".to_owned()),
-            Standing::Compensating => (Tone::Bad, "its compensation was interrupted".to_owned()),
+            Standing::Compensating if is_running => {
+                (Tone::Notable, "is being compensated".to_owned())
+            }
+            Standing::Compensating => (Tone::Bad, INTERRUPTED.to_owned()),
             Standing::Compensated => (Tone::Good, "compensated".to_owned()),
             Standing::Failed { why } => (Tone::Bad, format!("its compensation failed: {why}")),
             Standing::Accepted => (Tone::Good, "stays".to_owned()),
@@ -153,10 +156,17 @@ pub fn accepted(style: Style, all: &[ActionNote]) -> Vec<u8> {
 }
 
 /// What compensations came to.
-pub fn compensated(style: Style, all: &[Compensated]) -> Vec<u8> {
+pub fn compensated(style: Style, all: &[Compensated], waiting: usize) -> Vec<u8> {
     let mut page = Page::default();
     if all.is_empty() {
         page.line("There was nothing to compensate");
+    }
+    if waiting > 0 {
+        let failed = count(waiting, "compensation", "compensations");
+        page.line(format_args!(
+            "{failed} failed or ended before anybody knew how: with --again they are tried once more, also \
+             where they had their effect"
+        ));
     }
     for Compensated { note, failure } in all {
         match failure {

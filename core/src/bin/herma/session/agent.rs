@@ -62,18 +62,24 @@ impl<W: Write> Session<W> {
     /// Finds the state of an agent that has one, and undoes a rollback of it that died.
     pub(super) fn find_agent(&mut self) -> io::Result<()> {
         let Ok(herma) = &mut self.herma else { return Ok(()) };
-        match herma.find_state() {
-            Ok(None) => Ok(()),
-            Ok(Some(state)) => {
+        let (found, unusable) = herma.find_state();
+        if let Some(failure) = unusable {
+            self.notice(&failure.message)?;
+        }
+        match found {
+            None => Ok(()),
+            Some(state) => {
                 if let Ok(manager) = self.checkpoints.manager_mut() {
                     manager.set_state(state);
                 }
+                let turn = self.conversation.turns().last().and_then(|turn| turn.id.clone());
+                self.set_turn(turn);
+                let Ok(herma) = &mut self.herma else { return Ok(()) };
                 match herma.manager.recover() {
                     Ok(said) => said.iter().try_for_each(|one| self.notice(one)),
                     Err(error) => self.notice(&error.to_string()),
                 }
             }
-            Err(failure) => self.notice(&failure.message),
         }
     }
 
@@ -97,7 +103,7 @@ impl<W: Write> Session<W> {
             self.happens(&Event::TurnEnded(ended))?;
         }
         self.begun += 1;
-        let id = self.has_state().then(|| format!("turn-{}-{}", std::process::id(), self.begun));
+        let id = Some(format!("turn-{}-{}", std::process::id(), self.begun));
         self.conversation.begin_as(id.clone(), message);
         self.checkpoints.new_turn();
         self.set_turn(id);
@@ -272,10 +278,7 @@ impl<W: Write> Session<W> {
         all.insert(kind.to_owned(), command.to_owned());
         let text = serde_json::to_string_pretty(&all).map_err(io::Error::other)?;
         fs::write(self.board.folder.join(COMPENSATIONS), text + "\n")?;
-        // The turn that goes on is the same.
-        let turn = self.conversation.turns().last().and_then(|turn| turn.id.clone());
         self.find_agent()?;
-        self.set_turn(turn);
         self.told(&format!("{kind} is undone by: {command}"))
     }
 

@@ -217,12 +217,18 @@ fn command(text: &[u8]) -> Result<Command, Misread> {
         b"log" => whole(Asked::Log),
         b"help" | b"/help" => whole(Asked::Help),
         b"exit" | b"/exit" | b"quit" | b"/quit" => whole(Asked::Exit),
-        b"goal" => agent(Agent::Goal(said()?)),
+        b"back" | b"compact" | b"actions" | b"audit" | b"/accept-external"
+            if !rest.trim_ascii().is_empty() =>
+        {
+            let at = text.len() - rest.trim_ascii_start().len()..text.len();
+            Err(Misread { message: "nothing may follow here".into(), at })
+        }
+        b"goal" => agent(Agent::Goal(unquoted(said()?))),
         b"progress" => agent(Agent::Progress(said()?)),
-        b"remember" => agent(Agent::Remember(said()?)),
+        b"remember" => agent(Agent::Remember(unquoted(said()?))),
         b"register" => {
             let (kind, command) = two(said()?, text.len())?;
-            agent(Agent::Register { kind, command })
+            agent(Agent::Register { kind, command: unquoted(command) })
         }
         b"explain" => agent(Agent::Explain(said()?)),
         b"hand_off" => agent(Agent::HandOff(said()?)),
@@ -231,12 +237,27 @@ fn command(text: &[u8]) -> Result<Command, Misread> {
         b"actions" => agent(Agent::Actions),
         b"audit" => agent(Agent::Audit),
         b"/accept-external" => agent(Agent::Accept),
-        b"/rollback-actions" => agent(Agent::Compensate { again: rest.trim_ascii() == b"--again" }),
+        b"/rollback-actions" => match rest.trim_ascii() {
+            b"" => agent(Agent::Compensate { again: false }),
+            b"--again" => agent(Agent::Compensate { again: true }),
+            _ => Err(Misread {
+                message: "only --again may follow here".into(),
+                at: text.len() - rest.trim_ascii_start().len()..text.len(),
+            }),
+        },
         b"card" | b"outside" | b"/checkpoint" | b"/unpin" => words(text),
         other => Err(Misread {
             message: format!("a session knows no {}: see help", String::from_utf8_lossy(other)),
             at: start..start + first.len(),
         }),
+    }
+}
+
+/// A text that is quoted as a whole, without its quotes.
+fn unquoted(text: String) -> String {
+    match Line::split(text.as_bytes()).map(|line| line.words) {
+        Ok(words) if words.len() == 1 => String::from_utf8_lossy(&words[0].bytes).into_owned(),
+        _ => text,
     }
 }
 
@@ -261,6 +282,9 @@ fn words(text: &[u8]) -> Result<Command, Misread> {
             Agent::Card { id: owned(id), state: owned(state), title: title.join(" ") }
         }
         ["card", ..] => return Err(lacks("card needs an id and a state: card c1 doing")),
+        ["outside", "", ..] | ["outside", _, "to" | ""] => {
+            return Err(lacks("outside needs a kind, and an id or: to WHOM"));
+        }
         ["outside", kind, "to", to] => {
             Agent::Outside { kind: owned(kind), id: None, to: Some(owned(to)) }
         }
@@ -341,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_about_the_agent_is_read() {
-        let text = "card c1 doing 'Fix  it' now\ngoal Ship it\nprogress .5\nremember a b\n\
+        let text = "card c1 doing 'Fix  it' now\ngoal 'Ship it'\nprogress .5\nremember a b\n\
             outside pr 12\noutside mail to '#eng team'\nregister pr gh pr close $HERMA_ID\n\
             /checkpoint 'before it'\n/unpin 3\n/rollback-actions\n/rollback-actions --again\n\
             /accept-external\nactions\naudit\nhand_off claude\nback\ncompact\nexplain rm a\n\
@@ -391,6 +415,10 @@ mod tests {
             ("write_file 'a", "not closed"),
             ("card c1", "needs an id and a state"),
             ("outside pr", "needs a kind"),
+            ("outside '' x", "needs a kind"),
+            ("outside pr to", "needs a kind"),
+            ("/accept-external 1", "nothing may follow"),
+            ("/rollback-actions --agian", "only --again"),
             ("/checkpoint two words", "quote what has blanks"),
             ("register pr", "something more"),
             ("slow make it", "number of seconds"),

@@ -253,16 +253,12 @@ impl<W: Write> Session<W> {
                     return Ok(());
                 }
                 self.checkpoints.rolled_back();
-                let undone = match turn {
-                    Some((id, stays)) => self.conversation.undo_to(&id, stays),
-                    None => self.conversation.undo_last().into_iter().collect(),
+                let (which, undone) = match turn {
+                    Some((id, stays)) => ("A", self.conversation.undo_to(&id, stays)),
+                    None => ("The last", self.conversation.undo_last().into_iter().collect()),
                 };
                 for turn in undone {
                     let message = text::line(turn.message.as_bytes());
-                    let which = match turn.id {
-                        Some(_) => "A",
-                        None => "The last",
-                    };
                     writeln!(
                         self.output,
                         "{which} turn of the conversation was undone: {message}"
