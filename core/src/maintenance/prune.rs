@@ -196,10 +196,10 @@ impl Prune<'_> {
             // The metadata goes last, so that a prune that was killed here can be repeated.
             rollbacks::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
-            folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
+            folder::remove_place(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
             hands::remove(store, hash)?;
-            folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
+            folder::remove_place(self.disk, &metadata::path_of(&store.path, hash))?;
         }
         Ok(verdict)
     }

@@ -147,6 +147,11 @@ impl World {
         }
     }
 
+    pub(super) fn set_adrift(&mut self, project: ByteString) {
+        self.damages.disturbed.insert(project.clone());
+        self.damages.adrift.insert(project);
+    }
+
     pub(super) fn forget_damage(&mut self, project: &ByteString) {
         self.damages.disturbed.remove(project);
         self.damages.adrift.remove(project);
