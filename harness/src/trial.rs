@@ -197,7 +197,13 @@ fn blame_on_damage(history: &History, damaged: &mut Run, run: Again<'_>) -> Resu
         let whole = run(&whole)?.divergences;
         for divergence in damaged.divergences.iter_mut().filter(|one| needs_cause(one)) {
             let fingerprint = divergence.fingerprint();
-            if !whole.iter().any(|one| one.fingerprint() == fingerprint) {
+            // It may have been blamed on something else already.
+            let same = |one: &Divergence| {
+                one.fingerprint() == fingerprint
+                    || one.step == divergence.step
+                        && one.mismatch.symptom == divergence.mismatch.symptom
+            };
+            if !whole.iter().any(same) {
                 blame(divergence, rule, "with no damage");
             }
         }

@@ -1,7 +1,7 @@
 //! Damage to what belongs to one project is no trouble of another, and heals with its next
 //! checkpoint. What a file holds that is cut short, emptied or garbled, the written cases say.
 
-use crate::maintenance::world::{NOON, World, failing};
+use crate::maintenance::world::{DAY, NOON, World, failing};
 use herma_core::{Config, Outcome, PruneOptions, PruneStep};
 use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
@@ -127,5 +127,25 @@ fn what_never_had_a_checkpoint_has_no_ref_to_lose() {
         let pruned = world.prune();
         assert_eq!((pruned.scanned, pruned.errors), (3, 0), "{tip}");
         assert_eq!(world.manager().status().unwrap().projects.len(), 2, "{tip}");
+    }
+}
+
+#[test]
+fn an_empty_folder_in_the_place_of_a_file_keeps_no_project_that_is_to_go() {
+    let index = |world: &World| world.store().join("indexes").join(world.hash("broken"));
+    let metadata = |world: &World| world.metadata("broken");
+    let places: [&dyn Fn(&World) -> PathBuf; 2] = [&metadata, &index];
+    for place in places {
+        let world = two_projects();
+        let place = place(&world);
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        world.set_clock(NOON + 9 * DAY);
+        world.take("whole", "two");
+        let pruned = world.prune_with(&PruneOptions::from(&Config::default()));
+        assert_eq!((pruned.stale, pruned.errors), (1, 0), "{}", place.display());
+        assert!(!place.exists());
+        assert!(world.list("broken").is_empty());
+        works(&world, "whole");
     }
 }

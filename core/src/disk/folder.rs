@@ -110,6 +110,16 @@ pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<()> {
     absent(disk.remove_file(path)).context("removing", path)
 }
 
+/// Removes what stands at the path of a file of ours, if anything does: also an empty folder, which a
+/// damaged disk may leave there. What is in one is nobody's to remove.
+pub fn remove_place(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let removed = remove_file(disk, path);
+    if removed.is_err() && stat(disk, path)?.is_some_and(|stat| stat.kind == Kind::Directory) {
+        return absent(disk.remove_directory(path)).context("removing the directory", path);
+    }
+    removed
+}
+
 /// Removing what is gone already succeeds.
 fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
     match removed {

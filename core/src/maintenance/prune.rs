@@ -200,11 +200,11 @@ impl Prune<'_> {
             envelopes::remove_all(store, hash)?;
             rollbacks::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
-            folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
+            folder::remove_place(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
             undo::end(store, hash)?;
             hands::remove(store, hash)?;
-            folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
+            folder::remove_place(self.disk, &metadata::path_of(&store.path, hash))?;
         }
         Ok(verdict)
     }

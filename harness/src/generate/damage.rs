@@ -1,30 +1,27 @@
 //! Damage to what is stored: an object, a ref or the head of the store, and what shows what that costs.
 //!
 //! It is rare, since what is damaged leaves less to be said of everything else: one in four histories
-//! has any, and there a damage is followed by something that needs what may be lost, or must not.
+//! has any, and there a damage is followed by something that needs what may be lost, or must not. It
+//! comes on top of what else is drawn, and leaves other histories as they are.
 
 use super::content::Sizes;
 use super::idiom::{self, checkpoint, restore, write};
 use super::names;
-use super::operation::Kinds;
 use crate::history::{Event, Operation, StoreEvent, Target};
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request};
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 
-/// The fragments, with damage among them in one of four histories.
-pub fn among(
-    fragments: BoxedStrategy<Vec<Operation>>,
-    sizes: Sizes,
-    kinds: Kinds,
-) -> BoxedStrategy<Vec<Operation>> {
-    // The number follows those of maintenance.
-    if kinds.has(18) {
-        return fragments;
-    }
+/// Of so many histories one has any of this.
+const ONE_IN: u32 = 4;
+
+/// A few fragments, each with the place in a history where it is to stand.
+pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single = (stored(), followed()).prop_map(|(event, next)| vec![event, next]);
-    prop_oneof![40 => fragments, 2 => single, 3 => idiom(sizes)].boxed()
+    let fragment = prop_oneof![2 => single, 3 => idiom(sizes)];
+    let some = prop::collection::vec((any::<Index>(), fragment), 1..=6).boxed();
+    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
 }
 
 /// What becomes of a file of the store, but for what may be believed.

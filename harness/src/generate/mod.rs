@@ -40,14 +40,16 @@ pub struct Options {
     pub maintenance: bool,
     /// Whether the subject is told what the agent's tools write.
     pub hands: bool,
+    /// Whether what is stored is damaged.
+    pub damage: bool,
     /// In which steps the subject takes the settings that are sizes.
     pub units: Units,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let (maintenance, hands) = (true, true);
-        Options { operations_max: 60, workspace: None, maintenance, hands, units: Units::default() }
+        let (maintenance, hands, damage, units) = (true, true, true, Units::default());
+        Options { operations_max: 60, workspace: None, maintenance, hands, damage, units }
     }
 }
 
@@ -57,7 +59,8 @@ impl Options {
     pub fn within(&self, capabilities: &Capabilities) -> Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
-        Options { maintenance, hands, units: capabilities.units(), ..self.clone() }
+        let damage = self.damage && capabilities.has("test.store") && capabilities.has("layout");
+        Options { maintenance, hands, damage, units: capabilities.units(), ..self.clone() }
     }
 }
 
@@ -72,6 +75,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
+    let damages = options.damage && !real;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
     let drawn =
         if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
@@ -81,8 +85,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let single = operation.prop_map(|operation| vec![operation]);
         let fragment = prop_oneof![24 => single, 1 => idiom::idiom(sizes)];
         let fragment = if maintenance {
-            let fragment = maintenance::among(fragment.boxed(), sizes, Kinds(swarm));
-            damage::among(fragment, sizes, Kinds(swarm))
+            maintenance::among(fragment.boxed(), sizes, Kinds(swarm))
         } else {
             fragment.boxed()
         };
@@ -92,11 +95,13 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let hands = if told { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let fragments = vec(fragment, 1..=options.operations_max);
         let last = last::fragments(maintenance);
-        let drawn = (fragments, attributes::fragments(sizes), command, last, hands);
-        drawn.prop_map(move |(fragments, others, command, last, hands)| {
+        let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
+        let drawn = (fragments, attributes::fragments(sizes), command, last, hands, damage);
+        drawn.prop_map(move |(fragments, others, command, last, hands, damage)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations = attributes::among(operations, hands);
+            operations = attributes::among(operations, damage);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);

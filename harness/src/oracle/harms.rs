@@ -43,8 +43,13 @@ impl Deref for Reading<'_> {
 }
 
 impl Harms {
-    /// A history damaged this.
-    pub fn add(&mut self, harmed: Harmed) {
+    /// A history damaged this. What was damaged already held before what it held first.
+    pub fn add(&mut self, mut harmed: Harmed) {
+        let was = Left::Bytes(harmed.was.clone());
+        let is_before = |one: &&Harmed| one.path == harmed.path && one.left == was;
+        if let Some(before) = self.0.iter().rev().find(is_before) {
+            harmed.was.clone_from(&before.was);
+        }
         self.0.push(harmed);
     }
 

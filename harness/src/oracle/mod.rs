@@ -110,7 +110,11 @@ impl Oracle {
         self.harms.add(harmed);
         // The store was made anew, or what was in it is known no more.
         self.sizes_max = None;
-        let lost = self.lost(sandbox, &world.objects())?;
+        let mut lost = self.lost(sandbox, &world.objects())?;
+        // What was never stored is no damage, and the end says what is wrong with that.
+        let git = self.git(sandbox)?;
+        let never = self.harms.lost(git.store(), &git, &lost)?;
+        lost.retain(|one| !never.contains(one) || world.lost().contains(one));
         Ok((lost, harms::adrift(world, &sandbox.store())))
     }
 

@@ -16,7 +16,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "what-is-there-is-taken-for-whole",
         rule: &rules::CAPTURE_STORED,
         about: "An object of which the file is there is not stored again, whatever it holds.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Intercept(|subject, request| {
             let before = if takes(request) { objects(subject) } else { Ok(Vec::new()) };
             let answer = subject.ask(request);

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::process::Stdio;
 
 /// The empty tree, which is built into git.
@@ -17,6 +19,16 @@ pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// The fewest digits of an id.
 const SHORT_ID_MIN: usize = 4;
+
+fn holds_fifo(folder: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let (entry, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        if kind.is_fifo() || kind.is_dir() && holds_fifo(&entry)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 impl Intercepted {
     /// Runs plain git on the store, and returns what it printed.
@@ -41,6 +53,10 @@ impl Intercepted {
     /// # Errors
     /// As [`Intercepted::git`].
     pub fn git_bytes(&self, arguments: &[&str], given: &[u8]) -> io::Result<Vec<u8>> {
+        // Git waits forever for what is to come out of one.
+        if holds_fifo(&self.sandbox.store())? {
+            return Err(io::Error::other("the store holds a fifo"));
+        }
         let private = ["-c", "core.sharedRepository=0600"];
         let mut git = git_alone();
         git.arg("-C").arg(self.sandbox.store()).args(private).args(arguments);

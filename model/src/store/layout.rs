@@ -42,8 +42,10 @@ pub(super) fn compare(
 /// [`rules::SCOPE_NO_DIRECTORY`].
 fn metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
     for (project, _) in world.histories() {
-        // Where it is damaged, nothing was asked since that need have written it anew.
-        if world.damaged().contains(project) {
+        // Where it is damaged, nothing was asked since that need have written it anew, and of what nothing
+        // names nobody knows whether it is there.
+        let unseen = world.is_disturbed(project) && world.listed(project).is_empty();
+        if world.damaged().contains(project) || world.is_adrift(project) || unseen {
             continue;
         }
         let nothing = Metadata::default();

@@ -237,6 +237,26 @@ fn nothing_is_known_of_a_project_that_nothing_names_until_it_is_listed() {
 }
 
 #[test]
+fn what_could_not_be_removed_as_a_whole_may_be_found_again_or_not() {
+    let mut scene = Scene::with("a=1");
+    scene.ask("take alpha");
+    let project = ByteString::from("work/alpha");
+    let edit = StoreEdit::Index { project: project.clone(), damage: Damage::Folder };
+    scene.world.edit_store(&edit, true);
+    let counts = Counts { errors: 1, scanned: 1, ..Counts::default() };
+    let seen = scene.seen("prune 1 0", swept(SweepOutcome::Done, counts));
+    scene.learn(&Observation { contents: Some(Contents::default()), ..seen });
+    assert!(matches!(scene.allows("list alpha"), Allowed::Unknown));
+    let mut again = scene.clone();
+    scene.told("list alpha", Answer::Listed(Vec::new()));
+    assert!(scene.world.listed(&project).is_empty());
+    let (id, reason, number) = (id(1), "take alpha".to_owned(), 1);
+    let listed = Listed { number, id, time: START, reason, stats: None };
+    again.told("list alpha", Answer::Listed(vec![listed]));
+    assert_eq!(again.world.listed(&project).len(), 1);
+}
+
+#[test]
 fn a_sweep_may_count_errors_and_keeps_what_is_whole() {
     let mut scene = three();
     scene.lose(2, &file("b"));

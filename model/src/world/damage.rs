@@ -107,9 +107,15 @@ impl World {
         self.is_disturbed(project) && self.history(project).iter().any(hides)
     }
 
-    /// How many checkpoints of the project a list left out.
+    /// How many checkpoints of the project a list left out, or may have: of a damaged pre-rollback one that
+    /// is not listed nobody knows whether it made room or cannot be read.
     pub(crate) fn hidden(&self, project: &[u8]) -> usize {
-        let is_hidden = |one: &&Checkpoint| self.damages.hidden.contains(&one.id);
+        let listed = self.listed(project);
+        let is_out_of_sight = |one: &Checkpoint| listed.iter().all(|other| other.id != one.id);
+        let is_hidden = |one: &&Checkpoint| {
+            self.damages.hidden.contains(&one.id)
+                || one.safety && self.is_damaged(one) && is_out_of_sight(one)
+        };
         self.history(project).iter().filter(is_hidden).count()
     }
 
@@ -145,6 +151,11 @@ impl World {
             self.damages.hidden.retain(|id| !is_listed(id));
             self.damages.shown.extend(damaged.into_iter().filter(is_listed));
         }
+    }
+
+    pub(super) fn set_adrift(&mut self, project: ByteString) {
+        self.damages.disturbed.insert(project.clone());
+        self.damages.adrift.insert(project);
     }
 
     pub(super) fn forget_damage(&mut self, project: &ByteString) {

@@ -202,6 +202,10 @@ impl World {
             match ids.map(Vec::len) {
                 // What nothing names is not seen, whether or not it is there.
                 None | Some(0) if self.is_adrift(&project) => {}
+                // Who could not remove all of it may find it again.
+                None | Some(0) if self.maintenance.blocked.contains(&project) => {
+                    self.set_adrift(project);
+                }
                 None | Some(0) => self.forget(&project),
                 // Here not only the oldest may be missing; which, and why, is for the list to say.
                 Some(_) if self.is_disturbed(&project) => {

@@ -44,7 +44,8 @@ pub(crate) struct Maintenance {
     pub(crate) uses: BTreeMap<ByteString, Use>,
     /// Projects whose metadata was damaged and not written since.
     pub(crate) damaged: BTreeSet<ByteString>,
-    /// Those of them in whose place something stands that no file can replace.
+    /// Those of which a folder stands in the place of a file, which no file can replace and nobody need
+    /// remove.
     pub(crate) blocked: BTreeSet<ByteString>,
     /// Whether the head of the store was damaged.
     pub(crate) headless: bool,
@@ -103,8 +104,14 @@ impl World {
                 maintenance.healed.remove(&project);
                 maintenance.damaged.insert(project);
             }
-            // An index only saves time. What the others cost, the store shows.
-            StoreEdit::Index { .. } | StoreEdit::Stored { .. } | StoreEdit::Ref { .. } => {}
+            // An index only saves time.
+            StoreEdit::Index { project, damage } => {
+                if damage == Damage::Folder {
+                    maintenance.blocked.insert(project);
+                }
+            }
+            // What these cost, the store shows.
+            StoreEdit::Stored { .. } | StoreEdit::Ref { .. } => {}
             StoreEdit::Head { .. } => maintenance.headless = true,
             StoreEdit::Marker { says } => {
                 maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
