@@ -3,10 +3,13 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
-use herma_model::answer::{Changed, CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
+use herma_model::answer::{
+    Changed, CheckpointOutcome, Compensated, Counts, Restored, Stats, SweepOutcome,
+};
 use herma_model::configuration::Configuration;
 use herma_model::request::Answered;
 use herma_model::{Answer, ByteString, Code, Request, Settings};
+use serde_json::Value;
 use std::fs;
 
 /// One way to do nothing.
@@ -84,7 +87,10 @@ fn subject(name: &'static str, ask: impl FnMut(&Request) -> Answer + 'static) ->
 /// The answer where everything was done, and one checkpoint more was taken each time.
 fn agreed(request: &Request, taken: &mut u32) -> Answer {
     match request {
-        Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
+        Request::Checkpoint { .. }
+        | Request::EnsureCheckpoint { .. }
+        | Request::Label { .. }
+        | Request::Event { .. } => {
             *taken += 1;
             let outcome = CheckpointOutcome::Created { id: format!("{taken:040x}") };
             Answer::Taken { outcome, skipped: Vec::new() }
@@ -133,5 +139,7 @@ fn as_before(request: &Request) -> Answer {
         Answered::Swept => Answer::Swept { outcome: SweepOutcome::Off, counts: Counts::default() },
         Answered::Status => Answer::Status { projects: Vec::new(), archives: Vec::new() },
         Answered::Configured => Answer::Configured(Configuration::default()),
+        Answered::State => Answer::State(Value::Null),
+        Answered::Compensated => Answer::Compensated(Compensated::default()),
     }
 }

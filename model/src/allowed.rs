@@ -7,6 +7,7 @@ use crate::configuration::Configuration;
 use crate::lines::LineBounds;
 use crate::rules::{self, RuleRef};
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -53,12 +54,26 @@ pub enum Allowed {
     Status(AllowedStatus),
     /// What the configuration file says.
     Configured(Configuration),
+    /// What a part of the agent's state is; none where that is not known.
+    State(Option<Value>),
+    /// Compensations run.
+    Compensated,
     /// Something is removed that was asked to be.
     Cleared(Cleared),
     /// The request must be refused, for any of these reasons.
     Refused(Vec<Refusal>),
     /// It depends on something that nobody has seen.
     Unknown,
+}
+
+impl Allowed {
+    /// The same, where these are as good an answer to a request for a checkpoint.
+    pub(crate) fn or_as_well(mut self, also: &'static [CheckpointKind]) -> Allowed {
+        if let Allowed::Checkpoint(due) = &mut self {
+            due.also = also;
+        }
+        self
+    }
 }
 
 /// What is right before a tool runs.
@@ -82,6 +97,8 @@ pub enum CheckpointKind {
     Unchanged,
     /// None, since automatic checkpoints are off.
     Disabled,
+    /// None, since what happened asks for none.
+    NotDue,
 }
 
 impl CheckpointKind {
@@ -92,6 +109,7 @@ impl CheckpointKind {
             CheckpointKind::Deduped => "deduped",
             CheckpointKind::Unchanged => "unchanged",
             CheckpointKind::Disabled => "disabled",
+            CheckpointKind::NotDue => "not_due",
         }
     }
 }
@@ -110,6 +128,8 @@ pub struct AllowedCheckpoint {
     /// Whether finding nothing to save is as good: of an implementation that takes a checkpoint of
     /// everything no rule says whether it takes one of nothing.
     pub may_be_unchanged: bool,
+    /// What is as good for another reason, of which no rule says whether it holds.
+    pub also: &'static [CheckpointKind],
     /// What was captured to decide it, where that was needed.
     pub captured: Option<Arc<Captured>>,
 }

@@ -5,6 +5,7 @@
 //! testing: each history leaves out a random subset of the kinds of operation, so that rare ones
 //! have room.
 
+mod agent;
 mod attributes;
 mod content;
 mod hands;
@@ -16,7 +17,7 @@ mod operation;
 mod repositories;
 
 use crate::history::{Event, History, Operation};
-use crate::protocol::capabilities::{Capabilities, Units};
+use crate::protocol::capabilities::{Capabilities, Units, WHOLE_AGENT};
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option;
@@ -39,14 +40,17 @@ pub struct Options {
     pub maintenance: bool,
     /// Whether the subject is told what the agent's tools write.
     pub hands: bool,
+    /// Whether there is an agent beside its files.
+    pub agent: bool,
     /// In which steps the subject takes the settings that are sizes.
     pub units: Units,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let (maintenance, hands) = (true, true);
-        Options { operations_max: 60, workspace: None, maintenance, hands, units: Units::default() }
+        let (operations_max, units) = (60, Units::default());
+        let (maintenance, hands, agent) = (true, true, true);
+        Options { operations_max, workspace: None, maintenance, hands, agent, units }
     }
 }
 
@@ -56,7 +60,8 @@ impl Options {
     pub fn within(&self, capabilities: &Capabilities) -> Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
-        Options { maintenance, hands, units: capabilities.units(), ..self.clone() }
+        let agent = self.agent && WHOLE_AGENT.iter().any(|one| capabilities.has(one));
+        Options { maintenance, hands, agent, units: capabilities.units(), ..self.clone() }
     }
 }
 
@@ -71,6 +76,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let own_paths = options.workspace.map(|(_, paths)| paths).unwrap_or_default();
     let real = workspace.is_some();
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
+    let is_agent = options.agent;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
     let drawn =
         if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
@@ -90,11 +96,13 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let hands = if told { hands::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let fragments = vec(fragment, 1..=options.operations_max);
         let last = last::fragments(maintenance);
-        let drawn = (fragments, attributes::fragments(sizes), command, last, hands);
-        drawn.prop_map(move |(fragments, others, command, last, hands)| {
+        let agent = if is_agent { agent::fragments(sizes) } else { Just(Vec::new()).boxed() };
+        let drawn = (fragments, attributes::fragments(sizes), command, last, hands, agent);
+        drawn.prop_map(move |(fragments, others, command, last, hands, agent)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations = attributes::among(operations, hands);
+            operations = attributes::among(operations, agent);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);

@@ -164,6 +164,22 @@ impl CoreSubject {
                 self.manager().tool_wrote(path(dir), &[file])?;
                 Answer::Done
             }
+            // What it does not claim it is not asked.
+            Request::RestoreLatest { .. }
+            | Request::SetState { .. }
+            | Request::GetState { .. }
+            | Request::Label { .. }
+            | Request::Pin { .. }
+            | Request::Unpin { .. }
+            | Request::External { .. }
+            | Request::Compensate
+            | Request::Accept
+            | Request::Event { .. }
+            | Request::Spawn
+            | Request::Join => {
+                let message = "this is not offered".to_owned();
+                Answer::Refused { code: Code::Internal, message, changed: Changed::None }
+            }
             Request::Sweep => swept(&self.manager().sweep()),
             Request::Prune { retention_days, max_total_bytes, delete_orphans } => {
                 let options = PruneOptions {
@@ -351,6 +367,7 @@ fn restored(one: herma_core::Restored) -> Answer {
         forced_past: one.forced_past.is_some(),
         undoes_turn: one.undoes_turn,
         others: one.others.as_deref().map(paths),
+        external: None,
     })
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod content;
 pub mod explain;
 mod layout;
 mod naming;
+mod pinned;
 mod size;
 mod truncated_history;
 mod v1;

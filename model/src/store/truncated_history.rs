@@ -1,5 +1,6 @@
 //! Where a history was truncated: whether what limits dropped from it is what they should have.
 
+use super::pinned;
 use crate::bytes::ByteString;
 use crate::observation::Histories;
 use crate::plain::plain;
@@ -13,7 +14,8 @@ use crate::world::World;
 /// Implements [`rules::LIST_STABLE`], [`rules::LIMIT_NEWEST_REMAIN`] and
 /// [`rules::RESTORE_KEEPS_HISTORY`].
 pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
-    for (project, _) in world.histories() {
+    pinned::compare(world, &stored.visible, checks);
+    for (project, _) in world.histories().filter(|(project, _)| !world.has_pins(project)) {
         let due: Vec<&String> = world.listed(project).iter().rev().map(|one| &one.id).collect();
         let found = stored.visible.get(&world.hash(project)).map_or(&[][..], Vec::as_slice);
         let same_length = found.len() == due.len() && found.first() == due.first().copied();

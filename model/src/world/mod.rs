@@ -3,6 +3,7 @@
 //! Here it is held and asked. What a request may come to is decided in [`crate::operations`]; the
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
+mod agent;
 mod amiss;
 mod hands;
 mod history;
@@ -10,6 +11,8 @@ mod learn;
 mod maintenance;
 mod scope;
 
+pub use agent::Carried;
+pub(crate) use agent::{Deed, Held, Origin};
 pub(crate) use hands::Another;
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
@@ -32,6 +35,7 @@ use crate::capture::{Bounds, Captured, Capturer};
 use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
+use agent::Agent;
 use hands::Hands;
 use history::History;
 use maintenance::Maintenance;
@@ -107,6 +111,8 @@ pub struct Checkpoint {
     pub time: i64,
     /// Whether it was taken to undo a restore.
     pub safety: bool,
+    /// What it carries beside the files.
+    pub carried: Carried,
 }
 
 /// Whether a project's slot of the turn is free, and what happened to it last.
@@ -120,6 +126,8 @@ pub(crate) enum Slot {
     Taken,
     /// Used by an attempt that found nothing to save.
     NothingToSave,
+    /// No rule says whether it is used.
+    Unclear,
 }
 
 /// What is asked of an implementation beyond what every one does.
@@ -142,6 +150,7 @@ pub struct World {
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
     hands: Hands,
+    pub(crate) agent: Agent,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
 }
@@ -165,6 +174,7 @@ impl World {
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
             hands: Hands::default(),
+            agent: Agent::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
             capabilities,
@@ -218,6 +228,17 @@ impl World {
     /// Whether it is not known which pre-rollback checkpoints of `project` made room for others.
     pub fn is_open(&self, project: &[u8]) -> bool {
         self.histories.get(&ByteString::from(project)).is_some_and(History::is_open)
+    }
+
+    /// Whether any checkpoint of a project is or was pinned, so that what goes need not be the oldest.
+    pub fn has_pins(&self, project: &[u8]) -> bool {
+        self.histories.get(&ByteString::from(project)).is_some_and(History::has_pins)
+    }
+
+    /// Whether a checkpoint of a project may have made room for others.
+    pub(crate) fn may_be_gone(&self, project: &[u8], id: &str) -> bool {
+        let history = self.histories.get(&ByteString::from(project));
+        history.is_some_and(|history| history.may_be_gone(id))
     }
 
     /// Takes in which checkpoints of a project are left, newest first: which pre-rollback ones made
