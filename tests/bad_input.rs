@@ -6,7 +6,7 @@ mod damage;
 mod failing;
 mod io_errors;
 mod leftovers;
-mod machine;
+pub mod machine;
 mod project;
 mod saves;
 mod store;

@@ -30,3 +30,4 @@ mod side_by_side;
 mod steady;
 mod texts;
 mod triggers;
+mod whole;

@@ -60,6 +60,41 @@ pub enum Error {
     /// The short id stands for more than one checkpoint.
     #[error("\"{0}\" stands for more than one checkpoint; nothing was changed: give more digits")]
     AmbiguousCheckpoint(String),
+    /// The label stands for more than one checkpoint.
+    #[error(
+        "\"{label}\" is the label of more than one checkpoint ({}); nothing was changed: give the id of one",
+        .candidates.join(", ")
+    )]
+    AmbiguousLabel {
+        /// The label.
+        label: String,
+        /// Their short ids, newest first.
+        candidates: Vec<String>,
+    },
+    /// A checkpoint cannot have such a label.
+    #[error("{label:?} cannot be a label: {why}; no checkpoint was taken")]
+    BadLabel {
+        /// The label.
+        label: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A part of the agent's state cannot be captured or restored.
+    #[error("the agent's {part} cannot be restored: {why}; nothing was changed")]
+    BadState {
+        /// The part.
+        part: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A rollback of the whole agent could not be done, and was undone.
+    #[error("{why}; everything is as it was before: {}", .left.as_deref().unwrap_or("try again once that is mended"))]
+    RolledBackNothing {
+        /// What could not be done.
+        why: String,
+        /// What could not be undone either, if anything.
+        left: Option<String>,
+    },
     /// The path is empty, absolute or leaves the project.
     #[error("\"{path}\" {why}; nothing was changed: give a path inside the project")]
     BadPath {
@@ -195,6 +230,10 @@ impl Error {
             Error::BadTarget(_) => "bad_target",
             Error::UnknownCheckpoint(_) => "unknown_checkpoint",
             Error::AmbiguousCheckpoint(_) => "ambiguous_checkpoint",
+            Error::AmbiguousLabel { .. } => "ambiguous_checkpoint",
+            Error::BadLabel { .. } => "bad_label",
+            Error::BadState { .. } => "bad_state",
+            Error::RolledBackNothing { .. } => "rolled_back_nothing",
             Error::BadPath { .. } => "bad_path",
             Error::NotInCheckpoint(_) => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",

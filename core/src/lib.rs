@@ -27,6 +27,7 @@ mod project;
 mod report;
 mod restore;
 pub mod rollback_line;
+pub mod state;
 mod store;
 pub mod text;
 pub mod triggers;
@@ -34,11 +35,12 @@ pub mod triggers;
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Extent, Look, Manager, RestoreOptions};
+pub use manager::{Extent, Look, Manager, Occasion, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
-    Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings, Listed, Outcome,
-    Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, Stats, Status, Swept, Taken,
-    Verified,
+    AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings,
+    Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, Stats, Status,
+    Swept, Taken, Verified,
 };
 pub use restore::Token;
+pub use store::envelope::{ActionNote, Envelope, PartNote, Trigger};

@@ -19,7 +19,7 @@ pub fn short(style: Style, id: &str) -> String {
 pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
     let width = checkpoints.len().to_string().len();
     let mut lines = Vec::with_capacity(checkpoints.len());
-    for Listed { number, id, time, reason, stats, damage } in checkpoints {
+    for Listed { number, id, time, reason, stats, damage, .. } in checkpoints {
         let reason = line(reason.as_bytes());
         let reason = if reason.is_empty() { "(no reason)" } else { &reason };
         let stats = stats.filter(|stats| stats.files > 0).map(|stats| {

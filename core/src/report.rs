@@ -2,6 +2,8 @@
 
 use crate::path::shown;
 use crate::restore::Token;
+use crate::state::ListedAction;
+use crate::store::envelope::PartNote;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,6 +60,9 @@ pub struct Taken {
     pub outcome: Outcome,
     /// What was left out though no ignore rule names it, and why.
     pub skipped: Vec<Remark>,
+    /// What a person should know of it beside that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// One checkpoint of a list.
@@ -76,6 +81,16 @@ pub struct Listed {
     /// Why it cannot be restored as a whole, as far as a look at its directories shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
+    /// The label that a person gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Whether no limit drops it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub pinned: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// How a path differs from the checkpoint in the working tree.
@@ -147,6 +162,22 @@ pub struct Restored {
     /// where no agent tells what it writes.
     #[serde(serialize_with = "some_escaped", skip_serializing_if = "Option::is_none")]
     pub others: Option<Vec<Vec<u8>>>,
+    /// What became of the agent's state beside its files; none where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRestored>,
+}
+
+/// What a rollback did to an agent's state beside its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AgentRestored {
+    /// The parts that are as the checkpoint carries them now.
+    pub parts: Vec<PartNote>,
+    /// What the agent did outside since, which is left behind, oldest first.
+    pub external_actions: Vec<ListedAction>,
+    /// The turn of the conversation that the checkpoint belongs to, by its id.
+    pub turn: Option<String>,
+    /// What a person should know of it beside that.
+    pub notices: Vec<String>,
 }
 
 impl Restored {

@@ -14,11 +14,12 @@ use crate::error::{Error, Result};
 use crate::maintenance::reclaim::reclaim;
 use crate::maintenance::total::keep_total;
 use crate::store::commit::{self, Checkpoint};
+use crate::store::envelopes::Envelopes;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::rollbacks::{self, Place};
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, metadata, ref_recovery, snapshot, usage};
+use crate::store::{Store, history, metadata, pins, ref_recovery, snapshot, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -71,8 +72,9 @@ pub fn make_room(
 ) -> bool {
     let make_room = || {
         let history = history::newest_first(store, objects, hash, most)?;
-        let excess = history.len().saturating_sub(most);
-        let oldest_first = history.iter().rev().filter(|one| one.id != target);
+        let excess = in_sight(&history).count().saturating_sub(most);
+        let may_go = |one: &&Checkpoint| one.id != target && !one.is_pinned;
+        let oldest_first = history.iter().rev().filter(may_go);
         let may_go = oldest_first.filter_map(|one| Some((one.beside?, one.id)));
         let dropped: Vec<(Place, Oid)> = may_go.take(excess).collect();
         if dropped.is_empty() {
@@ -82,9 +84,9 @@ pub fn make_room(
         let waiting = drop_rollbacks(store, objects, hash, &dropped)?;
         let is_dropped = |one: &Checkpoint| dropped.iter().any(|(_, id)| *id == one.id);
         let left: Vec<Checkpoint> = history.into_iter().filter(|one| !is_dropped(one)).collect();
-        let ends = ends(&left);
-        shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
-        let oldest = left.iter().rfind(|one| one.rollback.is_none());
+        end_with(store, hash, &left)?;
+        forget_envelopes(store, objects, hash, &left)?;
+        let oldest = in_sight(&left).filter(|one| one.rollback.is_none()).last();
         oldest.map_or(Ok(false), |oldest| is_due(objects, &boundaries, oldest, most, waiting))
     };
     make_room().unwrap_or_else(|error: Error| {
@@ -127,28 +129,62 @@ fn try_keep_newest(
 ) -> Result<bool> {
     let boundaries = shallow::read(store.disk, &store.path)?;
     let listed = history::newest_first(store, objects, hash, most)?;
-    if listed.len() < most {
+    if in_sight(&listed).count() < most {
         return Ok(false);
     }
     let has = |id: Oid| listed.iter().any(|one| one.id == id);
     let mut beside = rollbacks::all(store.disk, &store.path, hash)?;
     beside.retain(|(_, id)| !has(*id));
     let waiting = drop_rollbacks(store, objects, hash, &beside)?;
-    let ends = ends(&listed);
-    let oldest = listed.iter().rfind(|one| one.rollback.is_none());
-    let Some(oldest) = oldest.filter(|_| !ends.is_empty() || !beside.is_empty()) else {
+    let oldest = in_sight(&listed).filter(|one| one.rollback.is_none()).last();
+    let is_more = !ends(&listed).is_empty() || !beside.is_empty();
+    let Some(oldest) = oldest.filter(|_| is_more) else {
         return Ok(false);
     };
     if is_shared(store, objects, hash, oldest)? {
         tracing::debug!("{} is of another project too, where its history goes on", oldest.id);
         return Ok(false);
     }
-    shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
+    end_with(store, hash, &listed)?;
+    forget_envelopes(store, objects, hash, &listed)?;
     is_due(objects, &boundaries, oldest, most, waiting)
 }
 
+/// The checkpoints that are not only kept since they are pinned.
+fn in_sight(listed: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
+    listed.iter().filter(|one| !one.is_aside)
+}
+
+/// Lets nothing be before these checkpoints of a project, newest first. A pinned one to which the
+/// others do not lead any more stands beside them. The caller holds the project's lock.
+// rule: agent/pinned
+pub fn end_with(store: &Store<'_>, hash: &str, left: &[Checkpoint]) -> Result<()> {
+    let mut next = left.first().map(|newest| newest.id);
+    let mut reached = HashSet::new();
+    while let Some(one) = left.iter().find(|one| Some(one.id) == next && reached.insert(one.id)) {
+        next = one.parent;
+    }
+    let numbers = pins::all(store.disk, &store.path, hash)?;
+    let is_loose = |one: &&Checkpoint| one.is_pinned && !reached.contains(&one.id);
+    let loose = left.iter().rev().filter(is_loose).map(|one| one.id);
+    let new: Vec<Oid> = loose.filter(|id| numbers.get(id) == Some(&0)).collect();
+    pins::put_beside(store.disk, &store.path, hash, &new)?;
+    let ends = ends(left);
+    shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))
+}
+
+/// Removes the envelopes of checkpoints that are not listed any more.
+fn forget_envelopes(
+    store: &Store<'_>,
+    objects: &Objects<'_>,
+    hash: &str,
+    listed: &[Checkpoint],
+) -> Result<()> {
+    Envelopes::of(store, objects, hash)?.retain(listed)
+}
+
 /// Those of the checkpoints whose parent is not among them.
-pub fn ends(listed: &[Checkpoint]) -> Vec<Oid> {
+fn ends(listed: &[Checkpoint]) -> Vec<Oid> {
     let has = |parent: Oid| listed.iter().any(|one| one.id == parent);
     let is_end = |one: &&Checkpoint| one.parent.is_some_and(|parent| !has(parent));
     listed.iter().filter(is_end).map(|one| one.id).collect()

@@ -14,7 +14,9 @@ use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry, archived_at};
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, hands, metadata, ref_recovery, refs, restoring, rollbacks};
+use crate::store::{
+    Store, commit, envelopes, hands, metadata, pins, ref_recovery, refs, restoring, rollbacks, undo,
+};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -194,10 +196,12 @@ impl Prune<'_> {
         if verdict != Verdict::Keep {
             // rule: sweep/orphans
             // The metadata goes last, so that a prune that was killed here can be repeated.
+            envelopes::remove_all(store, hash)?;
             rollbacks::remove_all(self.disk, &store.path, hash)?;
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_file(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
+            undo::end(store, hash)?;
             hands::remove(store, hash)?;
             folder::remove_file(self.disk, &metadata::path_of(&store.path, hash))?;
         }
@@ -210,6 +214,10 @@ impl Prune<'_> {
         objects: &Objects<'_>,
         hash: &str,
     ) -> Result<Verdict> {
+        // rule: agent/pinned
+        if !pins::all(self.disk, &store.path, hash)?.is_empty() {
+            return Ok(Verdict::Keep);
+        }
         let known = metadata::read(self.disk, &store.path, hash);
         let state = evidence::of_project(self.disk, known.as_ref());
         let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;

@@ -8,10 +8,11 @@ use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::maintenance::inventory::{Inventory, Stem};
 use crate::maintenance::reach::Reach;
+use crate::store::envelopes::{self, Envelopes};
 use crate::store::objects::Objects;
 use crate::store::shallow::Boundaries;
 use crate::store::{
-    Store, git_lock, history, metadata, ref_recovery, refs, rollbacks, shallow, usage,
+    Store, git_lock, history, metadata, pins, ref_recovery, refs, rollbacks, shallow, usage,
 };
 use git2::Oid;
 use std::collections::HashSet;
@@ -33,6 +34,7 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let inventory = Inventory::of(disk, &folder)?;
     let sizes = inventory.sizes();
     let boundaries = shallow::read(disk, &store.path)?;
+    drop_envelopes(&store, &objects)?;
     let (tips, lost) = tips(&store, &objects, &boundaries)?;
     let mut reach = Reach::new(&objects, boundaries, &sizes).without(lost);
     for tip in tips {
@@ -105,11 +107,26 @@ fn tips(
     Ok((tips, lost))
 }
 
+/// Drops the envelopes that are damaged, and those of checkpoints that are gone: the refs of them
+/// would keep what they hold for ever.
+fn drop_envelopes(store: &Store<'_>, objects: &Objects<'_>) -> Result<()> {
+    for hash in ref_recovery::any_trace(store)? {
+        let envelopes = Envelopes::of(store, objects, &hash)?;
+        if !envelopes.is_empty() {
+            envelopes.drop_damaged()?;
+            envelopes.retain(&history::newest_first(store, objects, &hash, usize::MAX)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes the refs and boundaries durable that decide which objects are removed.
 fn sync_refs(store: &Store<'_>) -> Result<()> {
-    let rollbacks = rollbacks::folders(store.disk, &store.path)?;
-    let refs = ["", "refs", "refs/hermes"].map(str::to_owned);
-    for folder in refs.into_iter().chain(rollbacks) {
+    let mut folders = ["", "refs", "refs/hermes"].map(str::to_owned).to_vec();
+    for kind in [rollbacks::FOLDER, pins::FOLDER, envelopes::FOLDER] {
+        folders.extend(refs::folders(store.disk, &store.path, kind)?);
+    }
+    for folder in folders {
         let folder = store.path.join(folder);
         match store.disk.stat(&folder) {
             Ok(_) => store.disk.sync_directory(&folder).context("waiting for", &folder)?,

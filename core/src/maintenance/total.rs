@@ -43,6 +43,8 @@ struct Visible {
     directory: Option<PathBuf>,
     /// Newest first, and never empty.
     history: Vec<Checkpoint>,
+    /// The same before anything was chosen.
+    all: Vec<Oid>,
     /// Whether all of it can be read; what a damaged checkpoint costs is not to be decided here.
     is_whole: bool,
     /// Those that are to be dropped, oldest first.
@@ -58,10 +60,10 @@ impl Visible {
     /// Chooses the oldest checkpoint and returns it; none where nothing may be dropped.
     fn drop_one(&mut self) -> Option<Checkpoint> {
         // rule: limit/newest-stays
-        if self.history.len() < 2 || !self.is_whole {
-            return None;
-        }
-        let oldest = self.history.pop()?;
+        // rule: agent/pinned
+        let oldest = self.history.iter().rposition(|one| !one.is_pinned);
+        let oldest = oldest.filter(|index| *index > 0 && self.is_whole)?;
+        let oldest = self.history.remove(oldest);
         self.dropped.push(oldest.id);
         Some(oldest)
     }
@@ -73,23 +75,27 @@ impl Visible {
             Err(Error::Busy(_)) => return Ok(0),
             lock => lock?,
         };
-        let chosen =
-            self.history.iter().map(|one| one.id).chain(self.dropped.iter().rev().copied());
         let now = history::newest_first(store, objects, &self.hash, usize::MAX)?;
         let now: Vec<Oid> = now.iter().map(|one| one.id).collect();
-        if !now.ends_with(&chosen.collect::<Vec<_>>()) {
+        if !now.ends_with(&self.all) {
             tracing::debug!("{} changed since it was looked at, and loses nothing", self.hash);
             return Ok(0);
         }
-        let ends = limits::ends(&self.history);
-        shallow::change(store.disk, &store.path, |boundaries| boundaries.extend(ends))?;
+        limits::end_with(store, &self.hash, &self.history)?;
         self.drop_beside(store, &now)?;
         Ok(self.dropped.len())
     }
 
     /// The oldest checkpoint that stands in the history and not beside it.
     fn end(&self) -> Option<Oid> {
-        self.history.iter().rfind(|one| one.beside.is_none()).map(|end| end.id)
+        self.history.iter().rfind(|one| one.beside.is_none() && !one.is_aside).map(|end| end.id)
+    }
+
+    /// Those that stay whatever the store takes.
+    fn lasting(&self) -> impl Iterator<Item = Oid> {
+        let newest = self.history.first();
+        let pinned = self.history.iter().skip(1).filter(|one| one.is_pinned);
+        newest.into_iter().chain(pinned).map(|one| one.id)
     }
 
     /// Removes the refs of those that were dropped from beside the history, and of those that were not
@@ -115,7 +121,8 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
         if !history.is_empty() {
             let known = metadata::read(store.disk, &store.path, &hash);
             let directory = known.map(|known| known.directory());
-            projects.push(Visible { hash, directory, history, is_whole, dropped: Vec::new() });
+            let all = history.iter().map(|one| one.id).collect();
+            projects.push(Visible { hash, directory, history, all, is_whole, dropped: Vec::new() });
         }
     }
     let held = Cap { objects: &objects, sizes: &sizes, lost, cap };
@@ -160,15 +167,16 @@ impl Cap<'_> {
         projects: Vec<Visible>,
         boundaries: &Boundaries,
     ) -> Result<(Vec<Visible>, Vec<Visible>)> {
-        let tips = projects.iter().map(|project| project.history[0].id);
+        let tips = projects.iter().flat_map(Visible::lasting);
         let boundaries = &boundaries.iter().copied().chain(tips).collect();
         let mut newest = self.reach(boundaries);
         let mut sized = Vec::new();
         for project in projects {
-            let tip = project.history[0].id;
             let mut alone = self.reach(boundaries);
-            alone.add(tip)?;
-            newest.add(tip)?;
+            for tip in project.lasting() {
+                alone.add(tip)?;
+                newest.add(tip)?;
+            }
             sized.push((alone.total(), project));
         }
         sized.sort_by(|(bytes, one), (more, other)| {
@@ -179,7 +187,7 @@ impl Cap<'_> {
             let Some((_, largest)) = sized.pop() else {
                 break;
             };
-            newest.remove(largest.history[0].id)?;
+            largest.lasting().try_for_each(|tip| newest.remove(tip))?;
             aside.push(largest);
         }
         let mut fitting: Vec<Visible> = sized.into_iter().map(|(_, project)| project).collect();
@@ -195,8 +203,14 @@ impl Cap<'_> {
         for project in projects.iter() {
             let mut is_reached = false;
             for checkpoint in &project.history {
-                if checkpoint.beside.is_some() {
+                if checkpoint.is_pinned {
+                    // Whatever becomes of what leads to it.
                     reach.add(checkpoint.id)?;
+                }
+                if checkpoint.beside.is_some() || checkpoint.is_aside {
+                    if !checkpoint.is_pinned {
+                        reach.add(checkpoint.id)?;
+                    }
                     continue;
                 }
                 if !is_reached {

@@ -1,6 +1,6 @@
 //! Taking a checkpoint: scope, lock, capture, commit, and what follows for the store.
 
-use super::{Manager, Upkeep};
+use super::{Manager, Occasion, Upkeep};
 use crate::capture::index::{self, Index};
 use crate::capture::{Blobs, Capture, Current};
 use crate::disk::Stat;
@@ -11,34 +11,28 @@ use crate::maintenance::limits;
 use crate::project::Project;
 use crate::report::{Outcome, Taken};
 use crate::store::commit::Checkpoint;
+use crate::store::envelope::Trigger;
 use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot;
 use crate::store::{
-    Store, commit, hands, history, metadata, ref_recovery, refs, restoring, rollbacks, shallow,
-    usage,
+    Store, commit, envelopes, hands, history, metadata, pins, ref_recovery, refs, restoring,
+    rollbacks, shallow, usage,
 };
 use git2::Oid;
 
-/// What a checkpoint is taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To come back to this state of the work.
-    Work,
-    /// To undo the restore that follows.
-    Rollback,
-}
-
 impl Manager {
-    pub(super) fn take(&self, project: &Project, reason: &str) -> Result<Taken> {
+    pub(super) fn take(&self, project: &Project, occasion: &Occasion<'_>) -> Result<Taken> {
         let disk = self.disk.as_ref();
+        occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(disk, &self.environment)?;
         let (taken, due) = {
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _lock = store.lock_project(&project.hash)?;
             let mut objects = store.objects();
-            let what = (Purpose::Work, reason);
-            let (taken, _) = self.checkpoint_locked(&store, &mut objects, project, what)?;
+            let undone = self.undo_interrupted(&store, &objects, project)?;
+            let (mut taken, _) = self.checkpoint_locked(&store, &mut objects, project, occasion)?;
+            taken.notices.extend(undone);
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
             (taken, is_new.then(|| self.keep_newest(&store, &objects, project)))
         };
@@ -52,7 +46,7 @@ impl Manager {
         store: &Store<'_>,
         objects: &mut Objects<'_>,
         project: &Project,
-        (purpose, reason): (Purpose, &str),
+        occasion: &Occasion<'_>,
     ) -> Result<(Taken, Current)> {
         let known = index::load(store, &project.hash);
         let started = self.file_system_time(store, project)?;
@@ -60,13 +54,19 @@ impl Manager {
             self.capture(store, project, &known, Some(started)).run(Blobs::Keep(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = newest_whole(store, objects, &project.hash, tip)?;
+        let carried = self.carry(store, objects, project, newest.as_ref())?;
         let (outcome, newest) = match newest {
             // rule: capture/empty-first
-            None if captured.current.snapshot.is_empty() => (Outcome::Unchanged, None),
+            None if captured.current.snapshot.is_empty() && occasion.label.is_none() => {
+                (Outcome::Unchanged, None)
+            }
             _ => {
                 let tree = snapshot::write(objects, &captured.current.snapshot)?;
                 // rule: capture/unchanged
-                if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == tree) {
+                let is_same = occasion.label.is_none() && carried.is_same;
+                if let Some(newest) =
+                    newest.as_ref().filter(|newest| is_same && newest.tree == tree)
+                {
                     objects.flush()?;
                     let Checkpoint { id, seconds, parent, .. } = *newest;
                     // A damaged one in front of it would hide it and what came before it.
@@ -81,13 +81,25 @@ impl Manager {
                     let (hash, now) = (&project.hash, self.clock.seconds());
                     // rule: capture/created
                     let newest = newest.as_ref();
-                    let place = self.next_place(store, objects, hash, newest, purpose)?;
-                    let id = commit::write(objects, hash, holds, place, now, reason)?;
+                    let place = self.next_place(store, objects, hash, newest, occasion.trigger)?;
+                    let id = commit::write(objects, hash, holds, place, now, occasion.reason)?;
+                    let base = newest.map(|newest| newest.id);
+                    let envelope = carried.envelope(occasion, (base, tree), now);
+                    let envelope =
+                        envelope.map(|one| envelopes::write(objects, &one)).transpose()?;
                     // rule: capture/honest
                     objects.flush()?;
+                    if let Some(envelope) = envelope {
+                        // Before the checkpoint is one, so that none stands without what it carries.
+                        envelopes::keep(store, hash, id, envelope)?;
+                    }
                     hands::mark(store, &project.hash, id);
                     let name = refs::of_project(&project.hash);
                     refs::advance(store.disk, &store.path, &name, tip, id)?;
+                    if occasion.label.is_some() {
+                        // rule: agent/pinned
+                        pins::add(store.disk, &store.path, hash, id)?;
+                    }
                     let parent = place.0;
                     let newest = Newest { id, seconds: now, parent };
                     (Outcome::Created { id: id.to_string() }, Some(newest))
@@ -107,7 +119,8 @@ impl Manager {
                 let _ = index::save(store, &project.hash, &captured.index);
             }
         }
-        Ok((Taken { outcome, skipped: captured.skipped }, captured.current))
+        let (skipped, notices) = (captured.skipped, carried.notices);
+        Ok((Taken { outcome, skipped, notices }, captured.current))
     }
 
     /// The parent of the checkpoint that comes after `newest`, and its number if it is taken before
@@ -120,14 +133,15 @@ impl Manager {
         objects: &Objects<'_>,
         hash: &str,
         newest: Option<&Checkpoint>,
-        purpose: Purpose,
+        trigger: Trigger,
     ) -> Result<(Option<Oid>, Option<u64>)> {
         let Some(newest) = newest else { return Ok((None, None)) };
-        if purpose == Purpose::Work {
+        if trigger != Trigger::PreRollback {
             return Ok((Some(newest.id), None));
         }
         let most = self.most();
-        let all = history::newest_first(store, objects, hash, most)?;
+        let mut all = history::newest_first(store, objects, hash, most)?;
+        all.retain(|one| !one.is_aside);
         let number = all.iter().filter_map(|one| one.rollback).max().unwrap_or(0).saturating_add(1);
         if all.len() < most || newest.rollback.is_none() {
             return Ok((Some(newest.id), Some(number)));

@@ -93,11 +93,11 @@ impl Manager {
     ) -> Vec<Change> {
         let disk = self.disk.as_ref();
         let inside = paths.iter().filter_map(|path| literal_path(disk, project, path).ok());
-        inside.map(|path| change(&path, self.state(project, &path))).collect()
+        inside.map(|path| change(&path, self.standing(project, &path))).collect()
     }
 
     /// What stands at a path now.
-    fn state(&self, project: &Project, path: &[u8]) -> State {
+    fn standing(&self, project: &Project, path: &[u8]) -> State {
         let (disk, full) = (self.disk.as_ref(), on_disk(&project.directory, path));
         match disk.stat(&full) {
             Err(error) if crate::disk::is_absence(&error) => State::Known(None),

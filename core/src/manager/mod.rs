@@ -3,11 +3,14 @@
 //! It joins the other modules: it takes the locks and decides the order of steps. None of them
 //! depends on it.
 
+mod carry;
 mod checkpoint;
 mod hands;
 mod patch;
 mod rollback;
+mod whole;
 
+pub use carry::Occasion;
 pub use hands::Look;
 pub use rollback::{Extent, RestoreOptions};
 
@@ -23,7 +26,10 @@ use crate::report::{
     Verified,
 };
 use crate::restore::target;
+use crate::state::State;
 use crate::store::commit::Checkpoint;
+use crate::store::envelope::Trigger;
+use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
@@ -42,6 +48,8 @@ pub struct Manager {
     config: Config,
     slots_used: BTreeSet<String>,
     upkeep: Upkeep,
+    /// What the agent has beside its files.
+    state: State,
 }
 
 /// When space is freed, and the total size kept, that a new checkpoint makes due.
@@ -62,8 +70,25 @@ impl Manager {
         environment: Environment,
         config: Config,
     ) -> Self {
-        let (slots_used, upkeep) = Default::default();
-        Manager { disk, clock, environment, config, slots_used, upkeep }
+        let (slots_used, upkeep, state) = Default::default();
+        Manager { disk, clock, environment, config, slots_used, upkeep, state }
+    }
+
+    /// The same for an agent with that state beside its files: every checkpoint carries it, and a full
+    /// restore brings it back.
+    // rule: agent/parts
+    pub fn with_state(self, state: State) -> Self {
+        Manager { state, ..self }
+    }
+
+    /// What the agent has beside its files.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The same, to tell which turn goes on.
+    pub fn state_mut(&mut self) -> &mut State {
+        &mut self.state
     }
 
     /// The same, which answers before it frees the space of what a checkpoint pushed out: whoever asked
@@ -98,7 +123,18 @@ impl Manager {
     /// # Errors
     /// Whatever is out of scope or cannot be stored; then the turn's slot stays free.
     pub fn ensure_checkpoint(&mut self, dir: &Path, reason: &str) -> Result<Taken> {
-        let settled = |outcome| Ok(Taken { outcome, skipped: Vec::new() });
+        self.ensure_for(dir, &Occasion::new(Trigger::PreTool, reason))
+    }
+
+    /// The same for something else than a tool that runs.
+    ///
+    /// # Errors
+    /// As [`Manager::ensure_checkpoint`].
+    pub fn ensure_for(&mut self, dir: &Path, occasion: &Occasion<'_>) -> Result<Taken> {
+        let settled = |outcome| {
+            let (skipped, notices) = Default::default();
+            Ok(Taken { outcome, skipped, notices })
+        };
         // rule: turn/disabled
         if !self.config.enabled {
             return settled(Outcome::Disabled);
@@ -110,7 +146,7 @@ impl Manager {
             return settled(Outcome::Deduped);
         }
         // rule: turn/failure-keeps-slot
-        let taken = self.take(&project, reason)?;
+        let taken = self.take(&project, occasion)?;
         // rule: turn/nothing-uses-slot
         self.slots_used.insert(project.hash);
         Ok(taken)
@@ -122,7 +158,15 @@ impl Manager {
     /// Whatever is out of scope or cannot be stored.
     // rule: turn/manual
     pub fn checkpoint(&self, dir: &Path, reason: &str) -> Result<Taken> {
-        self.take(&self.project(dir), reason)
+        self.checkpoint_for(dir, &Occasion::new(Trigger::Manual, reason))
+    }
+
+    /// The same for anything else that is no matter of the turn, and with a label.
+    ///
+    /// # Errors
+    /// As [`Manager::checkpoint`], and [`Error::BadLabel`].
+    pub fn checkpoint_for(&self, dir: &Path, occasion: &Occasion<'_>) -> Result<Taken> {
+        self.take(&self.project(dir), occasion)
     }
 
     /// The checkpoints of a project, newest first.
@@ -141,6 +185,7 @@ impl Manager {
             tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
         let history = self.history(&store, &objects, &project)?;
+        let envelopes = Envelopes::of(&store, &objects, &project.hash)?;
         let mut listed = Vec::with_capacity(history.len());
         let mut next = history.first().map(|newest| content(&objects, newest)).transpose()?;
         // rule: list/newest-first
@@ -159,6 +204,8 @@ impl Manager {
                     _ => None,
                 },
                 damage: own.err(),
+                label: envelopes.get(checkpoint)?.whole().and_then(|envelope| envelope.label),
+                pinned: checkpoint.is_pinned,
             });
         }
         Ok(listed)
@@ -174,7 +221,7 @@ impl Manager {
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
         let objects = store.objects();
         let history = self.history(&store, &objects, &project)?;
-        let checkpoint = target::find(&history, target)?.whole()?;
+        let checkpoint = self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
         let new = self.current(&store, &objects, &project)?.snapshot;
         let stored = stored(&objects);
@@ -278,6 +325,24 @@ impl Manager {
         };
         let bytes = bytes.context("reading", &full)?;
         Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= IN_MEMORY_BYTES_MAX))
+    }
+
+    /// The checkpoint that a target names among those listed: by its number, its label or digits of
+    /// its id.
+    // rule: agent/all-or-none
+    fn find<'l>(
+        &self,
+        (store, objects): (&Store<'_>, &Objects<'_>),
+        hash: &str,
+        listed: &'l [Checkpoint],
+        target: &[u8],
+    ) -> Result<&'l Checkpoint> {
+        let envelopes = Envelopes::of(store, objects, hash)?;
+        let label = |one: &Checkpoint| {
+            let envelope = envelopes.get(one).ok().and_then(Kept::whole);
+            envelope.and_then(|envelope| envelope.label)
+        };
+        target::find_labelled(listed, label, target)
     }
 
     fn history(

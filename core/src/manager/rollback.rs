@@ -1,9 +1,9 @@
 //! Rolling back: find the target, take the pre-rollback checkpoint, and only then let
 //! [`crate::restore`] write.
 
-use super::checkpoint::Purpose;
 use super::hands::reason;
-use super::{Manager, no_checkpoint};
+use super::whole::WantedParts;
+use super::{Manager, Occasion, no_checkpoint};
 use crate::capture::Current;
 use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};
@@ -11,13 +11,15 @@ use crate::maintenance::limits;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{Outcome, Preview, Remark, Restored};
-use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token, target};
+use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token};
 use crate::store::commit::Checkpoint;
+use crate::store::envelope::Trigger;
+use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::hands::Change;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, hands, restoring};
+use crate::store::{Store, commit, hands, ref_recovery, restoring};
 use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,28 +43,49 @@ pub enum Extent<'a> {
 }
 
 /// A checkpoint that is to be restored, as it is read from the store.
-struct Wanted {
-    id: Oid,
-    snapshot: Snapshot,
+pub(super) struct Wanted {
+    pub id: Oid,
+    pub snapshot: Snapshot,
     permissions: Permissions,
     ignores: TargetIgnores,
     /// What the agent and restores changed since; none where no agent tells what it writes.
     changes: Option<Vec<Change>>,
+    /// What it carries beside its files.
+    pub envelope: Kept,
 }
 
 impl Wanted {
     fn read(
         (store, objects): (&Store<'_>, &Objects<'_>),
         hash: &str,
-        listed: &[Checkpoint],
-        target: &[u8],
+        checkpoint: &Checkpoint,
     ) -> Result<Self> {
-        let Checkpoint { id, tree, .. } = *target::find(listed, target)?.whole()?;
+        let Checkpoint { id, tree, .. } = *checkpoint.whole()?;
+        let changes = hands::read(store, hash).and_then(|log| log.since(id));
+        let envelope = Envelopes::of(store, objects, hash)?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;
+        Ok(Wanted { changes, envelope, ..Wanted::of(objects, id, snapshot)? })
+    }
+
+    /// The files of a checkpoint, of which nothing else is to be known.
+    fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
         let permissions = commit::permissions(objects, id)?;
         let ignores = TargetIgnores::read(objects, &snapshot)?;
-        let changes = hands::read(store, hash).and_then(|log| log.since(id));
-        Ok(Wanted { id, snapshot, permissions, ignores, changes })
+        let (changes, envelope) = (None, Kept::None);
+        Ok(Wanted { id, snapshot, permissions, ignores, changes, envelope })
+    }
+
+    /// The files of the checkpoint of that id, or none, whatever its ignore files say.
+    pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
+        let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
+        let (changes, envelope) = (None, Kept::None);
+        let Some(id) = id else {
+            let (snapshot, permissions, id) =
+                (Snapshot::new(), Permissions::default(), Oid::ZERO_SHA1);
+            return Ok(Wanted { id, snapshot, permissions, ignores, changes, envelope });
+        };
+        let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
+        Ok(Wanted { ignores, ..Wanted::of(objects, id, snapshot)? })
     }
 }
 
@@ -71,6 +94,8 @@ impl Wanted {
 struct Safety {
     /// The checkpoint that was taken before it, if one was.
     id: Option<String>,
+    /// The checkpoint that holds what was there, which may be an older one.
+    before: Option<Oid>,
     /// What was there.
     current: Current,
     /// What could not be read.
@@ -109,10 +134,18 @@ impl Manager {
         let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
         let objects = store.objects();
         let listed = self.history(&store, &objects, &project)?;
-        let wanted = Wanted::read((&store, &objects), &project.hash, &listed, target)?;
+        let found = self.find((&store, &objects), &project.hash, &listed, target)?;
+        let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
         let (would, token) =
             self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
-        Ok(Preview { would: Restored { id: wanted.id.to_string(), ..would }, token })
+        let agent = match extent {
+            Extent::All(_) => {
+                let parts = self.wanted_parts(&objects, &wanted)?;
+                self.agent_restored(&wanted, &parts, false)
+            }
+            Extent::One(_) => None,
+        };
+        Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
     }
 
     /// What a restore would do now, and what stands for that.
@@ -185,7 +218,9 @@ impl Manager {
             // An unknown target is refused before anything is made or locked.
             // rule: restore/refusal-changes-nothing
             let store = Store::open(disk, &self.base())?.ok_or_else(|| no_checkpoint(target))?;
-            target::find(&self.history(&store, &store.objects(), &project)?, target)?.whole()?;
+            let objects = store.objects();
+            let history = self.history(&store, &objects, &project)?;
+            self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
         }
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let mut objects = store.objects();
@@ -194,12 +229,18 @@ impl Manager {
         let _lock = store.lock_project(&project.hash)?;
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
-        let wanted = Wanted::read((&store, &objects), &project.hash, &history, target)?;
+        let found = self.find((&store, &objects), &project.hash, &history, target)?;
+        let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
         match project.check_directory(disk) {
             // rule: restore/deleted-project
             Ok(()) | Err(Error::MissingDirectory(_)) => {}
             Err(error) => return Err(error),
         }
+        let undone = self.undo_interrupted(&store, &objects, &project)?;
+        let mut parts = match extent {
+            Extent::All(_) => self.wanted_parts(&objects, &wanted)?,
+            Extent::One(_) => WantedParts::default(),
+        };
         let mut others = None;
         if typed.is_some() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
@@ -212,7 +253,7 @@ impl Manager {
         let reason = reason(&wanted.id.to_string()[..7], others.as_deref().unwrap_or_default());
         let is_forced = extent.is_forced();
         let safety = self.take_safety((&store, &mut objects), &project, &reason, is_forced)?;
-        let Safety { id: safety, current, left_out, forced_past } = safety;
+        let Safety { id: safety, before, current, left_out, forced_past } = safety;
         // The objects of the pre-rollback checkpoint are not needed to restore another.
         let restore = self.restore_into((&project, &current), &objects, &wanted);
         if token.is_some() {
@@ -220,6 +261,13 @@ impl Manager {
             let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
             as_previewed(token, restore.token(&now))?;
         }
+        if forced_past.is_some() {
+            parts.give_up();
+        }
+        let undo = parts
+            .is_whole()
+            .then(|| self.begin_whole((&store, &project), &restore, &wanted, before, &parts))
+            .transpose()?;
         if let Err(error) = restoring::begin(&store, &project.hash) {
             tracing::debug!(
                 "what this restore would leave if it died is not known to the next: {error}"
@@ -233,6 +281,9 @@ impl Manager {
         };
         let others = others.map(|others| by_others(others, &report));
         self.note_restore((&store, &objects), &project, &restore, &report);
+        if let Some(undo) = &undo {
+            self.end_whole((&store, &objects), &project, undo, &parts, &report)?;
+        }
         // What stays beside its place the next restore is to look for.
         if restore.tidy() && report.failed.is_empty() {
             let _ = restoring::end(&store, &project.hash);
@@ -244,7 +295,14 @@ impl Manager {
         let due =
             is_whole.then(|| limits::make_room(&store, &objects, &project.hash, most, wanted.id));
         let id = wanted.id.to_string();
-        Ok((Restored { id, safety, left_out, forced_past, others, ..report }, due))
+        let mut agent = match extent {
+            Extent::All(_) => self.agent_restored(&wanted, &parts, true),
+            Extent::One(_) => None,
+        };
+        if let Some(agent) = &mut agent {
+            agent.notices.extend(undone);
+        }
+        Ok((Restored { id, safety, left_out, forced_past, others, agent, ..report }, due))
     }
 
     /// Takes the pre-rollback checkpoint of what is there, or goes on without where that is forced.
@@ -260,15 +318,17 @@ impl Manager {
             return Ok(Safety::default());
         }
         // rule: restore/safety-outside-turn
-        let what = (Purpose::Rollback, reason);
-        match self.checkpoint_locked(store, objects, project, what) {
+        let occasion = Occasion::new(Trigger::PreRollback, reason);
+        match self.checkpoint_locked(store, objects, project, &occasion) {
             Ok((taken, current)) => {
+                let before = ref_recovery::newest_locked(store, objects, &project.hash)?;
                 let id = match taken.outcome {
                     Outcome::Created { id } => Some(id),
                     // rule: restore/safety-skipped
                     _ => None,
                 };
-                Ok(Safety { id, current, left_out: taken.skipped, forced_past: None })
+                let left_out = taken.skipped;
+                Ok(Safety { id, before, current, left_out, forced_past: None })
             }
             Err(error) if is_forced => {
                 let current = self.current(store, objects, project)?;
@@ -280,7 +340,7 @@ impl Manager {
         }
     }
 
-    fn restore_into<'a>(
+    pub(super) fn restore_into<'a>(
         &'a self,
         (project, current): (&'a Project, &'a Current),
         objects: &'a Objects<'a>,

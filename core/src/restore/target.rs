@@ -4,6 +4,33 @@ use crate::error::{Error, Result};
 use crate::path::shown;
 use crate::store::commit::Checkpoint;
 
+/// The checkpoint that `text` names among `listed`, newest first, of which each may have a label.
+///
+/// A number of the list comes first, then a label, then the digits of an id.
+///
+/// # Errors
+/// As [`find`], and [`Error::AmbiguousLabel`].
+// rule: agent/all-or-none
+pub fn find_labelled<'a>(
+    listed: &'a [Checkpoint],
+    label: impl Fn(&Checkpoint) -> Option<String>,
+    text: &[u8],
+) -> Result<&'a Checkpoint> {
+    if !text.is_empty() && text.iter().all(u8::is_ascii_digit) {
+        return find(listed, text);
+    }
+    let is_meant = |one: &&Checkpoint| label(one).is_some_and(|label| label.as_bytes() == text);
+    let labelled: Vec<&Checkpoint> = listed.iter().filter(is_meant).collect();
+    match labelled[..] {
+        [] => find(listed, text),
+        [only] => Ok(only),
+        _ => Err(Error::AmbiguousLabel {
+            label: shown(text),
+            candidates: labelled.iter().map(|one| one.id.to_string()[..10].to_owned()).collect(),
+        }),
+    }
+}
+
 /// The checkpoint that `text` names among `listed`, newest first.
 ///
 /// Digits alone are a number where the list is that long; otherwise they may be a short id.

@@ -20,6 +20,10 @@ pub struct Checkpoint {
     pub rollback: Option<u64>,
     /// Where its ref is, if it stands beside the history.
     pub beside: Option<Place>,
+    /// Whether no limit drops it.
+    pub is_pinned: bool,
+    /// Whether only that keeps it: it is older than all of the history that is in sight.
+    pub is_aside: bool,
     /// When it was taken, in seconds since the epoch.
     pub seconds: i64,
     /// Why it was taken, whole.
@@ -107,6 +111,8 @@ fn parse(id: Oid, bytes: &[u8]) -> Option<Checkpoint> {
         tree: object(header("tree ")?)?,
         parent,
         beside: None,
+        is_pinned: false,
+        is_aside: false,
         rollback: header(ROLLBACK).and_then(|number| number.parse().ok()),
         seconds,
         reason: String::from_utf8_lossy(reason).into_owned(),

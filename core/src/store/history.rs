@@ -1,17 +1,19 @@
 //! The checkpoints of a project, newest first: its history with the pre-rollback ones that stand
-//! beside it. A damaged commit is gone around: the metadata of the project names those before it.
+//! beside it, and after it the pinned ones that a limit would have dropped. A damaged commit is gone around: the metadata of the project names those before it.
 
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
 use crate::store::metadata::{self, Recorded};
 use crate::store::objects::Objects;
+use crate::store::pins;
 use crate::store::rollbacks::{self, Place};
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, ref_recovery};
 use git2::Oid;
+use std::cmp::Reverse;
 
 /// The newest `limit` checkpoints of the project of that hash; pre-rollback ones that are newer than
-/// any other do not count.
+/// any other do not count, nor do pinned ones that are older than all those.
 ///
 /// # Errors
 /// A ref that was lost, and that the metadata does not name either; a disk that fails.
@@ -41,7 +43,34 @@ pub fn newest_first(
     // rule: restore/keeps-history
     let safety = all.iter().take_while(|one| one.rollback.is_some()).count();
     all.truncate(limit.saturating_add(safety));
+    // rule: agent/pinned
+    let pinned = pins::all(store.disk, &store.path, hash)?;
+    for one in &mut all {
+        one.is_pinned = pinned.contains_key(&one.id);
+    }
+    let mut aside = Vec::new();
+    for (id, number) in pinned.into_iter().filter(|(id, _)| all.iter().all(|one| one.id != *id)) {
+        aside.push((number, read_aside(objects, &boundaries, id)?));
+    }
+    if aside.iter().any(|(number, _)| *number == 0) {
+        // Nothing was dropped since the limit became another one: the history has their order.
+        let whole = from(objects, tip, &boundaries, &recorded, usize::MAX)?;
+        let age = |id: Oid| whole.iter().position(|one| one.id == id).unwrap_or(usize::MAX);
+        aside.sort_by_key(|(_, one)| age(one.id));
+    }
+    aside.sort_by_key(|(number, _)| Reverse(if *number == 0 { u64::MAX } else { *number }));
+    all.extend(aside.into_iter().map(|(_, one)| one));
     Ok(all)
+}
+
+/// A pinned checkpoint that is out of sight of the history, damaged or not.
+fn read_aside(objects: &Objects<'_>, boundaries: &Boundaries, id: Oid) -> Result<Checkpoint> {
+    let checkpoint = match commit::read(objects, id) {
+        Err(error) if error.is_damage() => around(id, error.cause(), &[]),
+        read => read?,
+    };
+    let parent = checkpoint.parent.filter(|_| !boundaries.contains(&id));
+    Ok(Checkpoint { parent, is_pinned: true, is_aside: true, ..checkpoint })
 }
 
 /// A pre-rollback checkpoint, damaged or not.
@@ -97,6 +126,8 @@ fn around(id: Oid, why: String, recorded: &[Recorded]) -> Checkpoint {
         parent: before.filter(|before| *before != id),
         rollback: None,
         beside: None,
+        is_pinned: false,
+        is_aside: false,
         seconds: own.map_or(0, |own| recorded[own].seconds),
         reason: String::new(),
         project: None,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::store::lock::Lock;
 use crate::store::metadata::Recorded;
 use crate::store::objects::Objects;
-use crate::store::{Store, commit, metadata, refs};
+use crate::store::{Store, commit, envelopes, metadata, refs};
 use git2::Oid;
 
 /// The newest checkpoint of the project, also where its ref was lost. It changes nothing.
@@ -127,12 +127,14 @@ pub fn projects(store: &Store<'_>, objects: &Objects<'_>) -> Result<Vec<String>>
     Ok(hashes)
 }
 
-/// The hashes of all projects with a ref, metadata, an index or what is known of hands, sorted.
+/// The hashes of all projects with a ref, metadata, an index, envelopes or what is known of hands,
+/// sorted.
 pub fn any_trace(store: &Store<'_>) -> Result<Vec<String>> {
     let mut hashes = refs::all(store.disk, &store.path)?;
     hashes.extend(names(store, "projects", ".json")?);
     hashes.extend(names(store, "indexes", "")?);
     hashes.extend(names(store, "hands", ".json")?);
+    hashes.extend(refs::projects_below(store.disk, &store.path, envelopes::FOLDER)?);
     hashes.sort_unstable();
     hashes.dedup();
     Ok(hashes)

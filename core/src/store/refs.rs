@@ -9,7 +9,7 @@ use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
-use crate::store::rollbacks;
+use crate::store::{envelopes, pins, rollbacks};
 use git2::Oid;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,9 @@ pub fn is_hash(text: &str) -> bool {
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let mut hashes = folder::text_names(disk, &store.join(PROJECTS))?;
     hashes.extend(packed_below(disk, store, PROJECTS)?);
-    hashes.extend(rollbacks::projects(disk, store)?);
+    for kind in [rollbacks::FOLDER, pins::FOLDER] {
+        hashes.extend(projects_below(disk, store, kind)?);
+    }
     hashes.retain(|hash| is_hash(hash));
     hashes.sort_unstable();
     hashes.dedup();
@@ -200,6 +202,8 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
                 match parse(&path, &content) {
                     // It costs the checkpoint that it was of, which nothing else names.
                     Err(_) if rollbacks::has(store, &path) => {}
+                    // The checkpoints that these are about are in sight without them.
+                    Err(_) if pins::has(store, &path) || envelopes::has(store, &path) => {}
                     id => found.push(id?),
                 }
             }
@@ -216,6 +220,55 @@ pub fn packed_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<S
         Some(name.to_owned())
     };
     Ok(packed.lines().filter_map(name).collect())
+}
+
+/// The names of the refs below a folder of them, packed or not, relative to it.
+pub fn names_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<Vec<String>> {
+    let mut names = folder::text_names(disk, &store.join(folder))?;
+    names.retain(|name| !name.ends_with(".lock"));
+    names.extend(packed_below(disk, store, folder)?);
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+/// The hashes of the projects that have refs below that of a kind.
+pub fn projects_below(disk: &dyn Disk, store: &Path, kind: &str) -> Result<Vec<String>> {
+    let mut hashes = folder::text_names(disk, &store.join(kind))?;
+    let packed = packed_below(disk, store, kind)?;
+    hashes.extend(packed.iter().filter_map(|name| Some(name.split_once('/')?.0.to_owned())));
+    hashes.retain(|hash| is_hash(hash));
+    Ok(hashes)
+}
+
+/// The folders of refs below that of a kind, one for each project, and that of the kind.
+pub fn folders(disk: &dyn Disk, store: &Path, kind: &str) -> Result<Vec<String>> {
+    let hashes = folder::text_names(disk, &store.join(kind))?;
+    let own = hashes.iter().map(|hash| format!("{kind}/{hash}"));
+    Ok(std::iter::once(kind.to_owned()).chain(own).collect())
+}
+
+/// Removes every ref below a folder of them, damaged ones too.
+pub fn remove_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
+    for name in packed_below(disk, store, folder)? {
+        remove(disk, store, &format!("{folder}/{name}"))?;
+    }
+    folder::remove(disk, &store.join(folder))
+}
+
+/// Makes a folder of refs below another, durable: one that a power loss takes would take the refs
+/// with it.
+pub fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
+    if folder::stat(disk, &store.join(folder))?.is_some() {
+        return Ok(());
+    }
+    for (at, _) in folder.match_indices('/').skip(1).chain([(folder.len(), "")]) {
+        let path = store.join(&folder[..at]);
+        make_private(disk, &path)?;
+        let parent = path.parent().unwrap_or(store);
+        disk.sync_directory(parent).context("making a folder in", parent)?;
+    }
+    Ok(())
 }
 
 /// All that git keeps of refs in one file; what is no file holds none.

@@ -5,15 +5,14 @@
 //! They stand beside the history, so that one of them can be dropped without changing another
 //! checkpoint. See docs/decisions/0016-rollbacks-beside-the-history.md.
 
-use crate::disk::{Disk, folder};
-use crate::error::{Context, Result};
+use crate::disk::Disk;
+use crate::error::Result;
 use crate::store::refs;
-use crate::store::repository::make_private;
 use git2::Oid;
 use std::path::Path;
 
 /// Where the refs of all projects are.
-const FOLDER: &str = "refs/rollbacks";
+pub const FOLDER: &str = "refs/rollbacks";
 
 /// The place of a pre-rollback checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,13 +44,9 @@ fn folder_of(hash: &str) -> String {
 // rule: maintenance/damage
 pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)>> {
     let prefix = folder_of(hash);
-    let mut places: Vec<Place> = folder::text_names(disk, &store.join(&prefix))?
-        .into_iter()
-        .chain(refs::packed_below(disk, store, &prefix)?)
-        .filter_map(|name| Place::of_name(&name))
-        .collect();
+    let names = refs::names_below(disk, store, &prefix)?;
+    let mut places: Vec<Place> = names.iter().filter_map(|name| Place::of_name(name)).collect();
     places.sort_unstable();
-    places.dedup();
     let mut found = Vec::with_capacity(places.len());
     for place in places.into_iter().rev() {
         match refs::read(disk, store, &place.name(hash)) {
@@ -68,14 +63,7 @@ pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)
 /// Adds a checkpoint, unless it is there. The caller holds the project's lock.
 pub fn add(disk: &dyn Disk, store: &Path, hash: &str, place: Place, id: Oid) -> Result<()> {
     let name = place.name(hash);
-    if folder::stat(disk, &store.join(folder_of(hash)))?.is_none() {
-        // A folder that a power loss takes would take the ref with it.
-        for folder in [FOLDER, &folder_of(hash)] {
-            make_private(disk, &store.join(folder))?;
-            let parent = store.join(folder.rsplit_once('/').map_or("", |(parent, _)| parent));
-            disk.sync_directory(&parent).context("making a folder in", &parent)?;
-        }
-    }
+    refs::make_folder(disk, store, &folder_of(hash))?;
     let seen = match refs::read(disk, store, &name) {
         Err(error) if error.is_damage() => None,
         seen => seen?,
@@ -93,28 +81,7 @@ pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, place: Place) -> Result
 
 /// Drops all of the project, damaged ones too. The caller holds the project's lock.
 pub fn remove_all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
-    let prefix = folder_of(hash);
-    for name in refs::packed_below(disk, store, &prefix)? {
-        refs::remove(disk, store, &format!("{prefix}/{name}"))?;
-    }
-    folder::remove(disk, &store.join(prefix))
-}
-
-/// The hashes of all projects that have any.
-pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
-    let mut hashes = folder::text_names(disk, &store.join(FOLDER))?;
-    let packed = refs::packed_below(disk, store, FOLDER)?;
-    hashes.extend(packed.iter().filter_map(|name| Some(name.split_once('/')?.0.to_owned())));
-    hashes.retain(|hash| refs::is_hash(hash));
-    Ok(hashes)
-}
-
-/// Every folder that holds such refs.
-pub fn folders(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
-    let hashes = folder::text_names(disk, &store.join(FOLDER))?;
-    Ok(std::iter::once(FOLDER.to_owned())
-        .chain(hashes.iter().map(|hash| folder_of(hash)))
-        .collect())
+    refs::remove_below(disk, store, &folder_of(hash))
 }
 
 /// Whether that is the path of such a ref in the store.

@@ -31,6 +31,8 @@ fn a_list_says_what_changed_where_something_did() {
         reason: "r".into(),
         stats: Some(Stats { files, added: 0, removed: 0 }),
         damage: (number == 2).then(|| "object 12 is missing".into()),
+        label: None,
+        pinned: false,
     };
     let style = Style::of_output(false, |_| None);
     let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)]);

@@ -1,0 +1,186 @@
+//! What a new checkpoint carries beside its files, and pinning it.
+
+use super::Manager;
+use crate::error::{Error, Result};
+use crate::project::Project;
+use crate::state::Captured;
+use crate::store::commit::Checkpoint;
+use crate::store::envelope::{ActionNote, Envelope, PartNote, Trigger, VERSION};
+use crate::store::envelopes::{Envelopes, Kept};
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::{Store, pins};
+use git2::Oid;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Why a checkpoint is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Occasion<'a> {
+    /// In one word.
+    pub trigger: Trigger,
+    /// In the words of whoever asks.
+    pub reason: &'a str,
+    /// The name that it is to have; one with a label is pinned.
+    pub label: Option<&'a str>,
+}
+
+impl<'a> Occasion<'a> {
+    /// That one, without a label.
+    pub fn new(trigger: Trigger, reason: &'a str) -> Self {
+        Occasion { trigger, reason, label: None }
+    }
+
+    /// A person wants to come back to this.
+    pub fn labelled(label: &'a str) -> Self {
+        Occasion { trigger: Trigger::Manual, reason: label, label: Some(label) }
+    }
+}
+
+/// What a checkpoint is to carry.
+pub(super) struct Carried {
+    parts: Vec<PartNote>,
+    /// What was done outside since the checkpoint before, and the number of the last action.
+    actions: (Vec<ActionNote>, u64),
+    turn: Option<String>,
+    /// Whether an agent has anything to carry.
+    is_agent: bool,
+    /// Whether the newest checkpoint carries the same parts.
+    pub is_same: bool,
+    /// What a person should know of it.
+    pub notices: Vec<String>,
+}
+
+impl Carried {
+    /// The envelope of a checkpoint that stands on `base` and holds that tree; none where there is
+    /// nothing to say.
+    pub fn envelope(
+        &self,
+        occasion: &Occasion<'_>,
+        (base, tree): (Option<Oid>, Oid),
+        taken_at: i64,
+    ) -> Option<Envelope> {
+        let is_due = self.is_agent || occasion.label.is_some();
+        is_due.then(|| Envelope {
+            version: VERSION,
+            taken_at,
+            trigger: occasion.trigger,
+            reason: occasion.reason.to_owned(),
+            label: occasion.label.map(str::to_owned),
+            turn: self.turn.clone(),
+            base: base.map(|base| base.to_string()),
+            tree: tree.to_string(),
+            parts: self.parts.clone(),
+            external_actions: self.actions.0.clone(),
+            external_through: self.actions.1,
+        })
+    }
+}
+
+impl Manager {
+    /// Stores the parts of the agent's state as they are now, for the checkpoint after `newest`.
+    // rule: agent/parts
+    pub(super) fn carry(
+        &self,
+        store: &Store<'_>,
+        objects: &mut Objects<'_>,
+        project: &Project,
+        newest: Option<&Checkpoint>,
+    ) -> Result<Carried> {
+        let (captured, mut notices) = self.state.capture();
+        let parts: Vec<PartNote> = captured
+            .iter()
+            .map(|one: &Captured| {
+                let blob = objects.add(Kind::Blob, one.text.as_bytes())?;
+                Ok(one.noted(blob.to_string()))
+            })
+            .collect::<Result<_>>()?;
+        let is_agent = !self.state.is_empty();
+        let before = match newest.filter(|_| is_agent) {
+            Some(newest) => Envelopes::of(store, objects, &project.hash)?.get(newest)?,
+            None => Kept::None,
+        };
+        let before = before.whole();
+        let carries = |envelope: &Envelope| {
+            let own: BTreeMap<&str, &str> = envelope.blobs().collect();
+            own == parts.iter().map(|part| (&part.name[..], &part.hash[..])).collect()
+        };
+        let is_same = before.as_ref().map_or(parts.is_empty(), carries);
+        let through = before.map_or(0, |before| before.external_through);
+        let actions = self.state.actions_after(through);
+        notices.extend(self.too_many_pins(store, project)?);
+        let turn = self.state.turn().map(str::to_owned);
+        Ok(Carried { parts, actions, turn, is_agent, is_same, notices })
+    }
+
+    /// What is to be said where pinned checkpoints alone are as many as a limit allows.
+    // rule: agent/pinned
+    fn too_many_pins(&self, store: &Store<'_>, project: &Project) -> Result<Option<String>> {
+        let (pinned, most) =
+            (pins::all(store.disk, &store.path, &project.hash)?.len(), self.most());
+        Ok((pinned >= most).then(|| {
+            format!(
+                "{pinned} checkpoints are pinned, which no limit drops, though at most {most} are to \
+                 be kept: unpin those that are not needed any more"
+            )
+        }))
+    }
+
+    /// Pins a checkpoint: no limit drops it until it is unpinned. Returns its full id.
+    ///
+    /// # Errors
+    /// A target that names none; a damaged or busy store.
+    // rule: agent/pinned
+    pub fn pin(&self, dir: &Path, target: &[u8]) -> Result<String> {
+        self.with_target(dir, target, |store, project, id| {
+            pins::add(store.disk, &store.path, &project.hash, id)
+        })
+    }
+
+    /// Unpins a checkpoint: it goes with the others of its age. Returns its full id.
+    ///
+    /// # Errors
+    /// As [`Manager::pin`].
+    // rule: agent/pinned
+    pub fn unpin(&self, dir: &Path, target: &[u8]) -> Result<String> {
+        self.with_target(dir, target, |store, project, id| {
+            pins::remove(store.disk, &store.path, &project.hash, id).map(drop)
+        })
+    }
+
+    /// What a checkpoint carries beside its files, with its full id; none where it carries nothing.
+    ///
+    /// # Errors
+    /// As [`Manager::pin`], and an envelope that cannot be read.
+    // rule: agent/parts
+    pub fn envelope(&self, dir: &Path, target: &[u8]) -> Result<(String, Option<Envelope>)> {
+        let project = self.project(dir);
+        let none = || super::no_checkpoint(target);
+        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
+        let objects = store.objects();
+        let listed = self.history(&store, &objects, &project)?;
+        let checkpoint = self.find((&store, &objects), &project.hash, &listed, target)?;
+        let id = checkpoint.id.to_string();
+        match Envelopes::of(&store, &objects, &project.hash)?.get(checkpoint)? {
+            Kept::None => Ok((id, None)),
+            Kept::Whole(envelope) => Ok((id, Some(*envelope))),
+            Kept::Unreadable(why) => Err(Error::CorruptCheckpoint { id, why }),
+        }
+    }
+
+    fn with_target(
+        &self,
+        dir: &Path,
+        target: &[u8],
+        work: impl FnOnce(&Store<'_>, &Project, Oid) -> Result<()>,
+    ) -> Result<String> {
+        let project = self.project(dir);
+        let none = || super::no_checkpoint(target);
+        let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
+        let objects = store.objects();
+        let _lock = store.lock_project(&project.hash)?;
+        let listed = self.history(&store, &objects, &project)?;
+        let id = self.find((&store, &objects), &project.hash, &listed, target)?.id;
+        work(&store, &project, id).map(|()| id.to_string())
+    }
+}

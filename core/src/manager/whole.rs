@@ -1,0 +1,290 @@
+//! Rolling back a whole agent: its files and every part of its state, or nothing.
+//!
+//! What undoes it is noted before the first change; where the rollback fails, or is found to have
+//! died, it is taken back. See docs/decisions/0026-all-or-none-by-taking-back.md.
+
+use super::Manager;
+use super::rollback::Wanted;
+use crate::capture::Current;
+use crate::disk::folder;
+use crate::error::{Error, Result};
+use crate::path::{on_disk, shown};
+use crate::project::Project;
+use crate::report::{AgentRestored, Restored};
+use crate::restore::Restore;
+use crate::store::envelope::PartNote;
+use crate::store::envelopes::Kept;
+use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
+use crate::store::objects::Objects;
+use crate::store::snapshot::Item;
+use crate::store::undo::Undo;
+use crate::store::{Store, restoring, undo};
+use git2::Oid;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The parts of the agent's state that a rollback is to bring back.
+#[derive(Default)]
+pub(super) struct WantedParts {
+    /// What each is to become.
+    texts: Vec<(PartNote, String)>,
+    /// What each is now.
+    before: BTreeMap<String, String>,
+    /// What a person should know of it.
+    notices: Vec<String>,
+}
+
+impl WantedParts {
+    /// Whether there are any, so that the rollback is to be whole.
+    pub fn is_whole(&self) -> bool {
+        !self.texts.is_empty()
+    }
+
+    /// Without a pre-rollback checkpoint there is nothing to go back to, and so no all or none.
+    pub fn give_up(&mut self) {
+        if self.is_whole() {
+            self.texts.clear();
+            self.notices.push(
+                "without a pre-rollback checkpoint only files come back; the rest of the agent is as \
+                 it was"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+impl Manager {
+    /// Undoes a rollback of a project that died, if one did, and says so. The agent does it when it
+    /// starts; it also happens before the next checkpoint or restore.
+    ///
+    /// # Errors
+    /// A damaged or busy store.
+    // rule: agent/all-or-none
+    pub fn recover(&self, dir: &Path) -> Result<Option<String>> {
+        let project = self.project(dir);
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(None) };
+        let _lock = store.lock_project(&project.hash)?;
+        self.undo_interrupted(&store, &store.objects(), &project)
+    }
+
+    /// The same while the project's lock is held.
+    pub(super) fn undo_interrupted(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+    ) -> Result<Option<String>> {
+        if self.state.is_empty() {
+            // Who has no parts cannot bring them back; whoever has does it.
+            return Ok(None);
+        }
+        let undo = match undo::read(store, &project.hash) {
+            Err(error) if error.is_damage() => {
+                undo::end(store, &project.hash)?;
+                return Ok(Some(format!(
+                    "a rollback was interrupted, and how to undo it is lost: {}",
+                    error.cause()
+                )));
+            }
+            read => read?,
+        };
+        let Some(undo) = undo else { return Ok(None) };
+        let short = undo.target.get(..7).unwrap_or_default();
+        Ok(Some(match self.take_back(store, objects, project, &undo)? {
+            None => format!("a rollback to {short} was interrupted, and is undone"),
+            Some(left) => {
+                format!("a rollback to {short} was interrupted, and is undone but for this: {left}")
+            }
+        }))
+    }
+
+    /// What a rollback is to bring back beside the files; nothing is changed.
+    ///
+    /// # Errors
+    /// A part that could not be restored, or whose present state no checkpoint could hold.
+    // rule: agent/all-or-none
+    pub(super) fn wanted_parts(
+        &self,
+        objects: &Objects<'_>,
+        wanted: &Wanted,
+    ) -> Result<WantedParts> {
+        let mut found = WantedParts::default();
+        if self.state.names().next().is_none() {
+            return Ok(found);
+        }
+        let envelope = match &wanted.envelope {
+            Kept::Whole(envelope) => envelope,
+            Kept::None => {
+                found.notices.push(
+                    "the checkpoint carries nothing but files; the rest of the agent is as it was"
+                        .to_owned(),
+                );
+                return Ok(found);
+            }
+            Kept::Unreadable(why) => {
+                found.notices.push(format!("{why}; the rest of the agent is as it was"));
+                return Ok(found);
+            }
+        };
+        for note in &envelope.parts {
+            let Some(part) = self.state.part(&note.name) else {
+                found.notices.push(format!("this agent has no {}", note.name));
+                continue;
+            };
+            let bad = |why| Error::BadState { part: note.name.clone(), why };
+            let blob = Oid::from_str(&note.hash).unwrap_or(Oid::ZERO_SHA1);
+            let text = match objects.read_up_to(Kind::Blob, blob, IN_MEMORY_BYTES_MAX) {
+                Err(error) if error.is_damage() => None,
+                read => read?.and_then(|bytes| String::from_utf8(bytes).ok()),
+            };
+            let Some(text) = text else {
+                // One damaged part costs all of them, and no file.
+                let why =
+                    format!("its {} is damaged; the rest of the agent is as it was", note.name);
+                return Ok(WantedParts { notices: vec![why], ..WantedParts::default() });
+            };
+            part.check(&text).map_err(bad)?;
+            found.before.insert(note.name.clone(), part.capture().map_err(bad)?);
+            found.texts.push((note.clone(), text));
+        }
+        Ok(found)
+    }
+
+    /// Notes how to undo a rollback to `wanted`, before which `before` holds the files.
+    pub(super) fn begin_whole(
+        &self,
+        (store, project): (&Store<'_>, &Project),
+        restore: &Restore<'_>,
+        wanted: &Wanted,
+        before: Option<Oid>,
+        parts: &WantedParts,
+    ) -> Result<Undo> {
+        let is_new = |path: &&Vec<u8>| {
+            let full = on_disk(&project.directory, path);
+            !restore.current.contains_key(*path)
+                && folder::stat(store.disk, &full).is_ok_and(|stat| stat.is_none())
+        };
+        let undo = Undo {
+            creates: wanted.snapshot.keys().filter(is_new).cloned().collect(),
+            target: wanted.id.to_string(),
+            before: before.map(|before| before.to_string()),
+            parts: parts.before.clone(),
+        };
+        undo::begin(store, &project.hash, &undo).map(|()| undo)
+    }
+
+    /// Restores the parts after the files, or takes everything back.
+    ///
+    /// # Errors
+    /// [`Error::RolledBackNothing`].
+    // rule: agent/all-or-none
+    pub(super) fn end_whole(
+        &self,
+        (store, objects): (&Store<'_>, &Objects<'_>),
+        project: &Project,
+        undo: &Undo,
+        parts: &WantedParts,
+        report: &Restored,
+    ) -> Result<()> {
+        let failed = report.failed.first();
+        let mut why =
+            failed.map(|one| format!("{} was not restored: {}", shown(&one.path), one.why));
+        for (note, text) in parts.texts.iter().take_while(|_| why.is_none()) {
+            let part = self.state.part(&note.name);
+            if let Some(Err(cause)) = part.map(|part| part.restore(text)) {
+                why = Some(format!("the agent's {} was not restored: {cause}", note.name));
+                break;
+            }
+        }
+        match why {
+            None => undo::end(store, &project.hash),
+            Some(why) => {
+                let left = match self.take_back(store, objects, project, undo) {
+                    Ok(left) => left.map(|left| format!("but for this: {left}")),
+                    Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
+                };
+                Err(Error::RolledBackNothing { why, left })
+            }
+        }
+    }
+
+    /// Brings the parts and files back that a rollback changed; what somebody saved since stays.
+    /// Returns what could not be undone, which the next attempt tries again.
+    fn take_back(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+        undo: &Undo,
+    ) -> Result<Option<String>> {
+        let mut left = Vec::new();
+        for (name, text) in &undo.parts {
+            if let Some(Err(why)) = self.state.part(name).map(|part| part.restore(text)) {
+                left.push(format!("the agent's {name}: {why}"));
+            }
+        }
+        let by_id = |id: &str| Wanted::by_id(objects, Oid::from_str(id).ok());
+        let target = by_id(&undo.target)?;
+        let before = by_id(undo.before.as_deref().unwrap_or_default())?;
+        let Current { snapshot, leftovers } = self.current(store, objects, project)?;
+        // Only what stands as the rollback left it, or as it was, may be written over.
+        let is_written = |path: &Vec<u8>, item: &Item| {
+            let was_there = before.snapshot.contains_key(path);
+            (was_there || undo.creates.contains(path)) && target.snapshot.get(path) == Some(item)
+        };
+        let is_as_it_was = |path: &Vec<u8>, item: &Item| before.snapshot.get(path) == Some(item);
+        let snapshot = snapshot
+            .into_iter()
+            .filter(|(path, item)| is_written(path, item) || is_as_it_was(path, item))
+            .collect();
+        let current = Current { snapshot, leftovers };
+        let restore = self.restore_into((project, &current), objects, &before);
+        let report = restore.all(true);
+        self.note_restore((store, objects), project, &restore, &report);
+        let is_tidy = restore.tidy();
+        let failed = report.failed.iter().chain(&report.kept);
+        left.extend(failed.map(|one| format!("{}: {}", shown(&one.path), one.why)));
+        if report.failed.is_empty() {
+            if is_tidy {
+                let _ = restoring::end(store, &project.hash);
+            }
+            undo::end(store, &project.hash)?;
+        }
+        Ok(left.into_iter().next())
+    }
+
+    /// What is said of the agent's state after a rollback, or would be after one.
+    // rule: agent/external-listed
+    pub(super) fn agent_restored(
+        &self,
+        wanted: &Wanted,
+        parts: &WantedParts,
+        is_done: bool,
+    ) -> Option<AgentRestored> {
+        if self.state.is_empty() {
+            return None;
+        }
+        let mut notices = parts.notices.clone();
+        let Kept::Whole(envelope) = &wanted.envelope else {
+            return Some(AgentRestored { notices, ..AgentRestored::default() });
+        };
+        let mut external_actions = Vec::new();
+        if let Some(external) = self.state.external() {
+            let through = envelope.external_through;
+            let listed = external.after(through);
+            let left = match is_done {
+                true => external.leave_behind(through, &wanted.id.to_string()),
+                false => Ok(()),
+            };
+            match listed.and_then(|listed| left.map(|()| listed)) {
+                Ok(listed) => external_actions = listed,
+                Err(error) => notices.push(format!(
+                    "what was done outside since is not known, and may still stand: {}",
+                    error.cause()
+                )),
+            }
+        }
+        let parts = parts.texts.iter().map(|(note, _)| note.clone()).collect();
+        Some(AgentRestored { parts, external_actions, turn: envelope.turn.clone(), notices })
+    }
+}

@@ -1,0 +1,463 @@
+//! What an agent did outside: opened a pull request, sent a message. No rollback undoes it; a rollback
+//! lists what it leaves behind, and a person decides: compensations run, or it stays.
+//!
+//! All of it is in one file of JSON that a person can read, with a line for every decision. Each step
+//! of a compensation is noted before it is made, so that none ever runs twice unasked.
+
+use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::{Disk, Sharing, folder};
+use crate::environment::Clock;
+use crate::error::{Error, Result};
+use crate::store::envelope::ActionNote;
+use crate::store::lock;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// More bytes than the file takes.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+const VERSION: u32 = 1;
+
+/// How an action stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum Standing {
+    /// It began, and nobody said that it ended.
+    Begun,
+    /// It was done.
+    Open,
+    /// Its compensation began, and nobody said that it ended: it may have had its effect.
+    Compensating,
+    /// It was compensated.
+    Compensated,
+    /// Its compensation failed.
+    Failed {
+        /// Why, for people.
+        why: String,
+    },
+    /// Somebody decided that it stays.
+    Accepted,
+}
+
+impl Standing {
+    /// Whether somebody has to decide what becomes of it.
+    pub fn is_undecided(&self) -> bool {
+        !matches!(self, Standing::Compensated | Standing::Accepted)
+    }
+}
+
+/// Something that the agent did outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// What was done.
+    #[serde(flatten)]
+    pub note: ActionNote,
+    /// When, in seconds since the epoch.
+    pub at: i64,
+    /// How it stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+    /// The checkpoint that a rollback went back to, which left this behind; its full id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_by: Option<String>,
+}
+
+/// A decision about an action, or the effect of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// When, in seconds since the epoch.
+    pub at: i64,
+    /// Who decided.
+    pub who: String,
+    /// The number of the action.
+    pub action: u64,
+    /// What was decided, or came of it.
+    pub what: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Log {
+    version: u32,
+    #[serde(default)]
+    actions: Vec<Action>,
+    #[serde(default)]
+    audit: Vec<Decided>,
+}
+
+/// Undoes one kind of action as far as that is possible.
+pub trait Compensation: Send + Sync {
+    /// Does it.
+    ///
+    /// # Errors
+    /// Why it could not be done, for people.
+    fn run(&self, action: &ActionNote) -> std::result::Result<(), String>;
+}
+
+/// The compensations that are registered, each by the kind of action.
+pub type Compensations = BTreeMap<String, Arc<dyn Compensation>>;
+
+/// An action as a rollback lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// What was done.
+    #[serde(flatten)]
+    pub note: ActionNote,
+    /// How it stands, for people.
+    pub state: String,
+    /// Whether it can be compensated.
+    pub can_be_compensated: bool,
+}
+
+/// What came of the compensation of an action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Compensated {
+    /// What it was about.
+    #[serde(flatten)]
+    pub note: ActionNote,
+    /// Why it failed; none where it was done.
+    pub failure: Option<String>,
+}
+
+/// What an agent does outside, in a file.
+pub struct External {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    path: PathBuf,
+    compensations: Compensations,
+}
+
+impl External {
+    /// What is noted in the file `external.json` below `folder`, an absolute path.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        folder: &Path,
+        compensations: Compensations,
+    ) -> Self {
+        External { disk, clock, path: folder.join("external.json"), compensations }
+    }
+
+    /// Something is about to be done outside; returns its number. Noted before it is done, it is
+    /// listed also where the agent dies in between.
+    ///
+    /// # Errors
+    /// A file that is damaged or busy, a disk that fails; then nothing is noted.
+    pub fn begin(&self, kind: &str, id: Option<&str>, to: Option<&str>) -> Result<u64> {
+        self.change(|log, at| {
+            let number = log.actions.iter().map(|one| one.note.number).max().unwrap_or(0) + 1;
+            let (id, to) = (id.map(str::to_owned), to.map(str::to_owned));
+            let note = ActionNote { number, kind: kind.to_owned(), id, to };
+            log.actions.push(Action { note, at, standing: Standing::Begun, left_by: None });
+            number
+        })
+    }
+
+    /// It was done; or it was not, and nothing is to be listed.
+    ///
+    /// # Errors
+    /// As [`External::begin`].
+    pub fn end(&self, number: u64, was_done: bool) -> Result<()> {
+        self.change(|log, _| match was_done {
+            true => log.stand(number, Standing::Open),
+            false => log.actions.retain(|one| one.note.number != number),
+        })
+    }
+
+    /// The same where it was done before it is told.
+    ///
+    /// # Errors
+    /// As [`External::begin`].
+    pub fn record(&self, kind: &str, id: Option<&str>, to: Option<&str>) -> Result<u64> {
+        let number = self.begin(kind, id, to)?;
+        self.end(number, true).map(|()| number)
+    }
+
+    /// Everything that was done, oldest first.
+    ///
+    /// # Errors
+    /// A file that is damaged, a disk that fails.
+    pub fn all(&self) -> Result<Vec<Action>> {
+        self.read().map(|log| log.actions)
+    }
+
+    /// Every decision, oldest first.
+    ///
+    /// # Errors
+    /// A file that is damaged, a disk that fails.
+    pub fn audit(&self) -> Result<Vec<Decided>> {
+        self.read().map(|log| log.audit)
+    }
+
+    /// What was done after that action and nobody decided about, oldest first.
+    ///
+    /// # Errors
+    /// A file that is damaged, a disk that fails.
+    // rule: agent/external-listed
+    pub fn after(&self, number: u64) -> Result<Vec<Listed>> {
+        let all = self.all()?.into_iter();
+        let later = all.filter(|one| one.note.number > number && one.standing.is_undecided());
+        Ok(later.map(|one| self.listed(&one)).collect())
+    }
+
+    fn listed(&self, action: &Action) -> Listed {
+        let can_be_compensated = self.compensations.contains_key(&action.note.kind);
+        let state = match &action.standing {
+            Standing::Begun => "may not have happened".to_owned(),
+            Standing::Open if can_be_compensated => "still open".to_owned(),
+            Standing::Open => "cannot retract".to_owned(),
+            Standing::Compensating => "its compensation was interrupted".to_owned(),
+            Standing::Failed { why } => format!("its compensation failed: {why}"),
+            Standing::Compensated => "compensated".to_owned(),
+            Standing::Accepted => "stays".to_owned(),
+        };
+        Listed { note: action.note.clone(), state, can_be_compensated }
+    }
+
+    /// A rollback to that checkpoint leaves behind what was done after that action, and nothing else.
+    ///
+    /// # Errors
+    /// As [`External::begin`].
+    // rule: agent/external-listed
+    pub fn leave_behind(&self, number: u64, checkpoint: &str) -> Result<()> {
+        self.change(|log, _| {
+            for one in log.actions.iter_mut().filter(|one| one.standing.is_undecided()) {
+                let is_left = one.note.number > number;
+                one.left_by = is_left.then(|| checkpoint.to_owned());
+            }
+        })
+    }
+
+    /// Runs the compensations of what rollbacks left behind, newest first and each at most once;
+    /// with `again` also those that failed, or of which nobody knows whether they ran to their end.
+    ///
+    /// # Errors
+    /// As [`External::begin`]; what was done by then is noted.
+    // rule: agent/compensation
+    pub fn compensate(&self, who: &str, again: bool) -> Result<Vec<Compensated>> {
+        let mut done = Vec::new();
+        let mut newest_first: Vec<u64> = self.all()?.iter().map(|one| one.note.number).collect();
+        newest_first.sort_unstable_by(|one, other| other.cmp(one));
+        for number in newest_first {
+            let Some((note, compensation)) = self.take_up(number, who, again)? else { continue };
+            let ran = compensation.run(&note);
+            let failure = ran.err();
+            self.change(|log, at| {
+                let (standing, what) = match &failure {
+                    None => (Standing::Compensated, "compensated".to_owned()),
+                    Some(why) => (Standing::Failed { why: why.clone() }, format!("failed: {why}")),
+                };
+                log.stand(number, standing);
+                log.decide(at, who, number, what);
+            })?;
+            done.push(Compensated { note, failure });
+        }
+        Ok(done)
+    }
+
+    /// Notes that a compensation begins, if it is to be run: from here on it never runs again unasked.
+    fn take_up(
+        &self,
+        number: u64,
+        who: &str,
+        again: bool,
+    ) -> Result<Option<(ActionNote, Arc<dyn Compensation>)>> {
+        self.change(|log, at| {
+            let action = log.actions.iter().find(|one| one.note.number == number)?;
+            let is_due = match action.standing {
+                Standing::Open => true,
+                Standing::Failed { .. } | Standing::Compensating | Standing::Begun => again,
+                Standing::Compensated | Standing::Accepted => false,
+            };
+            let note = action.note.clone();
+            let compensation = self.compensations.get(&note.kind)?.clone();
+            if !is_due || action.left_by.is_none() {
+                return None;
+            }
+            log.stand(number, Standing::Compensating);
+            log.decide(at, who, number, "compensation begins".to_owned());
+            Some((note, compensation))
+        })
+    }
+
+    /// Notes that what rollbacks left behind stays as it is, and returns what that is.
+    ///
+    /// # Errors
+    /// As [`External::begin`].
+    // rule: agent/compensation
+    pub fn accept(&self, who: &str) -> Result<Vec<ActionNote>> {
+        self.change(|log, at| {
+            let mut accepted = Vec::new();
+            for one in &mut log.actions {
+                if one.standing.is_undecided() && one.left_by.is_some() {
+                    one.standing = Standing::Accepted;
+                    accepted.push(one.note.clone());
+                }
+            }
+            for note in &accepted {
+                log.decide(at, who, note.number, "accepted".to_owned());
+            }
+            accepted
+        })
+    }
+
+    fn read(&self) -> Result<Log> {
+        let read = folder::read_file(self.disk.as_ref(), &self.path, BYTES_MAX)?;
+        let Some(bytes) = read else {
+            return Ok(Log { version: VERSION, actions: Vec::new(), audit: Vec::new() });
+        };
+        let unreadable =
+            |why: String| Error::BadState { part: "log of external actions".into(), why };
+        let log: Log =
+            serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+        match log.version {
+            VERSION => Ok(log),
+            other => Err(unreadable(format!("it is of version {other}"))),
+        }
+    }
+
+    /// Changes the file in one step, while no other process does.
+    fn change<T>(&self, work: impl FnOnce(&mut Log, i64) -> T) -> Result<T> {
+        let disk = self.disk.as_ref();
+        let folder = self.path.parent().unwrap_or(&self.path);
+        let _lock = lock::take(disk, &folder.join("external.lock"), Sharing::Exclusive)?;
+        let mut log = self.read()?;
+        let done = work(&mut log, self.clock.seconds());
+        let text = serde_json::to_vec_pretty(&log)
+            .map_err(|error| Error::unusable(&self.path, error.to_string()))?;
+        let fresh = write_new_named(disk, folder, ".herma-external", &text, 0o600)?;
+        replace_file(disk, &fresh, &self.path)?;
+        Ok(done)
+    }
+}
+
+impl Log {
+    fn stand(&mut self, number: u64, standing: Standing) {
+        if let Some(one) = self.actions.iter_mut().find(|one| one.note.number == number) {
+            one.standing = standing;
+        }
+    }
+
+    fn decide(&mut self, at: i64, who: &str, action: u64, what: String) {
+        self.audit.push(Decided { at, who: who.to_owned(), action, what });
+    }
+}
+
+/// What was done, as a person reads it: `github.pr.opened #1234`.
+impl std::fmt::Display for ActionNote {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.kind)?;
+        if let Some(id) = &self.id {
+            write!(formatter, " #{id}")?;
+        }
+        self.to.as_ref().map_or(Ok(()), |to| write!(formatter, " to {to}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use crate::environment::SystemClock;
+    use std::sync::Mutex;
+
+    struct Noted {
+        runs: Arc<Mutex<Vec<String>>>,
+        fails: bool,
+    }
+
+    impl Compensation for Noted {
+        fn run(&self, action: &ActionNote) -> std::result::Result<(), String> {
+            self.runs.lock().unwrap().push(action.to_string());
+            if self.fails { Err("the service is down".into()) } else { Ok(()) }
+        }
+    }
+
+    fn external(folder: &Path, runs: &Arc<Mutex<Vec<String>>>, fails: bool) -> External {
+        let noted: Arc<dyn Compensation> = Arc::new(Noted { runs: runs.clone(), fails });
+        let compensations = Compensations::from([("pr".to_owned(), noted)]);
+        External::new(Arc::new(SystemDisk), Arc::new(SystemClock), folder, compensations)
+    }
+
+    #[test]
+    fn what_is_left_behind_is_compensated_newest_first_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Arc::default();
+        let external = external(folder.path(), &runs, false);
+        for id in ["1", "2", "3"] {
+            external.record("pr", Some(id), None).unwrap();
+        }
+        external.record("mail", None, Some("ann")).unwrap();
+        let states: Vec<String> =
+            external.after(1).unwrap().into_iter().map(|one| one.state).collect();
+        assert_eq!(states, ["still open", "still open", "cannot retract"]);
+        assert!(external.compensate("me", false).unwrap().is_empty(), "nothing was left behind");
+        external.leave_behind(1, "abc").unwrap();
+        let done = external.compensate("me", false).unwrap();
+        assert!(done.iter().all(|one| one.failure.is_none()));
+        assert_eq!(*runs.lock().unwrap(), ["pr #3", "pr #2"]);
+        assert!(external.compensate("me", true).unwrap().is_empty());
+        let accepted = external.accept("me").unwrap();
+        assert_eq!(accepted.iter().map(ToString::to_string).collect::<Vec<_>>(), ["mail to ann"]);
+        assert_eq!(external.after(0).unwrap().len(), 1, "only the first is undecided");
+        let audit: Vec<String> =
+            external.audit().unwrap().into_iter().map(|one| one.what).collect();
+        let begins = "compensation begins";
+        assert_eq!(audit, [begins, "compensated", begins, "compensated", "accepted"]);
+    }
+
+    #[test]
+    fn what_failed_is_not_repeated_unasked_and_what_was_accepted_never() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Arc::default();
+        let external = external(folder.path(), &runs, true);
+        external.record("pr", Some("1"), None).unwrap();
+        external.leave_behind(0, "abc").unwrap();
+        let done = external.compensate("me", false).unwrap();
+        assert_eq!(done[0].failure.as_deref(), Some("the service is down"));
+        assert!(external.compensate("me", false).unwrap().is_empty());
+        assert_eq!(external.compensate("me", true).unwrap().len(), 1);
+        assert_eq!(runs.lock().unwrap().len(), 2);
+        external.accept("me").unwrap();
+        assert!(external.compensate("me", true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn one_that_was_interrupted_is_said_to_be_and_not_run_again_unasked() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Arc::default();
+        let external = external(folder.path(), &runs, false);
+        let number = external.record("pr", Some("1"), None).unwrap();
+        external.leave_behind(0, "abc").unwrap();
+        // The process dies while the compensation runs.
+        external.take_up(number, "me", false).unwrap().unwrap();
+        assert_eq!(external.after(0).unwrap()[0].state, "its compensation was interrupted");
+        assert!(external.compensate("me", false).unwrap().is_empty());
+        assert_eq!(external.compensate("me", true).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_rollback_forward_again_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Arc::default();
+        let external = external(folder.path(), &runs, false);
+        let number = external.record("pr", Some("1"), None).unwrap();
+        external.leave_behind(0, "abc").unwrap();
+        external.leave_behind(number, "def").unwrap();
+        assert!(external.compensate("me", false).unwrap().is_empty());
+        let begun = external.begin("pr", Some("2"), None).unwrap();
+        assert_eq!(external.after(number).unwrap()[0].state, "may not have happened");
+        external.end(begun, false).unwrap();
+        assert!(external.after(number).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_damaged_log_is_said_to_be_so_and_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Arc::default();
+        let external = external(folder.path(), &runs, false);
+        std::fs::write(folder.path().join("external.json"), "{").unwrap();
+        assert_eq!(external.record("pr", None, None).unwrap_err().code(), "bad_state");
+        assert_eq!(std::fs::read(folder.path().join("external.json")).unwrap(), b"{");
+    }
+}

@@ -1,0 +1,128 @@
+//! A part of an agent's state in a file of JSON that a person can read and edit. Where there is no
+//! file, the part is `null`.
+
+use super::Part;
+use super::kinds::Kind;
+use crate::disk::atomic_write::{replace_file, write_new_named};
+use crate::disk::{Disk, folder};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// More bytes than any part takes.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+const NOTHING: &str = "null";
+
+/// One of the parts that many agents have, in a file of its own.
+pub struct FilePart {
+    disk: Arc<dyn Disk>,
+    kind: Kind,
+    folder: PathBuf,
+}
+
+impl FilePart {
+    /// That part in a file of its name below `folder`, an absolute path.
+    pub fn new(disk: Arc<dyn Disk>, kind: Kind, folder: &Path) -> Self {
+        FilePart { disk, kind, folder: folder.to_owned() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(format!("{}.json", self.kind.name()))
+    }
+
+    fn write(&self, state: &str) -> crate::Result<()> {
+        let disk = self.disk.as_ref();
+        let path = self.path();
+        if state == NOTHING {
+            return folder::remove_file(disk, &path);
+        }
+        let name = format!(".herma-{}", self.kind.name());
+        let fresh = write_new_named(disk, &self.folder, &name, state.as_bytes(), 0o600)?;
+        replace_file(disk, &fresh, &path)
+    }
+}
+
+impl Part for FilePart {
+    fn name(&self) -> &str {
+        self.kind.name()
+    }
+
+    fn describe(&self, state: &str) -> Vec<(String, Value)> {
+        self.kind.describe(state)
+    }
+
+    fn capture(&self) -> Result<String, String> {
+        let path = self.path();
+        let read = folder::read_file(self.disk.as_ref(), &path, BYTES_MAX + 1);
+        let Some(bytes) = read.map_err(|error| error.cause())? else { return Ok(NOTHING.into()) };
+        if bytes.len() as u64 > BYTES_MAX {
+            return Err(format!("{} is larger than {BYTES_MAX} bytes", path.display()));
+        }
+        let text =
+            String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))?;
+        parse(&text).map_err(|why| format!("{} is no JSON: {why}", path.display()))?;
+        Ok(text)
+    }
+
+    fn check(&self, state: &str) -> Result<(), String> {
+        parse(state).map_err(|why| format!("what is stored is no JSON: {why}"))?;
+        folder::is_file_or_nothing(self.disk.as_ref(), &self.path())
+            .map_err(|error| error.cause())
+            .and_then(|is_file| match is_file {
+                true => Ok(()),
+                false => Err(format!("{} is no file", self.path().display())),
+            })
+    }
+
+    fn restore(&self, state: &str) -> Result<(), String> {
+        if self.capture().is_ok_and(|now| now == state) {
+            return Ok(());
+        }
+        self.write(state).map_err(|error| error.cause())
+    }
+}
+
+fn parse(text: &str) -> Result<(), String> {
+    let parsed: Result<serde::de::IgnoredAny, _> = serde_json::from_str(text);
+    parsed.map(drop).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+
+    #[test]
+    fn a_part_comes_back_byte_for_byte_and_so_does_its_absence() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, folder.path());
+        assert_eq!(part.capture().unwrap(), "null");
+        let text = "{\n  \"active\": \"Ship\"\n}\n";
+        fs::write(part.path(), text).unwrap();
+        let before = part.capture().unwrap();
+        assert_eq!(before, text);
+        fs::write(part.path(), "{}").unwrap();
+        part.check(&before).unwrap();
+        part.restore(&before).unwrap();
+        assert_eq!(fs::read_to_string(part.path()).unwrap(), text);
+        part.restore("null").unwrap();
+        assert!(!part.path().exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_json_is_neither_captured_nor_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, folder.path());
+        fs::write(part.path(), "{\"active\": ").unwrap();
+        assert!(part.capture().unwrap_err().contains("no JSON"));
+        fs::write(part.path(), [0xff]).unwrap();
+        assert!(part.capture().unwrap_err().contains("no text"));
+        assert!(part.check("{").is_err());
+        fs::remove_file(part.path()).unwrap();
+        fs::create_dir(part.path()).unwrap();
+        assert!(part.check("{}").unwrap_err().contains("no file"));
+    }
+}

@@ -1,0 +1,161 @@
+//! The state of an agent beside its files, as far as checkpoints carry it: named parts that can be
+//! captured and restored, and what the agent did outside, which cannot.
+//!
+//! [`Part`] is what an author of an agent implements; [`FilePart`] keeps one in a file of JSON.
+//! When parts are captured and restored is up to the manager.
+
+mod external;
+mod file_part;
+mod kinds;
+
+pub use external::{
+    Action, Compensated, Compensation, Compensations, Decided, External, Listed as ListedAction,
+    Standing,
+};
+pub use file_part::FilePart;
+pub use kinds::{Kind as PartKind, TAIL_MAX};
+
+use crate::store::envelope::{ActionNote, PartNote};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// One part of an agent's state, such as its board of cards. Its text is JSON.
+///
+/// A restore of several parts is done in two phases: first each is asked whether it could be
+/// restored, and only where all could, each is.
+pub trait Part: Send + Sync {
+    /// Its name: lower-case letters, digits and `_`.
+    fn name(&self) -> &str;
+
+    /// What a person sees of it in a checkpoint, such as the number of cards.
+    fn describe(&self, state: &str) -> Vec<(String, Value)>;
+
+    /// What it is now.
+    ///
+    /// # Errors
+    /// Why that cannot be said, for people.
+    fn capture(&self) -> Result<String, String>;
+
+    /// Whether it could be restored to this; it changes nothing.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn check(&self, state: &str) -> Result<(), String>;
+
+    /// Becomes this, as a whole or not at all.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn restore(&self, state: &str) -> Result<(), String>;
+}
+
+/// What an agent has beside its files.
+#[derive(Clone, Default)]
+pub struct State {
+    parts: Vec<Arc<dyn Part>>,
+    external: Option<Arc<External>>,
+    /// The turn of the conversation that goes on, by its id.
+    turn: Option<String>,
+}
+
+/// What was captured of a part.
+pub(crate) struct Captured {
+    /// The name of the part.
+    pub name: String,
+    /// What it is.
+    pub text: String,
+    /// What a person sees of that.
+    pub about: Vec<(String, Value)>,
+}
+
+impl Captured {
+    /// What an envelope says of it, where `blob` holds it.
+    pub fn noted(&self, blob: String) -> PartNote {
+        PartNote { name: self.name.clone(), hash: blob, about: self.about.clone() }
+    }
+}
+
+impl State {
+    /// The state that these parts are; later ones of the same name are passed over.
+    pub fn of(parts: impl IntoIterator<Item = Arc<dyn Part>>) -> Self {
+        let mut state = State::default();
+        for part in parts {
+            if state.part(part.name()).is_none() && is_name(part.name()) {
+                state.parts.push(part);
+            }
+        }
+        state
+    }
+
+    /// The same with what the agent does outside.
+    pub fn with_external(self, external: Arc<External>) -> Self {
+        State { external: Some(external), ..self }
+    }
+
+    /// The turn of the conversation that goes on now, by an id that it keeps whatever becomes of the
+    /// turns around it.
+    // rule: agent/composes
+    pub fn set_turn(&mut self, id: Option<String>) {
+        self.turn = id;
+    }
+
+    /// Whether the agent has nothing beside its files.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.external.is_none()
+    }
+
+    /// The names of its parts.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|part| part.name())
+    }
+
+    pub(crate) fn turn(&self) -> Option<&str> {
+        self.turn.as_deref()
+    }
+
+    pub(crate) fn part(&self, name: &str) -> Option<&dyn Part> {
+        self.parts.iter().find(|part| part.name() == name).map(AsRef::as_ref)
+    }
+
+    /// What the agent does outside, if it tells.
+    pub fn external(&self) -> Option<&External> {
+        self.external.as_deref()
+    }
+
+    /// What can be captured of the parts, and what is wrong with the others.
+    pub(crate) fn capture(&self) -> (Vec<Captured>, Vec<String>) {
+        let (mut captured, mut missing) = (Vec::new(), Vec::new());
+        for part in &self.parts {
+            let name = part.name().to_owned();
+            match part.capture() {
+                Ok(text) => {
+                    let about = part.describe(&text);
+                    captured.push(Captured { name, text, about });
+                }
+                Err(why) => missing.push(format!("the agent's {name} is in no checkpoint: {why}")),
+            }
+        }
+        (captured, missing)
+    }
+
+    /// What the agent did outside after that action, and the number of the last.
+    pub(crate) fn actions_after(&self, number: u64) -> (Vec<ActionNote>, u64) {
+        let Some(external) = self.external() else { return (Vec::new(), number) };
+        match external.all() {
+            Ok(all) => {
+                let last = all.iter().map(|one| one.note.number).max().unwrap_or(number);
+                let later = all.into_iter().map(|one| one.note).filter(|one| one.number > number);
+                (later.collect(), last.max(number))
+            }
+            Err(error) => {
+                tracing::warn!("what was done outside is not known: {error}");
+                (Vec::new(), number)
+            }
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(is_plain)
+}

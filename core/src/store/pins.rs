@@ -1,0 +1,152 @@
+//! The pinned checkpoints of a project, each with a ref of its own:
+//! `refs/pins/<hash>/<number>-<id>`. The number is 0 while the checkpoint is in sight of the history;
+//! where a limit would drop it, it stands beside the history instead, and gets a number that is
+//! larger than that of every older one.
+//!
+//! A ref of its own keeps a checkpoint whatever becomes of the history, also for other tools. See
+//! docs/decisions/0025-envelopes-beside-checkpoints.md.
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::store::refs;
+use git2::Oid;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where the refs of all projects are.
+pub const FOLDER: &str = "refs/pins";
+
+fn folder_of(hash: &str) -> String {
+    format!("{FOLDER}/{hash}")
+}
+
+fn name(hash: &str, number: u64, id: Oid) -> String {
+    format!("{}/{number}-{id}", folder_of(hash))
+}
+
+fn of_name(name: &str) -> Option<(u64, Oid)> {
+    let (number, id) = name.split_once('-')?;
+    Some((number.parse().ok()?, Oid::from_str(id).ok()?))
+}
+
+/// The pinned checkpoints, each with its number: the names alone say all of it, so that a damaged ref
+/// costs nothing but what it keeps alive.
+// rule: agent/pinned
+pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<BTreeMap<Oid, u64>> {
+    let mut found = BTreeMap::new();
+    for name in refs::names_below(disk, store, &folder_of(hash))? {
+        if let Some((number, id)) = of_name(&name) {
+            let known: &mut u64 = found.entry(id).or_default();
+            *known = number.max(*known);
+        }
+    }
+    Ok(found)
+}
+
+/// Pins a checkpoint. The caller holds the project's lock.
+pub fn add(disk: &dyn Disk, store: &Path, hash: &str, id: Oid) -> Result<()> {
+    match all(disk, store, hash)?.contains_key(&id) {
+        true => Ok(()),
+        false => put(disk, store, hash, 0, id),
+    }
+}
+
+/// Unpins a checkpoint, and returns whether it was pinned. The caller holds the project's lock.
+pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, id: Oid) -> Result<bool> {
+    let names = refs::names_below(disk, store, &folder_of(hash))?;
+    let own = names.iter().filter(|name| of_name(name).is_some_and(|(_, one)| one == id));
+    let mut was_pinned = false;
+    for one in own {
+        refs::remove(disk, store, &format!("{}/{one}", folder_of(hash)))?;
+        was_pinned = true;
+    }
+    Ok(was_pinned)
+}
+
+/// Lets pinned checkpoints that go out of sight stand beside the history; they are given oldest
+/// first. The caller holds the project's lock.
+pub fn put_beside(disk: &dyn Disk, store: &Path, hash: &str, oldest_first: &[Oid]) -> Result<()> {
+    let mut last = all(disk, store, hash)?.into_values().max().unwrap_or_default();
+    for id in oldest_first {
+        last += 1;
+        // The new one first: one that has both has the larger number.
+        put(disk, store, hash, last, *id)?;
+        refs::remove(disk, store, &name(hash, 0, *id))?;
+    }
+    Ok(())
+}
+
+fn put(disk: &dyn Disk, store: &Path, hash: &str, number: u64, id: Oid) -> Result<()> {
+    let name = name(hash, number, id);
+    refs::make_folder(disk, store, &folder_of(hash))?;
+    let seen = match refs::read(disk, store, &name) {
+        Err(error) if error.is_damage() => None,
+        seen => seen?,
+    };
+    match seen {
+        Some(one) if one == id => Ok(()),
+        seen => refs::advance(disk, store, &name, seen, id),
+    }
+}
+
+/// Whether that is the path of such a ref in the store.
+pub fn has(store: &Path, path: &Path) -> bool {
+    path.starts_with(store.join(FOLDER))
+}
+
+/// What a label may be: what a person can type on one line, and nothing that is a number of the list.
+///
+/// # Errors
+/// [`Error::BadLabel`].
+pub fn check_label(label: &str) -> Result<()> {
+    let why = if label.trim().is_empty() {
+        "it is empty"
+    } else if label.chars().any(char::is_control) {
+        "it is more than one line of text"
+    } else if label.len() > LABEL_BYTES_MAX {
+        "it is longer than 200 bytes"
+    } else if label.bytes().all(|byte| byte.is_ascii_digit()) {
+        "it would be taken for a number of the list"
+    } else if label.starts_with('-') {
+        "it would be taken for an option"
+    } else {
+        return Ok(());
+    };
+    Err(Error::BadLabel { label: label.to_owned(), why })
+}
+
+const LABEL_BYTES_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+
+    #[test]
+    fn what_goes_out_of_sight_later_has_the_larger_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, hash) = (folder.path(), "0123456789abcdef");
+        std::fs::create_dir_all(store.join("refs")).unwrap();
+        let id = |digit: char| Oid::from_str(&digit.to_string().repeat(40)).unwrap();
+        for digit in ['1', '2', '3'] {
+            add(&SystemDisk, store, hash, id(digit)).unwrap();
+        }
+        add(&SystemDisk, store, hash, id('1')).unwrap();
+        put_beside(&SystemDisk, store, hash, &[id('2')]).unwrap();
+        put_beside(&SystemDisk, store, hash, &[id('3')]).unwrap();
+        let expected = BTreeMap::from([(id('1'), 0), (id('2'), 1), (id('3'), 2)]);
+        assert_eq!(all(&SystemDisk, store, hash).unwrap(), expected);
+        assert!(remove(&SystemDisk, store, hash, id('2')).unwrap());
+        assert!(!remove(&SystemDisk, store, hash, id('2')).unwrap());
+    }
+
+    #[test]
+    fn a_label_is_what_can_be_typed_and_is_no_number() {
+        for label in ["baseline-2026-w19", "before the migration", "facade", "ä", "12a"] {
+            check_label(label).unwrap();
+        }
+        for label in ["", "  ", "12", "a\nb", "--all", &"x".repeat(201)] {
+            assert_eq!(check_label(label).unwrap_err().code(), "bad_label", "{label}");
+        }
+    }
+}

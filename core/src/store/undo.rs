@@ -1,0 +1,65 @@
+//! What undoes a rollback of a whole agent that did not come to its end. The note of it stands in the
+//! store from before the first change until after the last: where it is found later, the rollback
+//! died, and what it changed is taken back.
+
+use crate::disk::atomic_write::write_whole;
+use crate::disk::folder;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::store::repository::make_private;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// More bytes than any note takes.
+const BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// What was there before a rollback, and what it brings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undo {
+    /// The checkpoint that is restored, by its full id.
+    pub target: String,
+    /// The checkpoint that holds the files as they were, by its full id; none where there were none.
+    pub before: Option<String>,
+    /// The paths, as bytes, where nothing was and the checkpoint holds something.
+    pub creates: BTreeSet<Vec<u8>>,
+    /// The parts of the agent's state as they were, each by its name.
+    pub parts: BTreeMap<String, String>,
+}
+
+fn path(store: &Store<'_>, hash: &str) -> PathBuf {
+    store.path.join("undo").join(format!("{hash}.json"))
+}
+
+/// Notes that a rollback is about to begin. The project's lock is held.
+///
+/// # Errors
+/// A disk that fails; then the rollback must not begin.
+pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
+    let path = path(store, hash);
+    let text =
+        serde_json::to_string(undo).map_err(|error| Error::unusable(&path, error.to_string()))?;
+    let folder = store.path.join("undo");
+    if folder::stat(store.disk, &folder)?.is_none() {
+        make_private(store.disk, &folder)?;
+        // The note would be lost with its folder.
+        let _ = store.disk.sync_directory(&store.path);
+    }
+    write_whole(store.disk, &store.path, &format!("undo-{hash}"), text.as_bytes(), &path)
+}
+
+/// What is to be undone; none where no rollback died. The project's lock is held.
+///
+/// # Errors
+/// A disk that fails, and a note that is damaged.
+pub fn read(store: &Store<'_>, hash: &str) -> Result<Option<Undo>> {
+    let path = path(store, hash);
+    let Some(bytes) = folder::read_file(store.disk, &path, BYTES_MAX)? else { return Ok(None) };
+    let undo = serde_json::from_slice(&bytes);
+    undo.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
+}
+
+/// Notes that the rollback, or undoing it, came to its end. The project's lock is held.
+pub fn end(store: &Store<'_>, hash: &str) -> Result<()> {
+    folder::remove_file(store.disk, &path(store, hash))
+}

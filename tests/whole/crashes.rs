@@ -1,0 +1,142 @@
+//! A rollback of a whole agent at each of whose calls to the disk something goes wrong: one call fails,
+//! or the machine dies. Afterwards everything is as the checkpoint has it, or as it was.
+
+use super::agent::{Agent, Everything};
+use herma_core::{Config, Error, RestoreOptions, Restored};
+use herma_harness::subject::HookedDisk;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What happened since the checkpoint, in up to three steps.
+const STEPS: [fn(&Agent); 5] = [
+    |agent| agent.machine.write("a.txt", "changed\n"),
+    |agent| agent.machine.write("new.txt", "new\n"),
+    |agent| agent.set("goal", r#"{"active": "Something else", "progress": 0.5}"#),
+    |agent| agent.set("memory", r#"{"head": "mem_2"}"#),
+    |agent| {
+        std::fs::remove_file(agent.project().join("src/b.txt")).unwrap();
+        agent.unset("kanban");
+    },
+];
+
+struct Round {
+    agent: Agent,
+    at_checkpoint: Everything,
+    before: Everything,
+}
+
+fn round(steps: &[usize]) -> Round {
+    let agent = Agent::new();
+    agent.take("good");
+    let at_checkpoint = agent.everything();
+    steps.iter().for_each(|step| STEPS[*step](&agent));
+    let before = agent.everything();
+    Round { agent, at_checkpoint, before }
+}
+
+impl Round {
+    fn roll_back(&self, disk: impl Fn() -> HookedDisk) -> Result<Restored, Error> {
+        let manager = self.agent.with(disk, Config::default());
+        let options = RestoreOptions { exact: true, force: false };
+        manager.restore(&self.agent.project(), b"1", options)
+    }
+
+    /// The checkpoint, or what was before; the files of a rollback that was answered are the first.
+    fn check(&self, answered: bool, what: &str) -> bool {
+        let now = self.agent.everything();
+        let is_done = now == self.at_checkpoint;
+        assert!(is_done || now == self.before, "{what}: neither all nor nothing: {now:#?}");
+        assert!(is_done || !answered, "{what}: answered as done");
+        is_done
+    }
+}
+
+/// All sequences of up to that many different steps, in their order.
+fn histories(most: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for length in 0..most {
+        let longer: Vec<Vec<usize>> = all
+            .iter()
+            .filter(|one: &&Vec<usize>| one.len() == length)
+            .flat_map(|one| {
+                let next = one.last().map_or(0, |last| last + 1);
+                (next..STEPS.len()).map(move |step| [&one[..], &[step]].concat())
+            })
+            .collect();
+        all.extend(longer);
+    }
+    all.retain(|one| !one.is_empty());
+    all
+}
+
+/// A disk on which each call from that number on fails, or only that one.
+fn failing(
+    from: usize,
+    is_dead: bool,
+    kind: ErrorKind,
+) -> (impl Fn() -> HookedDisk, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let disk = move || {
+        let calls = Arc::clone(&counted);
+        HookedDisk::new(move |_, _| {
+            let number = calls.fetch_add(1, Ordering::Relaxed);
+            match number == from || (is_dead && number > from) {
+                true => Err(kind.into()),
+                false => Ok(()),
+            }
+        })
+    };
+    (disk, calls)
+}
+
+/// Goes through all calls of a rollback after each history, and counts them.
+fn at_every_call(most: usize, stride: usize, is_dead: bool, kind: ErrorKind) -> (usize, usize) {
+    let (mut points, mut done) = (0, 0);
+    for steps in histories(most) {
+        for from in (0..).step_by(stride) {
+            let round = round(&steps);
+            let (disk, calls) = failing(from, is_dead, kind);
+            let answered = round.roll_back(disk);
+            let came = calls.load(Ordering::Relaxed) > from;
+            if is_dead {
+                // The agent starts again.
+                round.agent.manager().recover(&round.agent.project()).unwrap();
+            }
+            let what = format!("{steps:?}, call {from}");
+            done += usize::from(round.check(answered.is_ok(), &what));
+            points += 1;
+            if !came {
+                break;
+            }
+        }
+    }
+    (points, done)
+}
+
+/// How long the histories are, and every which call is tried: few here, all of them by hand with
+/// `HERMA_WHOLE=3,1`.
+fn extent() -> (usize, usize) {
+    let asked = std::env::var("HERMA_WHOLE").ok();
+    let asked = asked.as_deref().and_then(|text| text.split_once(','));
+    asked.map_or((1, 5), |(most, stride)| (most.parse().unwrap(), stride.parse().unwrap()))
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_machine_that_dies_at_any_call_leaves_everything_or_nothing() {
+    let (most, stride) = extent();
+    let (points, done) = at_every_call(most, stride, true, ErrorKind::Other);
+    eprintln!("{points} places to die, {done} of them after the rollback was done");
+    assert!(points > 100 && done > 0 && done < points);
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_call_that_fails_leaves_everything_or_nothing() {
+    let (most, stride) = extent();
+    let (points, done) = at_every_call(most, stride, false, ErrorKind::StorageFull);
+    eprintln!("{points} calls that failed, {done} of them after the rollback was done");
+    assert!(points > 100 && done > 0 && done < points);
+}

@@ -1,0 +1,156 @@
+//! What a checkpoint carries beside its files: it comes back with them, goes with them, and where it is
+//! damaged no file is missing.
+
+use super::agent::{Agent, created};
+use herma_core::{Config, Extent, Occasion, Outcome, RestoreOptions, Trigger};
+use herma_harness::subject::HookedDisk;
+use pretty_assertions::assert_eq;
+use std::fs;
+use std::path::PathBuf;
+
+fn all() -> RestoreOptions {
+    RestoreOptions { exact: true, force: false }
+}
+
+/// The file of the only ref of an envelope.
+fn envelope_ref(agent: &Agent) -> PathBuf {
+    let folder = agent.machine.base().join("store/refs/envelopes").join(agent.machine.hash());
+    let all: Vec<_> = fs::read_dir(folder).unwrap().collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    all[0].as_ref().unwrap().path()
+}
+
+fn envelopes(agent: &Agent) -> usize {
+    let folder = agent.machine.base().join("store/refs/envelopes").join(agent.machine.hash());
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+// rule: agent/parts
+#[test]
+fn every_part_comes_back_with_the_files_and_the_rollback_can_be_undone() {
+    let agent = Agent::new();
+    agent.set("history", r#"{"calls": ["write_file"]}"#);
+    agent.take("good");
+    let good = agent.everything();
+    agent.machine.write("a.txt", "bad\n");
+    agent.set("goal", r#"{"active": "Something else"}"#);
+    agent.set("memory", r#"{"head": "mem_2"}"#);
+    agent.unset("kanban");
+    let bad = agent.everything();
+    let restored = agent.manager().restore(&agent.project(), b"1", all()).unwrap();
+    assert_eq!(agent.everything(), good);
+    let parts: Vec<String> =
+        restored.agent.unwrap().parts.into_iter().map(|part| part.name).collect();
+    assert_eq!(parts, ["kanban", "goal", "memory", "history"]);
+    agent.manager().restore(&agent.project(), b"1", all()).unwrap();
+    assert_eq!(agent.everything(), bad);
+}
+
+// rule: agent/parts
+#[test]
+fn an_envelope_says_why_and_what_and_what_was_done_outside() {
+    let agent = Agent::new();
+    let manager = agent.manager();
+    let external = manager.state().external().unwrap();
+    external.record("github.pr.opened", Some("1"), None).unwrap();
+    agent.take("first");
+    external.record("slack.message.sent", None, Some("#eng")).unwrap();
+    agent.machine.write("a.txt", "two\n");
+    let reason = "About to run migration 042";
+    let occasion = Occasion::new(Trigger::PreDestructiveAction, reason);
+    let id = created(&manager.checkpoint_for(&agent.project(), &occasion).unwrap());
+    let (found, envelope) = manager.envelope(&agent.project(), b"1").unwrap();
+    let envelope = envelope.unwrap();
+    assert_eq!((found, &envelope.reason[..]), (id, reason));
+    assert_eq!(envelope.trigger, Trigger::PreDestructiveAction);
+    let about: Vec<String> =
+        envelope.parts.iter().map(|part| part.about[0].1.to_string()).collect();
+    assert_eq!(about, ["1", "\"Ship it\"", "null", "0"]);
+    let done: Vec<String> = envelope.external_actions.iter().map(ToString::to_string).collect();
+    assert_eq!(done, ["slack.message.sent to #eng"]);
+    assert!(agent.machine.git_finds_nothing_broken());
+}
+
+// rule: agent/parts
+#[test]
+fn a_change_of_a_part_alone_is_a_change() {
+    let agent = Agent::new();
+    agent.take("good");
+    let again = || agent.manager().checkpoint(&agent.project(), "again").unwrap().outcome;
+    assert_eq!(again(), Outcome::Unchanged);
+    agent.set("goal", r#"{"active": "Ship it", "progress": 0.5}"#);
+    assert!(matches!(again(), Outcome::Created { .. }));
+    // Who has no parts sees no change.
+    let plain = agent.machine.manager().checkpoint(&agent.project(), "plain").unwrap();
+    assert_eq!(plain.outcome, Outcome::Unchanged);
+}
+
+// rule: agent/parts
+#[test]
+fn a_damaged_envelope_costs_no_file_and_goes() {
+    let damages: [fn(&Agent, &PathBuf); 4] = [
+        |_, path| fs::write(path, "").unwrap(),
+        |_, path| fs::write(path, "1111111111111111111111111111111111111111\n").unwrap(),
+        |_, path| fs::remove_file(path).unwrap(),
+        |agent, path| {
+            let tree = fs::read_to_string(path).unwrap();
+            let (folder, name) = tree.trim().split_at(2);
+            let object = agent.machine.base().join("store/objects").join(folder).join(name);
+            fs::remove_file(&object).unwrap();
+            fs::write(object, br#"{"version": 99}"#).unwrap();
+        },
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        let agent = Agent::new();
+        agent.take("good");
+        let file = fs::read(agent.project().join("a.txt")).unwrap();
+        agent.machine.write("a.txt", "bad\n");
+        agent.set("goal", "{}");
+        damage(&agent, &envelope_ref(&agent));
+        let manager = agent.manager();
+        assert_eq!(manager.list(&agent.project()).unwrap().len(), 1, "{number}");
+        let preview = manager.preview(&agent.project(), b"1", Extent::All(all())).unwrap();
+        assert_eq!(preview.would.agent.unwrap().notices.len(), 1, "{number}");
+        let restored = manager.restore(&agent.project(), b"1", all()).unwrap();
+        let said = restored.agent.unwrap();
+        assert!(said.parts.is_empty() && said.notices[0].contains("as it was"), "{said:?}");
+        assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), file, "{number}");
+        assert_eq!(fs::read_to_string(agent.folder().join("goal.json")).unwrap(), "{}");
+        let cleaned = manager.prune(&herma_core::PruneOptions::from(manager.config()), &mut |_| {});
+        assert_eq!(cleaned.unwrap().errors, 0, "{number}");
+        assert!(agent.machine.git_finds_nothing_broken(), "{number}");
+    }
+}
+
+// rule: agent/parts
+#[test]
+fn an_envelope_goes_with_its_checkpoint() {
+    let agent = Agent::new();
+    let config = Config { max_snapshots: 2, ..Config::default() };
+    let manager = agent.with(HookedDisk::of_an_ordinary_user, config);
+    for step in 0..5 {
+        agent.machine.write("a.txt", &format!("{step}\n"));
+        manager.checkpoint(&agent.project(), "step").unwrap();
+    }
+    assert_eq!(envelopes(&agent), 2);
+    fs::remove_dir_all(agent.project()).unwrap();
+    manager.prune(&herma_core::PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
+    assert!(manager.list(&agent.project()).unwrap().is_empty());
+    let refs = agent.machine.git().args(["for-each-ref"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&refs.stdout), "");
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_part_that_cannot_be_restored_refuses_all_of_it() {
+    let agent = Agent::new();
+    agent.take("good");
+    agent.machine.write("a.txt", "bad\n");
+    agent.unset("goal");
+    fs::create_dir(agent.folder().join("goal.json")).unwrap();
+    let before = fs::read(agent.project().join("a.txt")).unwrap();
+    let refused = agent.manager().restore(&agent.project(), b"1", all()).unwrap_err();
+    assert_eq!(refused.code(), "bad_state");
+    assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), before);
+    assert_eq!(agent.manager().list(&agent.project()).unwrap().len(), 1);
+}

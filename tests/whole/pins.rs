@@ -1,0 +1,122 @@
+//! Labelled checkpoints: no limit drops them until they are unpinned, and a label says which is meant.
+
+use super::agent::{Agent, created};
+use herma_core::{Config, Manager, Occasion, PruneOptions, RestoreOptions};
+use herma_harness::subject::HookedDisk;
+use pretty_assertions::assert_eq;
+use std::fs;
+
+fn keeping(agent: &Agent, max_snapshots: usize) -> Manager {
+    let config = Config { max_snapshots, ..Config::default() };
+    agent.with(HookedDisk::of_an_ordinary_user, config)
+}
+
+fn step(agent: &Agent, manager: &Manager, name: &str) -> String {
+    agent.machine.write("a.txt", name);
+    created(&manager.checkpoint(&agent.project(), name).unwrap())
+}
+
+fn label(agent: &Agent, manager: &Manager, name: &str) -> String {
+    agent.machine.write("a.txt", name);
+    created(&manager.checkpoint_for(&agent.project(), &Occasion::labelled(name)).unwrap())
+}
+
+fn reasons(agent: &Agent, manager: &Manager) -> Vec<String> {
+    manager.list(&agent.project()).unwrap().into_iter().map(|one| one.reason).collect()
+}
+
+fn restores(agent: &Agent, manager: &Manager, target: &str, content: &str) {
+    manager.restore(&agent.project(), target.as_bytes(), RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(agent.project().join("a.txt")).unwrap(), content);
+}
+
+// rule: agent/pinned
+#[test]
+fn a_labelled_checkpoint_outlives_the_limit_until_it_is_unpinned() {
+    let agent = Agent::new();
+    let manager = keeping(&agent, 2);
+    step(&agent, &manager, "one");
+    label(&agent, &manager, "first");
+    step(&agent, &manager, "two");
+    label(&agent, &manager, "second");
+    for name in ["three", "four", "five"] {
+        step(&agent, &manager, name);
+    }
+    assert_eq!(reasons(&agent, &manager), ["five", "four", "second", "first"]);
+    manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
+    agent.machine.git().args(["gc", "--prune=now", "--quiet"]).status().unwrap();
+    assert_eq!(reasons(&agent, &manager), ["five", "four", "second", "first"]);
+    restores(&agent, &manager, "first", "first");
+    restores(&agent, &manager, "second", "second");
+    manager.unpin(&agent.project(), b"first").unwrap();
+    assert!(!reasons(&agent, &manager).contains(&"first".to_owned()));
+    step(&agent, &manager, "six");
+    assert_eq!(reasons(&agent, &manager)[..1], ["six"]);
+    assert!(reasons(&agent, &manager).contains(&"second".to_owned()));
+    assert!(agent.machine.git_finds_nothing_broken());
+}
+
+// rule: agent/pinned
+#[test]
+fn pins_that_alone_exceed_the_limit_are_said_to() {
+    let agent = Agent::new();
+    let manager = keeping(&agent, 2);
+    label(&agent, &manager, "first");
+    label(&agent, &manager, "second");
+    agent.machine.write("a.txt", "more");
+    let taken = manager.checkpoint(&agent.project(), "more").unwrap();
+    assert!(taken.notices[0].contains("2 checkpoints are pinned"), "{:?}", taken.notices);
+    assert_eq!(reasons(&agent, &manager), ["more", "second", "first"]);
+}
+
+// rule: agent/pinned
+#[test]
+fn neither_the_total_size_nor_a_prune_drops_what_is_pinned() {
+    let agent = Agent::new();
+    let config = Config { max_total_bytes: 300_000, ..Config::default() };
+    let manager = agent.with(HookedDisk::of_an_ordinary_user, config);
+    let noise = |seed: u64| -> String {
+        let mut state = seed;
+        let mut digit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b'a' + (state >> 60) as u8)
+        };
+        (0..200_000).map(|_| digit()).collect()
+    };
+    agent.machine.write("large", &noise(1));
+    created(&manager.checkpoint_for(&agent.project(), &Occasion::labelled("base")).unwrap());
+    for seed in 2..6 {
+        agent.machine.write("large", &noise(seed));
+        created(&manager.checkpoint(&agent.project(), &seed.to_string()).unwrap());
+    }
+    let left = reasons(&agent, &manager);
+    assert!(left.contains(&"base".to_owned()) && left.len() < 5, "{left:?}");
+    assert_eq!(left[0], "5");
+    fs::remove_dir_all(agent.project()).unwrap();
+    let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
+    assert_eq!((pruned.orphans, pruned.errors), (0, 0));
+    restores_large(&agent, &manager, &noise(1));
+}
+
+fn restores_large(agent: &Agent, manager: &Manager, content: &str) {
+    manager.restore(&agent.project(), b"base", RestoreOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(agent.project().join("large")).unwrap(), content);
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_label_of_two_checkpoints_is_refused_with_both_and_one_that_is_no_label_too() {
+    let agent = Agent::new();
+    let manager = keeping(&agent, 10);
+    let ids = [label(&agent, &manager, "twice"), label(&agent, &manager, "twice")];
+    let refused = manager.restore(&agent.project(), b"twice", RestoreOptions::default());
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code(), "ambiguous_checkpoint");
+    assert!(ids.iter().all(|id| refused.to_string().contains(&id[..10])), "{refused}");
+    let bad = manager.checkpoint_for(&agent.project(), &Occasion::labelled("12")).unwrap_err();
+    assert_eq!(bad.code(), "bad_label");
+    // A label that could be an id means the label.
+    label(&agent, &manager, "facade");
+    step(&agent, &manager, "later");
+    restores(&agent, &manager, "facade", "facade");
+}
