@@ -12,4 +12,5 @@ mod preview;
 mod refusals;
 mod safety;
 mod session;
+mod whole;
 pub mod world;

@@ -4,6 +4,7 @@
 //! Whether hermes-agent keeps the rules is judged elsewhere, by its adapter; here only what both
 //! must agree about for a store to be exchanged.
 
+mod envelopes;
 mod hermes;
 mod world;
 

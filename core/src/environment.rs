@@ -1,6 +1,7 @@
 //! What a [`crate::Manager`] is given: directories, a clock and the configuration. Nothing here is
 //! read from the process.
 
+use crate::agent::Policy;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,6 +28,12 @@ impl Environment {
         let hermes = filled("HERMES_HOME")
             .map_or_else(|| home.join(".hermes"), |hermes| current_directory.join(hermes));
         Some(Environment { home, current_directory, base: hermes.join("checkpoints") })
+    }
+
+    /// The folder with the parts of the agent's state, beside the base; where there is none, an agent
+    /// has nothing beside its files.
+    pub fn agent_folder(&self) -> PathBuf {
+        self.base.with_file_name("agent")
     }
 
     /// The configuration file, beside the base.
@@ -87,6 +94,8 @@ pub struct Config {
     pub delete_orphans: bool,
     /// The least number of seconds between two sweeps.
     pub min_interval_seconds: u64,
+    /// Which events of a whole agent are reason enough for a checkpoint.
+    pub policy: Policy,
 }
 
 impl Default for Config {
@@ -101,6 +110,7 @@ impl Default for Config {
             retention_seconds: 7 * DAY_SECONDS,
             delete_orphans: true,
             min_interval_seconds: 24 * HOUR_SECONDS,
+            policy: Policy::default(),
         }
     }
 }

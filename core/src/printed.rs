@@ -12,14 +12,14 @@ pub fn short(style: Style, id: &str) -> String {
     style.paint(Tone::Notable, id.get(..SHORT).unwrap_or(id))
 }
 
-/// The lines of a list: number, short id, date and time, reason and changes of each checkpoint; of
-/// one that is damaged another line says so.
+/// The lines of a list: number, short id, date and time, reason and changes of each checkpoint; where it has
+/// a label or is damaged, another line says so.
 // rule: list/layout
 // rule: capture/reason-one-line
 pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
     let width = checkpoints.len().to_string().len();
     let mut lines = Vec::with_capacity(checkpoints.len());
-    for Listed { number, id, time, reason, stats, damage, .. } in checkpoints {
+    for Listed { number, id, time, reason, stats, damage, label, pinned } in checkpoints {
         let reason = line(reason.as_bytes());
         let reason = if reason.is_empty() { "(no reason)" } else { &reason };
         let stats = stats.filter(|stats| stats.files > 0).map(|stats| {
@@ -32,6 +32,10 @@ pub fn list(style: Style, checkpoints: &[Listed]) -> Vec<String> {
             local_time(*time),
             stats.unwrap_or_default(),
         ));
+        if let Some(label) = label {
+            let pinned = if *pinned { "pinned" } else { "not pinned" };
+            lines.push(format!("  {:>width$}  label: {} ({pinned})", "", line(label.as_bytes())));
+        }
         if let Some(damage) = damage {
             let damage = style.paint(Tone::Bad, &format!("damaged: {}", line(damage.as_bytes())));
             lines.push(format!("  {:>width$}  {damage}", ""));

@@ -3,7 +3,7 @@
 use crate::path::shown;
 use crate::restore::Token;
 use crate::state::ListedAction;
-use crate::store::envelope::PartNote;
+use crate::store::envelope::{PartNote, Trigger};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -174,6 +174,10 @@ pub struct AgentRestored {
     pub parts: Vec<PartNote>,
     /// What the agent did outside since, which is left behind, oldest first.
     pub external_actions: Vec<ListedAction>,
+    /// Why the checkpoint was taken, in one word, if it says so.
+    pub trigger: Option<Trigger>,
+    /// When, in seconds since the epoch; 0 where it does not say so.
+    pub taken_at: i64,
     /// The turn of the conversation that the checkpoint belongs to, by its id.
     pub turn: Option<String>,
     /// What a person should know of it beside that.

@@ -6,19 +6,22 @@
 //! answered with an error that says what to do. How tools are run is up to the agent.
 
 mod conversation;
+mod policy;
 mod tool;
 
 pub use conversation::{Conversation, Turn};
+pub use policy::{Decision, Event, Policy};
 pub use tool::Tool;
 
 use crate::configuration::{self, Configured};
 use crate::disk::{Disk, SystemDisk};
 use crate::environment::{Clock, Config, Environment, SystemClock};
 use crate::error::{Code, Error, Result};
-use crate::manager::{Extent, Look, Manager};
+use crate::manager::{Extent, Look, Manager, Occasion};
 use crate::project::{project_directory, project_of_tool};
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
 use crate::restore::Token;
+use crate::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -76,6 +79,8 @@ pub struct CheckpointManager {
     /// What was captured of projects before the tool that runs now, of which only that can tell what
     /// it writes.
     looks: BTreeMap<PathBuf, Look>,
+    /// The events that had their one checkpoint.
+    had: BTreeSet<String>,
 }
 
 impl CheckpointManager {
@@ -111,8 +116,57 @@ impl CheckpointManager {
     ) -> Self {
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
         let manager = Ok(manager.answering_first());
-        let (untold, told, looks) = Default::default();
-        CheckpointManager { manager, disk, environment, untold, told, looks }
+        let (untold, told, looks, had) = Default::default();
+        CheckpointManager { manager, disk, environment, untold, told, looks, had }
+    }
+
+    /// The same for an agent with that state beside its files: every checkpoint carries it, and a full
+    /// restore brings it back.
+    // rule: agent/parts
+    pub fn with_state(self, state: State) -> Self {
+        let manager = self.manager.map(|manager| manager.with_state(state));
+        CheckpointManager { manager, ..self }
+    }
+
+    /// What the policy says of an event, and what was taken for it: nothing where it says so, where
+    /// checkpoints are switched off, or where it failed, which [`CheckpointManager::trouble`] tells.
+    // rule: agent/triggers
+    pub fn happens(&mut self, dir: &Path, event: &Event<'_>) -> (Decision, Option<Taken>) {
+        let decision = self.explain(event);
+        let is_new = decision.once.as_ref().is_none_or(|key| !self.had.contains(key));
+        let Some(trigger) = decision.trigger.filter(|_| is_new && self.is_enabled()) else {
+            return (decision, None);
+        };
+        let why = decision.why.clone();
+        let occasion = Occasion::new(trigger, &why);
+        let taken = match (&mut self.manager, &decision.once) {
+            (Ok(manager), None) => manager.ensure_for(dir, &occasion),
+            (Ok(manager), Some(_)) => manager.checkpoint_for(dir, &occasion),
+            (Err(_), _) => return (decision, None),
+        };
+        match taken {
+            Ok(taken) => {
+                self.had.extend(decision.once.clone());
+                (decision, Some(taken))
+            }
+            Err(error) => {
+                self.note(&error);
+                (decision, None)
+            }
+        }
+    }
+
+    /// The agent was rolled back: what happened since may happen again, and counts again.
+    pub fn rolled_back(&mut self) {
+        self.had.clear();
+    }
+
+    /// What the policy says of an event; nothing is taken.
+    pub fn explain(&self, event: &Event<'_>) -> Decision {
+        match &self.manager {
+            Ok(manager) => manager.config().policy.decide(event),
+            Err(why) => Decision { trigger: None, why: why.clone(), once: None },
+        }
     }
 
     /// Whether checkpoints are taken before tools run.

@@ -202,7 +202,7 @@ struct Key {
 }
 
 /// The keys of the section, as the behaviour lists them.
-const KEYS: [Key; 8] = [
+const KEYS: [Key; 14] = [
     Key { name: "enabled", set: |to, value| put(&mut to.enabled, boolean(value)) },
     Key { name: "max_snapshots", set: |to, value| put(&mut to.max_snapshots, number(value)) },
     Key {
@@ -222,6 +222,25 @@ const KEYS: [Key; 8] = [
     Key {
         name: "min_interval_hours",
         set: |to, value| put(&mut to.min_interval_seconds, amount(value, HOUR_SECONDS)),
+    },
+    // Those of a whole agent.
+    Key {
+        name: "before_high_risk",
+        set: |to, value| put(&mut to.policy.before_high_risk, boolean(value)),
+    },
+    Key {
+        name: "mass_edit_files",
+        set: |to, value| put(&mut to.policy.mass_edit_files, amount(value, 1).map(|n| n as usize)),
+    },
+    Key {
+        name: "milestone_percent",
+        set: |to, value| put(&mut to.policy.milestone_percent, amount(value, 1)),
+    },
+    Key { name: "card_done", set: |to, value| put(&mut to.policy.card_done, boolean(value)) },
+    Key { name: "every_turns", set: |to, value| put(&mut to.policy.every_turns, amount(value, 1)) },
+    Key {
+        name: "long_call_seconds",
+        set: |to, value| put(&mut to.policy.long_call_seconds, amount(value, 1)),
     },
 ];
 

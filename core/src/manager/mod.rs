@@ -81,6 +81,11 @@ impl Manager {
         Manager { state, ..self }
     }
 
+    /// The same for a manager that is in use.
+    pub fn set_state(&mut self, state: State) {
+        self.state = state;
+    }
+
     /// What the agent has beside its files.
     pub fn state(&self) -> &State {
         &self.state

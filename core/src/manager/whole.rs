@@ -285,6 +285,13 @@ impl Manager {
             }
         }
         let parts = parts.texts.iter().map(|(note, _)| note.clone()).collect();
-        Some(AgentRestored { parts, external_actions, turn: envelope.turn.clone(), notices })
+        Some(AgentRestored {
+            parts,
+            external_actions,
+            trigger: Some(envelope.trigger),
+            taken_at: envelope.taken_at,
+            turn: envelope.turn.clone(),
+            notices,
+        })
     }
 }

@@ -16,6 +16,7 @@ use std::ops::Range;
 pub const USAGE: &str = "\
 rollback [--dir DIR]
 rollback diff N [--dir DIR]
+rollback show N [--dir DIR]
 rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
 rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
@@ -27,6 +28,11 @@ pub enum Task {
     /// What changed since one.
     Diff {
         /// Its number or id.
+        target: Vec<u8>,
+    },
+    /// What one carries beside its files.
+    Show {
+        /// Its number, label or id.
         target: Vec<u8>,
     },
     /// To restore one, or to say what that would do.
@@ -89,9 +95,20 @@ pub fn read(line: &Line) -> Result<Asked, Misread> {
         let dir = options.dir.map(|(_, dir)| dir);
         return Ok(Asked { task: Task::List, dir, json: options.json, help: true });
     }
+    if let [word, target] = words[..]
+        && word.bytes == b"show"
+        && literal.is_empty()
+    {
+        let task = Task::Show { target: target.bytes.clone() };
+        options.fit(&task)?;
+        let dir = options.dir.map(|(_, dir)| dir);
+        return Ok(Asked { task, dir, json: options.json, help: false });
+    }
+    let is_list = matches!(words[..], [word] if word.bytes == b"list") && literal.is_empty();
     let is_diff = words.first().is_some_and(|word| word.bytes == b"diff");
     let named: Vec<&Word> = words.iter().chain(&literal).copied().collect();
     let task = match (is_diff, named.as_slice()) {
+        _ if is_list => Task::List,
         (_, []) => Task::List,
         (true, [_]) => {
             return Err(line.lacks("diff needs the number or id of a checkpoint: diff 1"));
@@ -154,13 +171,13 @@ impl Options {
         let token = self.token.as_ref().map(|(at, _)| at);
         match (task, whole, self.dry_run.as_ref(), token) {
             (Task::Restore { file: Some(_), .. }, Some(at), ..)
-            | (Task::List | Task::Diff { .. }, Some(at), ..) => {
+            | (Task::List | Task::Diff { .. } | Task::Show { .. }, Some(at), ..) => {
                 misread(at, "--exact and --force go with a whole checkpoint: rollback N --exact")
             }
-            (Task::List | Task::Diff { .. }, _, Some(at), _) => {
+            (Task::List | Task::Diff { .. } | Task::Show { .. }, _, Some(at), _) => {
                 misread(at, "--dry-run goes with a restore: rollback N --dry-run")
             }
-            (Task::List | Task::Diff { .. }, _, _, Some(at)) => {
+            (Task::List | Task::Diff { .. } | Task::Show { .. }, _, _, Some(at)) => {
                 misread(at, "--as-previewed goes with a restore: rollback N --as-previewed TOKEN")
             }
             (_, _, Some(_), Some(at)) => {

@@ -15,8 +15,11 @@ pub use external::{
 pub use file_part::FilePart;
 pub use kinds::{Kind as PartKind, TAIL_MAX};
 
+use crate::disk::Disk;
+use crate::environment::Clock;
 use crate::store::envelope::{ActionNote, PartNote};
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// One part of an agent's state, such as its board of cards. Its text is JSON.
@@ -85,6 +88,18 @@ impl State {
             }
         }
         state
+    }
+
+    /// The four parts of the seed, each in its file below `folder`, and what is done outside.
+    pub fn in_files(
+        disk: &Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        folder: &Path,
+        compensations: Compensations,
+    ) -> Self {
+        let part = |kind| Arc::new(FilePart::new(disk.clone(), kind, folder)) as Arc<dyn Part>;
+        let external = External::new(disk.clone(), clock, folder, compensations);
+        State::of(PartKind::ALL.map(part)).with_external(Arc::new(external))
     }
 
     /// The same with what the agent does outside.

@@ -36,6 +36,11 @@ pub enum Trigger {
 }
 
 impl Trigger {
+    /// Whether it comes before what a turn does, so that a rollback takes that turn away as well.
+    pub fn is_before_work(self) -> bool {
+        matches!(self, Trigger::PreTool | Trigger::PreDestructiveAction | Trigger::LongToolCall)
+    }
+
     /// The word for it, as it is stored.
     pub fn word(self) -> &'static str {
         match self {

@@ -190,7 +190,13 @@ impl<'a> Envelopes<'a> {
 fn is_of(envelope: &Envelope, checkpoint: &Checkpoint) -> bool {
     checkpoint.project.is_none()
         && envelope.tree == checkpoint.tree.to_string()
-        && envelope.reason.trim() == checkpoint.reason.trim()
+        && [envelope.reason.trim(), &subject(&envelope.reason)].contains(&checkpoint.reason.trim())
+}
+
+/// All that another tool keeps of a reason: its first paragraph on one line.
+fn subject(reason: &str) -> String {
+    let paragraph = reason.trim().split("\n\n").next().unwrap_or_default();
+    paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// Removes all of the project. The caller holds the project's lock.

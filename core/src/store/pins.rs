@@ -107,6 +107,8 @@ pub fn check_label(label: &str) -> Result<()> {
         "it is longer than 200 bytes"
     } else if label.bytes().all(|byte| byte.is_ascii_digit()) {
         "it would be taken for a number of the list"
+    } else if RESERVED.contains(&label) {
+        "it would be taken for a word of rollback"
     } else if label.starts_with('-') {
         "it would be taken for an option"
     } else {
@@ -116,6 +118,8 @@ pub fn check_label(label: &str) -> Result<()> {
 }
 
 const LABEL_BYTES_MAX: usize = 200;
+/// Words that mean something else where a label is typed.
+const RESERVED: [&str; 3] = ["diff", "list", "show"];
 
 #[cfg(test)]
 mod tests {

@@ -7,9 +7,12 @@
 //! A program that nobody here knows, or an alias, counts as harmless.
 
 pub mod patch;
+mod risk;
 mod shell;
 mod table;
 mod wrappers;
+
+pub use risk::risk;
 
 use serde::Serialize;
 use shell::Simple;
@@ -83,6 +86,25 @@ pub fn reasons(command: &str) -> Vec<Reason> {
     found.sort_by_key(|one| (one.range.start, one.why));
     found.dedup();
     found
+}
+
+/// Calls `look` with every simple command of a line of shell, also those that others run in turn.
+fn each_command(text: &str, look: &mut dyn FnMut(&Simple)) {
+    let mut pending = vec![(text.to_owned(), 0)];
+    while let Some((text, depth)) = pending.pop() {
+        let mut commands: Vec<Simple> =
+            shell::read(&text).map_or_else(Vec::new, |line| line.commands);
+        while let Some(command) = commands.pop() {
+            look(&command);
+            for inner in wrappers::runs(&command).into_iter().filter(|_| depth < DEPTH_MAX) {
+                match inner {
+                    Runs::Unknown(_) => {}
+                    Runs::Command(words) => commands.push(Simple { words: words.to_vec() }),
+                    Runs::Script(word) => pending.push((word.text.clone(), depth + 1)),
+                }
+            }
+        }
+    }
 }
 
 struct Search {

@@ -23,7 +23,7 @@ pub fn judge_line(typed: &[u8], scratch: &Scratch) -> Result<(), String> {
             Err(format!("{message}: {at:?} lies outside of the line"))
         }
         Err(_) | Ok(Task::List) => Ok(()),
-        Ok(Task::Diff { target }) => judge(&target, b"", scratch),
+        Ok(Task::Diff { target } | Task::Show { target }) => judge(&target, b"", scratch),
         Ok(Task::Restore { target, file, .. }) => {
             judge(&target, &file.unwrap_or_default(), scratch)
         }

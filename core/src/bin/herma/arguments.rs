@@ -5,9 +5,9 @@
 
 use crate::doctor;
 use crate::help::{
-    AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES, CLEAR_EXAMPLES,
-    CLEAR_LEGACY_EXAMPLES, PRUNE_EXAMPLES, ROLLBACK_EXAMPLES, ROLLBACK_TEMPLATE, ROLLBACK_USAGE,
-    SESSION_EXAMPLES, VERIFY_EXAMPLES,
+    ACTIONS_EXAMPLES, AFTER_HELP, CHECKPOINT_EXAMPLES, CHECKPOINTS_EXAMPLES, CLASSIFY_EXAMPLES,
+    CLEAR_EXAMPLES, CLEAR_LEGACY_EXAMPLES, PIN_EXAMPLES, PRUNE_EXAMPLES, ROLLBACK_EXAMPLES,
+    ROLLBACK_TEMPLATE, ROLLBACK_USAGE, SESSION_EXAMPLES, VERIFY_EXAMPLES,
 };
 use crate::manual;
 use crate::text::shell_word;
@@ -50,6 +50,18 @@ enum Command {
     Checkpoints {
         #[command(subcommand)]
         about: Option<About>,
+    },
+    /// Keep a checkpoint whatever the limits say
+    #[command(after_help = PIN_EXAMPLES)]
+    Pin(PinArguments),
+    /// Let a checkpoint go with the others of its age
+    #[command(after_help = PIN_EXAMPLES)]
+    Unpin(PinArguments),
+    /// Show what an agent did outside, and decide what becomes of it
+    #[command(after_help = ACTIONS_EXAMPLES)]
+    Actions {
+        #[command(subcommand)]
+        about: Option<Actions>,
     },
     /// Say whether a terminal command changes files, and by which of its words
     #[command(after_help = CLASSIFY_EXAMPLES)]
@@ -96,6 +108,34 @@ pub enum About {
     ClearLegacy(Consent),
 }
 
+// What is asked about actions outside.
+// rule: agent/compensation
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum Actions {
+    /// What was done, and how it stands (what bare `herma actions` shows)
+    List,
+    /// Undo what rollbacks left behind, newest first and each once
+    Compensate {
+        /// Also what failed before, or was interrupted
+        #[arg(long)]
+        again: bool,
+    },
+    /// Record that what rollbacks left behind stays
+    Accept,
+    /// Show who decided what, and when
+    Audit,
+}
+
+#[derive(Debug, Args)]
+struct PinArguments {
+    /// A number of the list, a label, or 4 to 64 digits of an id
+    #[arg(value_name = "N")]
+    target: OsString,
+    /// The project's directory [default: that of the current directory]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
 // Bounds of a prune; what is not given is as configured.
 #[derive(Debug, Args)]
 pub struct PruneArguments {
@@ -125,6 +165,9 @@ struct CheckpointArguments {
     /// The reason that the list shows
     #[arg(long, value_name = "TEXT", default_value = "manual")]
     reason: String,
+    /// A name for it; it is kept until it is unpinned
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -206,7 +249,21 @@ pub struct Asked {
 #[derive(Debug)]
 pub enum Task {
     /// Take a checkpoint.
-    Take { reason: String },
+    Take {
+        /// Why.
+        reason: String,
+        /// Its name, if it is to have one.
+        label: Option<String>,
+    },
+    /// Pin or unpin one.
+    Pin {
+        /// Its number, label or id.
+        target: Vec<u8>,
+        /// Whether it is to be pinned.
+        is_pinned: bool,
+    },
+    /// Show or settle what was done outside.
+    Actions(Actions),
     /// List the checkpoints, show what changed since one, or restore it.
     Rollback(rollback_line::Task),
     /// Show what the store holds, or make it smaller.
@@ -249,7 +306,12 @@ impl Request {
         let Arguments { json, command } =
             Arguments::try_parse_from(typed).map_err(Unasked::Usage)?;
         let (dir, task) = match command {
-            Command::Checkpoint(asked) => (asked.dir, Task::Take { reason: asked.reason }),
+            Command::Checkpoint(asked) => {
+                (asked.dir, Task::Take { reason: asked.reason, label: asked.label })
+            }
+            Command::Pin(asked) => pin(asked, true),
+            Command::Unpin(asked) => pin(asked, false),
+            Command::Actions { about } => (None, Task::Actions(about.unwrap_or(Actions::List))),
             // It was read before, unless it calls for help.
             Command::Rollback(_) => (None, Task::Rollback(rollback_line::Task::List)),
             Command::Session(_) if json => {
@@ -282,9 +344,13 @@ impl Asked {
     /// Whether it depends on the current directory which project it is about.
     pub fn is_about_here(&self) -> bool {
         let is_whole = |dir: &Path| dir.is_absolute() || dir.starts_with("~");
-        !matches!(self.task, Task::Store(_) | Task::Classify(_))
+        !matches!(self.task, Task::Store(_) | Task::Classify(_) | Task::Actions(_))
             && !self.dir.as_deref().is_some_and(is_whole)
     }
+}
+
+fn pin(asked: PinArguments, is_pinned: bool) -> (Option<PathBuf>, Task) {
+    (asked.dir, Task::Pin { target: asked.target.as_bytes().to_vec(), is_pinned })
 }
 
 fn refusal(kind: ErrorKind, message: &str) -> clap::Error {

@@ -5,10 +5,12 @@ use crate::classify;
 use crate::pages;
 use crate::programs::{self, InProject};
 use crate::text::Style;
+use crate::whole;
 use herma_core::configuration::{self, Configured, Warning};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::{
-    Clock, Code, Environment, Error, Manager, SystemClock, project_directory, project_of_file,
+    Clock, Code, Environment, Error, Manager, Occasion, SystemClock, Trigger, project_directory,
+    project_of_file,
 };
 use serde::Serialize;
 use std::io;
@@ -81,12 +83,14 @@ pub struct Answer {
     pub ending: Ending,
     /// Whether the last turn of a conversation is to be undone along with it.
     pub undoes_turn: bool,
+    /// The turn that was rolled back to, if it is known by an id, and whether that stays.
+    pub turn: Option<(String, bool)>,
 }
 
 impl Answer {
     /// The answer of what was done.
     pub fn done(bytes: Vec<u8>) -> Self {
-        Answer { bytes, ending: Ending::Done, undoes_turn: false }
+        Answer { bytes, ending: Ending::Done, undoes_turn: false, turn: None }
     }
 }
 
@@ -105,7 +109,7 @@ pub enum Ending {
 pub struct Herma {
     pub(crate) json: bool,
     pub(crate) style: Style,
-    disk: Arc<dyn Disk>,
+    pub(crate) disk: Arc<dyn Disk>,
     pub(crate) environment: Environment,
     pub(crate) manager: Manager,
 }
@@ -125,7 +129,10 @@ impl Herma {
         let Configured { config, warnings } =
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
-        let manager = manager.answering_first();
+        let mut manager = manager.answering_first();
+        if let Some(state) = whole::state(&disk, &environment)? {
+            manager.set_state(state);
+        }
         Ok((Herma { json, style, disk, environment, manager }, warnings))
     }
 
@@ -136,7 +143,9 @@ impl Herma {
     pub fn run(&self, asked: &Asked) -> Result<Answer, Failure> {
         let project = self.project(asked.dir.as_deref());
         match &asked.task {
-            Task::Take { reason } => self.take(&project, reason),
+            Task::Take { reason, label } => self.take(&project, reason, label.as_deref()),
+            Task::Pin { target, is_pinned } => self.pin(&project, target, *is_pinned),
+            Task::Actions(about) => self.actions(*about),
             Task::Rollback(task) => self.roll_back(asked, task, &project),
             Task::Store(About::Status) => self.status(),
             Task::Store(About::Verify) => self.verify(),
@@ -171,8 +180,9 @@ impl Herma {
         self.disk.stat(project).is_ok()
     }
 
-    fn take(&self, project: &Path, reason: &str) -> Result<Answer, Failure> {
-        let taken = self.manager.checkpoint(project, reason)?;
+    fn take(&self, project: &Path, reason: &str, label: Option<&str>) -> Result<Answer, Failure> {
+        let occasion = Occasion { label, ..Occasion::new(Trigger::Manual, reason) };
+        let taken = self.manager.checkpoint_for(project, &occasion)?;
         self.done_in(project, &taken, || pages::taken(self.style, project, &taken))
     }
 

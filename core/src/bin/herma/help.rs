@@ -7,6 +7,7 @@ Examples:
   herma rollback diff 1           see what changed since the newest
   herma rollback 1                restore it
   herma session                   play an agent's session, to try all of it
+  herma actions                   what an agent did outside, and what becomes of it
   herma checkpoints               see what the store holds and costs
   herma checkpoints prune         make it smaller
   herma classify -- 'rm a > b'    does this command change files?
@@ -25,6 +26,12 @@ Configuration, below \"checkpoints:\" in $HERMES_HOME/config.yaml [~/.hermes/con
   min_interval_hours: 24          the least time between two sweeps
   retention_days: 7               days until an unused project is removed; 0 keeps it
   delete_orphans: true            whether to remove projects whose directory is gone
+  before_high_risk: true          of an agent with state: before deletes, force-pushes and the like
+  mass_edit_files: 20             the same before so many files are changed at once; 0 is off
+  milestone_percent: 25           when its goal passes each such part; 0 is off
+  card_done: true                 when a card of it is done
+  every_turns: 0                  after each so many turns of a conversation; 0 is off
+  long_call_seconds: 30           before a call that takes longer; 0 is off
 
 Never kept, so that no rollback touches it: what the project's .gitignore files name, and in
 every project node_modules/, dist/, build/, target/, .venv/, caches and other folders that are
@@ -42,6 +49,7 @@ The project of the current directory is the nearest directory from there upwards
 Examples:
   herma checkpoint
   herma checkpoint --reason 'before the big refactoring'
+  herma checkpoint --label baseline-w19  one that no limit drops until herma unpin baseline-w19
   herma checkpoint ~/code/experiments --json
   herma checkpoint -- --odd-name  a directory whose name begins with dashes
 
@@ -50,6 +58,7 @@ Exit codes: 0 done, also when nothing changed; 2 failed.";
 pub const ROLLBACK_USAGE: &str = "\
 herma rollback [--dir DIR]
        herma rollback diff N [--dir DIR]
+       herma rollback show N [--dir DIR]
        herma rollback N [--exact] [--force] [--dry-run] [--as-previewed TOKEN] [--dir DIR]
        herma rollback N FILE [--dry-run] [--as-previewed TOKEN] [--dir DIR]";
 
@@ -60,7 +69,7 @@ pub const ROLLBACK_TEMPLATE: &str = "\
 {usage-heading} {usage}
 
 Arguments:
-  N     A number of the list, or 4 to 64 digits of an id
+  N     A number of the list, a label, or 4 to 64 digits of an id
   FILE  A file of the checkpoint, relative to the project's directory; after --, also one
         whose name looks like an option
 
@@ -71,6 +80,7 @@ pub const ROLLBACK_EXAMPLES: &str = "\
 Examples:
   herma rollback                  list the checkpoints, newest first
   herma rollback diff 1           what changed since checkpoint 1: a summary, then the patch
+  herma rollback show 1           why it was taken, and what it carries beside files
   herma rollback 1 --dry-run      say exactly what a restore would do, and change nothing
   herma rollback 1                restore all of checkpoint 1, leave files created since
   herma rollback 4270a8c --exact  the same by id, and remove files created since
@@ -162,3 +172,27 @@ Examples:
   herma classify --json -- rm -r build
 
 Exit codes: 0 done, whatever the answer is; 2 failed.";
+
+pub const ACTIONS_EXAMPLES: &str = "\
+A rollback lists what the agent did outside since the checkpoint, and undoes none of it. What is
+registered in compensations.json beside external.json, in $HERMES_HOME/agent, can undo it: for each
+kind of action a line of shell, which finds HERMA_KIND, HERMA_ID and HERMA_TO in its environment.
+
+Examples:
+  herma actions                     what was done, and how it stands
+  herma actions compensate          undo what rollbacks left behind, newest first, each once
+  herma actions compensate --again  also what failed or was interrupted before
+  herma actions accept              record that the rest stays
+  herma actions audit               who decided what, and when
+
+Exit codes: 0 done; 2 failed, also where a compensation did.";
+
+pub const PIN_EXAMPLES: &str = "\
+No limit drops a pinned checkpoint until it is unpinned, and neither does a prune. One that has a
+label is pinned from the start.
+
+Examples:
+  herma pin 3
+  herma unpin baseline-w19
+
+Exit codes: 0 done; 2 failed.";

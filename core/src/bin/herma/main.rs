@@ -18,6 +18,8 @@ mod programs;
 mod rollback;
 mod rollback_pages;
 mod session;
+mod whole;
+mod whole_pages;
 
 use arguments::{Alone, Asked, Request, SessionArguments, Unasked};
 use commands::{Answer, Ending, Failure, Herma};

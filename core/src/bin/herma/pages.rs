@@ -58,6 +58,9 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
             page.line(format_args!("  {}", remarked(remark)));
         }
     }
+    for notice in &taken.notices {
+        page.line(format_args!("{} {}", style.paint(Tone::Notable, "⚠"), line(notice.as_bytes())));
+    }
     page.0.into_bytes()
 }
 

@@ -6,7 +6,7 @@ use crate::programs::Listing;
 use crate::rollback_pages::{self, Alone, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
-use herma_core::{Error, Extent, Remark, Restored, Token};
+use herma_core::{Error, Extent, Remark, Restored, Token, Trigger};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -27,6 +27,7 @@ impl Herma {
         match task {
             Task::List => self.list(asked, project),
             Task::Diff { target } => self.diff(project, target),
+            Task::Show { target } => self.show(project, target),
             Task::Restore { target, file, options, dry_run, token } => {
                 let extent = match file {
                     Some(file) => Extent::One(file),
@@ -130,11 +131,15 @@ impl Herma {
             let named = (project, asked.dir.is_some());
             rollback_pages::restored(self.style, named, restored, &undo, alone)
         })?;
-        let Some(message) = incomplete(restored) else {
-            return Ok(Answer { undoes_turn: restored.undoes_turn, ..answer });
+        let ending = match incomplete(restored) {
+            None => Ending::Done,
+            Some(message) => Ending::Incomplete(Failure { code: "incomplete", message }),
         };
-        let ending = Ending::Incomplete(Failure { code: "incomplete", message });
-        Ok(Answer { ending, undoes_turn: restored.undoes_turn, ..answer })
+        let turn = restored.agent.as_ref().and_then(|agent| {
+            let stays = !agent.trigger.is_some_and(Trigger::is_before_work);
+            Some((agent.turn.clone()?, stays))
+        });
+        Ok(Answer { ending, undoes_turn: restored.undoes_turn, turn, ..answer })
     }
 
     /// Where the state before a restore can be found.

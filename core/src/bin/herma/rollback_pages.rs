@@ -2,6 +2,7 @@
 
 use crate::pages::{Page, directory, remarked};
 use crate::text::{Style, Tone, line, name, shell_word};
+use crate::whole_pages;
 use herma_core::printed::{SHORT, short};
 use herma_core::rollback_line::Misread;
 use herma_core::{Extent, Preview, Remark, RestoreOptions, Restored};
@@ -75,6 +76,9 @@ pub fn preview(
     for (word, tone, text) in rows {
         page.line(format_args!("  {}  {text}", style.paint(tone, &format!("{word:<7}"))));
     }
+    if let Some(agent) = &would.agent {
+        page.0 += &whole_pages::would_roll_back(style, agent);
+    }
     if let Some(why) = &would.forced_past {
         page.blank();
         page.line(format_args!(
@@ -110,6 +114,10 @@ pub fn restored(
     alone: Option<Alone<'_>>,
 ) -> Vec<u8> {
     let mut page = Page::default();
+    if let Some(agent) = &restored.agent {
+        page.0 += &whole_pages::rolled_back(style, restored, agent);
+        page.blank();
+    }
     let changed = !restored.restored.is_empty() || !restored.removed.is_empty();
     let (id, shown) = (short(style, &restored.id), directory(project));
     if !restored.failed.is_empty() {

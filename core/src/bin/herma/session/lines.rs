@@ -10,8 +10,27 @@ write_file PATH TEXT       a file tool: writes the text and the end of its line
 write_file PATH <<END      the same with the lines up to one that is END
 patch <<END                a file tool: applies the patch in the lines up to one that is END
 terminal COMMAND           a line of shell, which runs in the directory of the session
+slow SECONDS COMMAND       the same, announced to take so long
 /rollback …                as on the command line: /rollback, /rollback diff 1, /rollback 1
+/checkpoint LABEL          a checkpoint of that name, which no limit drops
+/unpin N                   lets one go with the others of its age
 log                        the conversation
+compact                    the conversation becomes one turn, as when it grows too long
+
+What an agent has beside files; with the first of these it has a state, and /rollback alone
+goes back to the most recent checkpoint, files and state:
+card ID STATE TITLE        a card on the board is made, or moves
+goal TEXT                  what the agent is after
+progress NUMBER            how far it is, from 0 to 1
+remember TEXT              a memory, which becomes the head of their index
+outside KIND ID            something outside the project: outside github.pr.opened 1234
+outside KIND to WHOM       a message: outside slack.message.sent to '#eng'
+register KIND COMMAND      a line of shell that undoes such a thing; it finds $HERMA_ID
+/rollback-actions          undoes what rollbacks left behind, as registered; --again repeats
+/accept-external           records that the rest stays
+actions                    what was done outside; audit: who decided what
+hand_off NAME              a sub-agent goes on; back: it is the parent's turn again
+explain COMMAND            whether a checkpoint would be taken before it, and why
 help                       this
 exit                       the end; nothing that was written is undone
 
@@ -30,7 +49,14 @@ pub enum Asked {
     /// A file tool is to apply this.
     Patch(Vec<u8>),
     /// A terminal is to run this.
-    Terminal(String),
+    Terminal {
+        /// The line of shell.
+        command: String,
+        /// How many seconds it is announced to take.
+        seconds: Option<u64>,
+    },
+    /// Something about the agent's state, or what it did outside.
+    Agent(Agent),
     /// What follows `/rollback `, and what stands before it.
     Rollback { before: String, rest: Vec<u8> },
     /// The conversation is to be shown.
@@ -39,6 +65,43 @@ pub enum Asked {
     Help,
     /// The end.
     Exit,
+}
+
+/// What is asked about the agent beside its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agent {
+    /// A card is made, or moves.
+    Card { id: String, state: String, title: String },
+    /// There is a goal.
+    Goal(String),
+    /// It is so far, as typed.
+    Progress(String),
+    /// There is a memory.
+    Remember(String),
+    /// Something was done outside.
+    Outside { kind: String, id: Option<String>, to: Option<String> },
+    /// What undoes such things.
+    Register { kind: String, command: String },
+    /// A checkpoint is to have this name.
+    Label(String),
+    /// One is no longer to be kept.
+    Unpin(String),
+    /// Compensations are to run, or to run again.
+    Compensate { again: bool },
+    /// The rest stays.
+    Accept,
+    /// What was done outside is to be shown.
+    Actions,
+    /// Who decided what is to be shown.
+    Audit,
+    /// A sub-agent goes on.
+    HandOff(String),
+    /// It is the parent's turn again.
+    Back,
+    /// The conversation is compacted.
+    Compact,
+    /// Whether a command would be reason enough.
+    Explain(String),
 }
 
 /// A line and what it asks.
@@ -119,6 +182,7 @@ fn command(text: &[u8]) -> Result<Command, Misread> {
     let first = trimmed.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let rest = trimmed.get(first.len()..).unwrap_or_default();
     let whole = |asked| Ok(Command::Whole(asked));
+    let agent = |asked| Ok(Command::Whole(Asked::Agent(asked)));
     let said = || match std::str::from_utf8(rest.trim_ascii()) {
         Ok("") => {
             Err(Misread { message: "something has to follow".into(), at: text.len()..text.len() })
@@ -130,7 +194,14 @@ fn command(text: &[u8]) -> Result<Command, Misread> {
         b"" => whole(Asked::Nothing),
         comment if comment.starts_with(b"#") => whole(Asked::Nothing),
         b"say" => whole(Asked::Say(said()?)),
-        b"terminal" => whole(Asked::Terminal(said()?)),
+        b"terminal" => whole(Asked::Terminal { command: said()?, seconds: None }),
+        b"slow" => {
+            let (seconds, command) = two(said()?, text.len())?;
+            let at = text.len()..text.len();
+            let not = |_| Misread { message: "slow needs a number of seconds first".into(), at };
+            let seconds = seconds.parse().map_err(not)?;
+            whole(Asked::Terminal { command, seconds: Some(seconds) })
+        }
         b"write_file" | b"patch" => tool(text, first == b"patch"),
         b"/rollback" => {
             let before = String::from_utf8_lossy(&text[..start + first.len()]).into_owned();
@@ -146,11 +217,62 @@ fn command(text: &[u8]) -> Result<Command, Misread> {
         b"log" => whole(Asked::Log),
         b"help" | b"/help" => whole(Asked::Help),
         b"exit" | b"/exit" | b"quit" | b"/quit" => whole(Asked::Exit),
+        b"goal" => agent(Agent::Goal(said()?)),
+        b"progress" => agent(Agent::Progress(said()?)),
+        b"remember" => agent(Agent::Remember(said()?)),
+        b"register" => {
+            let (kind, command) = two(said()?, text.len())?;
+            agent(Agent::Register { kind, command })
+        }
+        b"explain" => agent(Agent::Explain(said()?)),
+        b"hand_off" => agent(Agent::HandOff(said()?)),
+        b"back" => agent(Agent::Back),
+        b"compact" => agent(Agent::Compact),
+        b"actions" => agent(Agent::Actions),
+        b"audit" => agent(Agent::Audit),
+        b"/accept-external" => agent(Agent::Accept),
+        b"/rollback-actions" => agent(Agent::Compensate { again: rest.trim_ascii() == b"--again" }),
+        b"card" | b"outside" | b"/checkpoint" | b"/unpin" => words(text),
         other => Err(Misread {
             message: format!("a session knows no {}: see help", String::from_utf8_lossy(other)),
             at: start..start + first.len(),
         }),
     }
+}
+
+/// The first word of a text, and the rest.
+fn two(text: String, end: usize) -> Result<(String, String), Misread> {
+    match text.split_once(char::is_whitespace) {
+        Some((first, rest)) => Ok((first.to_owned(), rest.trim_start().to_owned())),
+        None => Err(Misread { message: "something more has to follow".into(), at: end..end }),
+    }
+}
+
+/// A line about the agent whose words may be quoted.
+fn words(text: &[u8]) -> Result<Command, Misread> {
+    let line = Line::split(text)?;
+    let words: Vec<String> =
+        line.words.iter().map(|word| String::from_utf8_lossy(&word.bytes).into_owned()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let owned = |text: &str| text.to_owned();
+    let lacks = |message: &str| Misread { message: message.into(), at: text.len()..text.len() };
+    let asked = match words[..] {
+        ["card", id, state, ref title @ ..] => {
+            Agent::Card { id: owned(id), state: owned(state), title: title.join(" ") }
+        }
+        ["card", ..] => return Err(lacks("card needs an id and a state: card c1 doing")),
+        ["outside", kind, "to", to] => {
+            Agent::Outside { kind: owned(kind), id: None, to: Some(owned(to)) }
+        }
+        ["outside", kind, id] => {
+            Agent::Outside { kind: owned(kind), id: Some(owned(id)), to: None }
+        }
+        ["outside", ..] => return Err(lacks("outside needs a kind, and an id or: to WHOM")),
+        ["/checkpoint", label] => Agent::Label(owned(label)),
+        ["/unpin", target] => Agent::Unpin(owned(target)),
+        _ => return Err(lacks("one word has to follow: quote what has blanks")),
+    };
+    Ok(Command::Whole(Asked::Agent(asked)))
 }
 
 fn tool(text: &[u8], is_patch: bool) -> Result<Command, Misread> {
@@ -207,7 +329,7 @@ mod tests {
             write("b c\n"),
             write("one\ntwo\n"),
             Asked::Patch(b"--- a\n".to_vec()),
-            Asked::Terminal("ls | wc".into()),
+            Asked::Terminal { command: "ls | wc".into(), seconds: None },
             Asked::Rollback { before, rest: b" diff 1".to_vec() },
             Asked::Rollback { before: "herma rollback".into(), rest: b" 1".to_vec() },
             Asked::Log,
@@ -215,6 +337,45 @@ mod tests {
             Asked::Exit,
         ];
         assert_eq!(all(text), expected.map(Ok));
+    }
+
+    #[test]
+    fn what_is_typed_about_the_agent_is_read() {
+        let text = "card c1 doing 'Fix  it' now\ngoal Ship it\nprogress .5\nremember a b\n\
+            outside pr 12\noutside mail to '#eng team'\nregister pr gh pr close $HERMA_ID\n\
+            /checkpoint 'before it'\n/unpin 3\n/rollback-actions\n/rollback-actions --again\n\
+            /accept-external\nactions\naudit\nhand_off claude\nback\ncompact\nexplain rm a\n\
+            slow 60 make all";
+        let outside = |id: Option<&str>, to: Option<&str>, kind: &str| Agent::Outside {
+            kind: kind.into(),
+            id: id.map(Into::into),
+            to: to.map(Into::into),
+        };
+        let title = "Fix  it now".to_owned();
+        let mut expected: Vec<_> = [
+            Agent::Card { id: "c1".into(), state: "doing".into(), title },
+            Agent::Goal("Ship it".into()),
+            Agent::Progress(".5".into()),
+            Agent::Remember("a b".into()),
+            outside(Some("12"), None, "pr"),
+            outside(None, Some("#eng team"), "mail"),
+            Agent::Register { kind: "pr".into(), command: "gh pr close $HERMA_ID".into() },
+            Agent::Label("before it".into()),
+            Agent::Unpin("3".into()),
+            Agent::Compensate { again: false },
+            Agent::Compensate { again: true },
+            Agent::Accept,
+            Agent::Actions,
+            Agent::Audit,
+            Agent::HandOff("claude".into()),
+            Agent::Back,
+            Agent::Compact,
+            Agent::Explain("rm a".into()),
+        ]
+        .map(|one| Ok(Asked::Agent(one)))
+        .into();
+        expected.push(Ok(Asked::Terminal { command: "make all".into(), seconds: Some(60) }));
+        assert_eq!(all(text), expected);
     }
 
     #[test]
@@ -228,6 +389,11 @@ mod tests {
             ("patch <<", "followed by <<END"),
             ("patch <<END\n--- a\n", "no line is END"),
             ("write_file 'a", "not closed"),
+            ("card c1", "needs an id and a state"),
+            ("outside pr", "needs a kind"),
+            ("/checkpoint two words", "quote what has blanks"),
+            ("register pr", "something more"),
+            ("slow make it", "number of seconds"),
         ] {
             let said = all(text);
             assert!(matches!(&said[..], [Err(said)] if said.contains(why)), "{text}: {said:?}");

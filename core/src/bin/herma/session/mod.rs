@@ -1,8 +1,10 @@
 //! `herma session`: a stand-in for an agent's session, to try checkpoints by hand and to drive them
 //! in tests. A person types what the agent would do; the tools really write files.
 //!
-//! `lines` reads what is typed and `tools` does it. When a checkpoint is taken the library decides.
+//! `lines` reads what is typed and `tools` does it; `agent` keeps what the agent has beside its files.
+//! When a checkpoint is taken the library decides.
 
+mod agent;
 mod lines;
 mod tools;
 
@@ -10,7 +12,8 @@ use crate::arguments;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::rollback_pages;
 use crate::text::{self, Style, Tone};
-use herma_core::agent::{CheckpointManager, Conversation, Protected, Tool};
+use agent::Board;
+use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
 use herma_core::rollback_line::{self, Line, Misread};
 use herma_core::{Environment, Outcome};
 use lines::{Asked, Lines, Typed};
@@ -30,6 +33,13 @@ pub struct Session<W> {
     pub output: W,
     style: Style,
     checkpoints: CheckpointManager,
+    /// Those of the agents that handed over and wait, each with the name of who went on.
+    waiting: Vec<(String, CheckpointManager)>,
+    /// The agent's state beside its files, in its folder.
+    board: Board,
+    environment: Environment,
+    /// How many turns began, so that each has an id of its own.
+    begun: u64,
     /// What answers `/rollback`, or why nothing does.
     herma: Result<Herma, Failure>,
     conversation: Conversation,
@@ -40,7 +50,12 @@ pub struct Session<W> {
 impl<W: Write> Session<W> {
     /// A session in the current directory of that environment.
     pub fn new(environment: &Environment, style: Style, limit: Duration, output: W) -> Self {
+        let board = Board { folder: environment.agent_folder() };
         Session {
+            waiting: Vec::new(),
+            board,
+            environment: environment.clone(),
+            begun: 0,
             directory: environment.current_directory.clone(),
             limit,
             output,
@@ -59,6 +74,7 @@ impl<W: Write> Session<W> {
     /// Input that cannot be read, output that cannot be written.
     pub fn run(&mut self, input: impl BufRead, is_typed: bool) -> io::Result<usize> {
         self.greet()?;
+        self.find_agent()?;
         let mut lines = Lines::new(input);
         loop {
             if is_typed {
@@ -119,14 +135,11 @@ impl<W: Write> Session<W> {
     fn answer(&mut self, asked: Asked) -> io::Result<()> {
         match asked {
             Asked::Nothing | Asked::Exit => Ok(()),
-            Asked::Say(message) => {
-                self.conversation.begin(&message);
-                self.checkpoints.new_turn();
-                Ok(())
-            }
+            Asked::Say(message) => self.say(&message),
+            Asked::Agent(asked) => self.agent(&asked),
             Asked::WriteFile { path, content } => self.write_file(&path, &content),
             Asked::Patch(body) => self.patch(&body),
-            Asked::Terminal(command) => self.terminal(&command),
+            Asked::Terminal { command, seconds } => self.terminal(&command, seconds),
             Asked::Rollback { before, rest } => self.roll_back(&before, &rest),
             Asked::Log => self.log(),
             Asked::Help => write!(self.output, "{}", lines::HELP),
@@ -162,8 +175,12 @@ impl<W: Write> Session<W> {
         }
     }
 
-    fn terminal(&mut self, command: &str) -> io::Result<()> {
+    fn terminal(&mut self, command: &str, seconds: Option<u64>) -> io::Result<()> {
         let directory = self.directory.clone();
+        self.happens(&Event::Command(command))?;
+        if let Some(seconds) = seconds {
+            self.happens(&Event::LongCall { what: command, seconds })?;
+        }
         let tool = Tool::Terminal { command, directory: &directory };
         self.protect(&tool)?;
         let ran = tools::run(&directory, command, self.limit);
@@ -201,10 +218,14 @@ impl<W: Write> Session<W> {
     /// Says what a tool did, and notes it in the conversation.
     fn did(&mut self, what: &str) -> io::Result<()> {
         self.conversation.note(what);
+        self.remember_call(what)?;
         writeln!(self.output, "  {}", text::line(what.as_bytes()))
     }
 
     fn roll_back(&mut self, before: &str, rest: &[u8]) -> io::Result<()> {
+        // A whole agent goes back to the most recent where nothing else is said.
+        let is_bare = rest.iter().all(u8::is_ascii_whitespace) && self.has_state();
+        let rest = if is_bare { b" 1" } else { rest };
         let read = Line::split(rest).and_then(|line| rollback_line::read(&line));
         let asked = match read {
             Err(misread) => return self.misread(before, rest, &misread),
@@ -223,21 +244,31 @@ impl<W: Write> Session<W> {
         herma.afterwards(&asked);
         match answered {
             Err(failure) => self.failed(&failure.message),
-            Ok(Answer { bytes, ending, undoes_turn }) => {
+            Ok(Answer { bytes, ending, undoes_turn, turn }) => {
                 self.output.write_all(&bytes)?;
                 if let Ending::Incomplete(failure) = ending {
                     self.failed(&failure.message)?;
                 }
-                match undoes_turn.then(|| self.conversation.undo_last()).flatten() {
-                    Some(turn) => {
-                        let message = text::line(turn.message.as_bytes());
-                        writeln!(
-                            self.output,
-                            "The last turn of the conversation was undone: {message}"
-                        )
-                    }
-                    None => Ok(()),
+                if !undoes_turn {
+                    return Ok(());
                 }
+                self.checkpoints.rolled_back();
+                let undone = match turn {
+                    Some((id, stays)) => self.conversation.undo_to(&id, stays),
+                    None => self.conversation.undo_last().into_iter().collect(),
+                };
+                for turn in undone {
+                    let message = text::line(turn.message.as_bytes());
+                    let which = match turn.id {
+                        Some(_) => "A",
+                        None => "The last",
+                    };
+                    writeln!(
+                        self.output,
+                        "{which} turn of the conversation was undone: {message}"
+                    )?;
+                }
+                Ok(())
             }
         }
     }

@@ -1,0 +1,198 @@
+//! What the command does about an agent's state beside its files: it finds it, shows what a checkpoint
+//! carries, pins, and settles what was done outside.
+
+use crate::arguments::Actions;
+use crate::commands::{Answer, Ending, Failure, Herma};
+use crate::{pages, text, whole_pages};
+use herma_core::disk::Disk;
+use herma_core::state::{Compensation, Compensations, External, State};
+use herma_core::{ActionNote, Clock, Environment, SystemClock};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// More bytes than anyone registers.
+const BYTES_MAX: u64 = 1024 * 1024;
+/// Which compensation there is for which kind of action.
+pub const COMPENSATIONS: &str = "compensations.json";
+
+/// A line of shell that undoes one kind of action.
+struct CommandCompensation(String);
+
+impl Compensation for CommandCompensation {
+    fn run(&self, action: &ActionNote) -> Result<(), String> {
+        let ran = Command::new("sh")
+            .args(["-c", &self.0])
+            .env("HERMA_KIND", &action.kind)
+            .env("HERMA_ID", action.id.as_deref().unwrap_or_default())
+            .env("HERMA_TO", action.to.as_deref().unwrap_or_default())
+            .output()
+            .map_err(|error| format!("{:?} was not run: {error}", self.0))?;
+        match ran.status.success() {
+            true => Ok(()),
+            false => {
+                let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
+                Err(format!("{:?} ended with {}: {said}", self.0, ran.status))
+            }
+        }
+    }
+}
+
+/// The state of the agent that has its folder in that environment; none where there is none.
+///
+/// # Errors
+/// Compensations that cannot be read, since none of them would be offered.
+pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> Result<Option<State>, Failure> {
+    let folder = environment.agent_folder();
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
+    let registered = registered(disk.as_ref(), &folder)?;
+    let compensation = |(kind, command): (String, String)| {
+        let compensation: Arc<dyn Compensation> = Arc::new(CommandCompensation(command));
+        (kind, compensation)
+    };
+    let compensations: Compensations = registered.into_iter().map(compensation).collect();
+    Ok(Some(State::in_files(disk, Arc::new(SystemClock), &folder, compensations)))
+}
+
+/// What is registered: for each kind of action a line of shell.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn registered(disk: &dyn Disk, folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let path = folder.join(COMPENSATIONS);
+    let unreadable = |why: String| Failure {
+        code: "bad_state",
+        message: format!("{path:?} cannot be read ({why}); nothing was changed: mend or remove it"),
+    };
+    match disk.read(&path, BYTES_MAX) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(unreadable(error.to_string())),
+        Ok((bytes, _)) => {
+            serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Shown<'a, T> {
+    id: &'a str,
+    envelope: T,
+}
+
+#[derive(Serialize)]
+struct Pinned<'a> {
+    id: &'a str,
+    pinned: bool,
+}
+
+#[derive(Serialize)]
+struct Settled<T> {
+    actions: T,
+}
+
+impl Herma {
+    /// Shows why a checkpoint was taken, and what it carries beside its files.
+    pub fn show(&self, project: &Path, target: &[u8]) -> Result<Answer, Failure> {
+        let (id, envelope) = self.manager.envelope(project, target)?;
+        let listed = self.manager.list(project)?.into_iter().find(|one| one.id == id);
+        let data = Shown { id: &id, envelope: &envelope };
+        self.done_in(project, &data, || {
+            whole_pages::envelope(&id, listed.as_ref(), envelope.as_ref())
+        })
+    }
+
+    /// Pins or unpins a checkpoint.
+    pub fn pin(&self, project: &Path, target: &[u8], pinned: bool) -> Result<Answer, Failure> {
+        let id = match pinned {
+            true => self.manager.pin(project, target)?,
+            false => self.manager.unpin(project, target)?,
+        };
+        self.done_in(project, &Pinned { id: &id, pinned }, || {
+            let mut page = pages::Page::default();
+            let id = herma_core::printed::short(self.style, &id);
+            match pinned {
+                true => {
+                    page.line(format_args!("No limit drops checkpoint {id} until it is unpinned"))
+                }
+                false => page.line(format_args!("Checkpoint {id} goes with the others of its age")),
+            }
+            page.0.into_bytes()
+        })
+    }
+
+    /// Shows or settles what the agent did outside.
+    // rule: agent/compensation
+    pub fn actions(&self, about: Actions) -> Result<Answer, Failure> {
+        let Some(external) = self.manager.state().external() else {
+            let folder = self.environment.agent_folder();
+            let message = format!("no agent has its state in {folder:?}; nothing was changed");
+            return Err(Failure { code: "no_agent", message });
+        };
+        self.settle(external, about, "herma actions")
+    }
+
+    /// The same on behalf of somebody.
+    pub fn settle(
+        &self,
+        external: &External,
+        about: Actions,
+        who: &str,
+    ) -> Result<Answer, Failure> {
+        match about {
+            Actions::List => {
+                let all = external.all()?;
+                self.done(&Settled { actions: &all }, || whole_pages::actions(self.style, &all))
+            }
+            Actions::Audit => {
+                let all = external.audit()?;
+                self.done(&Settled { actions: &all }, || whole_pages::audit(&all))
+            }
+            Actions::Accept => {
+                let all = external.accept(who)?;
+                self.done(&Settled { actions: &all }, || whole_pages::accepted(self.style, &all))
+            }
+            Actions::Compensate { again } => {
+                let all = external.compensate(who, again)?;
+                let failed = all.iter().filter(|one| one.failure.is_some()).count();
+                let data = Settled { actions: &all };
+                let answer = self.done(&data, || whole_pages::compensated(self.style, &all))?;
+                let ending = match failed {
+                    0 => Ending::Done,
+                    failed => Ending::Incomplete(Failure {
+                        code: "compensation_failed",
+                        message: format!(
+                            "{} failed, and will not be tried again unasked: mend the cause, then \
+                             compensate --again, or accept",
+                            text::count(failed, "compensation", "compensations")
+                        ),
+                    }),
+                };
+                Ok(Answer { ending, ..answer })
+            }
+        }
+    }
+}
+
+impl Herma {
+    /// The state of an agent whose folder was made since.
+    ///
+    /// # Errors
+    /// As [`state`].
+    pub fn find_state(&mut self) -> Result<Option<State>, Failure> {
+        let found = state(&self.disk, &self.environment)?;
+        if let Some(state) = &found {
+            self.manager.set_state(state.clone());
+        }
+        Ok(found)
+    }
+}
+
+/// When something was, for people.
+pub fn since(seconds: i64) -> String {
+    text::ago(seconds, SystemClock.seconds())
+}

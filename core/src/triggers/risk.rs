@@ -1,0 +1,146 @@
+//! Which commands cannot be taken back easily: they delete, push by force, migrate a database
+//! destructively, or change files in masses.
+//!
+//! The words are those of one simple command; what other commands run in turn is looked into like
+//! everywhere here. A program that nobody here knows counts as harmless.
+
+use super::each_command;
+use super::shell::Simple;
+use super::table::name;
+
+/// What makes a command line one of high risk, in words for people; none if nothing does.
+///
+/// ```
+/// use herma_core::triggers::risk;
+///
+/// assert_eq!(risk("cd build && rm -rf ."), Some("it deletes files"));
+/// assert_eq!(risk("git push --force origin main"), Some("it pushes by force"));
+/// assert_eq!(risk("git push origin main"), None);
+/// ```
+// rule: agent/triggers
+pub fn risk(command: &str) -> Option<&'static str> {
+    let mut found = None;
+    each_command(command, &mut |command| found = found.or_else(|| risk_of(command)));
+    found
+}
+
+const DELETES: &str = "it deletes files";
+const FORCES: &str = "it pushes by force";
+const DISCARDS: &str = "it discards changes";
+const MIGRATES: &str = "it migrates a database destructively";
+const MASSES: &str = "it changes files in masses";
+const OVERWRITES: &str = "it overwrites a whole file or disk";
+
+/// A program, words of which one must be there, and what it does then. Without words it always does.
+/// An option of one letter is also found among others, as in `-rf`.
+const RISKS: &[(&str, &[&str], &str)] = &[
+    ("rm", &[], DELETES),
+    ("rmdir", &[], DELETES),
+    ("unlink", &[], DELETES),
+    ("shred", &[], DELETES),
+    ("find", &["-delete"], DELETES),
+    ("rsync", &["--delete", "--delete-after", "--delete-before"], DELETES),
+    ("dd", &[], OVERWRITES),
+    ("truncate", &[], OVERWRITES),
+    ("wipefs", &[], OVERWRITES),
+    ("sed", &["-i", "--in-place"], MASSES),
+    ("dropdb", &[], MIGRATES),
+];
+
+/// A command of git, words of which one must be there, and what it does then.
+const GIT: &[(&str, &[&str], &str)] = &[
+    ("push", &["-f", "--force", "--force-with-lease", "--mirror", "--delete"], FORCES),
+    ("reset", &["--hard"], DISCARDS),
+    ("clean", &["-f", "--force"], DELETES),
+    ("checkout", &["-f", "--force"], DISCARDS),
+    ("rm", &[], DELETES),
+    ("filter-branch", &[], DISCARDS),
+];
+
+/// Words of SQL that lose data, wherever a client of a database is given them.
+const SQL: &[&str] =
+    &["drop table", "drop database", "drop column", "truncate table", "delete from"];
+const CLIENTS: &[&str] = &["psql", "mysql", "mariadb", "sqlite3"];
+
+/// A tool of migrations and the words of it that go back or start again.
+const MIGRATIONS: &[(&str, &[&str])] = &[
+    ("alembic", &["downgrade"]),
+    ("rails", &["db:drop", "db:reset", "db:rollback"]),
+    ("rake", &["db:drop", "db:reset", "db:rollback"]),
+    ("prisma", &["reset"]),
+    ("flyway", &["clean"]),
+    ("dbmate", &["drop", "down", "rollback"]),
+    ("knex", &["migrate:rollback", "migrate:down"]),
+];
+
+fn risk_of(command: &Simple) -> Option<&'static str> {
+    let program = name(command.words.first()?);
+    let words: Vec<&str> = command.words[1..].iter().map(|word| &word.text[..]).collect();
+    let known = RISKS.iter().find(|(own, any, _)| *own == program && has_any(&words, any));
+    if let Some((_, _, why)) = known {
+        return Some(why);
+    }
+    if program == "git" {
+        let own =
+            |(own, any, _): &&(&str, &[&str], &str)| words.contains(own) && has_any(&words, any);
+        return GIT.iter().find(own).map(|(_, _, why)| *why);
+    }
+    let loses = |text: &&str| SQL.iter().any(|sql| text.to_ascii_lowercase().contains(sql));
+    if CLIENTS.contains(&program) {
+        return words.iter().any(loses).then_some(MIGRATES);
+    }
+    let goes_back = |(own, any): &&(&str, &[&str])| *own == program && has_any(&words, any);
+    MIGRATIONS.iter().find(goes_back).map(|_| MIGRATES)
+}
+
+fn has_any(words: &[&str], any: &[&str]) -> bool {
+    let is_meant = |word: &str, wanted: &str| {
+        let letter = wanted.strip_prefix('-').filter(|letter| letter.len() == 1);
+        let among = |letter: &str| {
+            word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+        };
+        word == wanted || letter.is_some_and(among)
+    };
+    any.is_empty() || words.iter().any(|word| any.iter().any(|wanted| is_meant(word, wanted)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_taken_back_is_of_high_risk() {
+        for (command, why) in [
+            ("rm a", DELETES),
+            ("sudo rm -rf build", DELETES),
+            ("sh -c 'git clean -fdx'", DELETES),
+            ("find . -name '*.o' -delete", DELETES),
+            ("git push -f", FORCES),
+            ("git push origin +main --force-with-lease", FORCES),
+            ("git -C sub reset --hard HEAD~3", DISCARDS),
+            ("psql -c 'DROP TABLE users'", MIGRATES),
+            ("alembic downgrade -1", MIGRATES),
+            ("grep -rl old | xargs sed -i s/old/new/", MASSES),
+            ("dd if=/dev/zero of=disk", OVERWRITES),
+        ] {
+            assert_eq!(risk(command), Some(why), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_or_adds_is_not() {
+        for command in [
+            "ls -f",
+            "git push",
+            "git reset HEAD a.txt",
+            "echo rm -rf /",
+            "psql -c 'select 1'",
+            "alembic upgrade head",
+            "sed s/a/b/ file",
+            "touch a",
+            "mv a b",
+        ] {
+            assert_eq!(risk(command), None, "{command}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! An agent with state beside its files, in a session and on the command line: the example of the
+//! document, compensations, and what is wrong with any of it.
+
+use crate::command::world::{Said, World, agreed};
+use pretty_assertions::assert_eq;
+use std::fs;
+use std::path::Path;
+
+fn enabled() -> World {
+    let world = World::new();
+    world.configure("checkpoints:\n  enabled: true\n");
+    world
+}
+
+fn played(world: &World, lines: &str) -> Said {
+    let script = world.root.join("script");
+    fs::write(&script, lines).unwrap();
+    world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
+}
+
+/// The text without what a process gives its turns as a name.
+fn without_turns(text: &str) -> String {
+    let line = |line: &str| match line.trim_start().starts_with("turn: ") {
+        true => "  turn: [turn]".to_owned(),
+        false => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+// rule: agent/parts
+// rule: agent/external-listed
+// rule: agent/compensation
+// rule: agent/composes
+#[test]
+fn the_example_of_the_document_is_played_as_it_stands_in_docs() {
+    let world = enabled();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/whole-agent.session");
+    let said = played(&world, &fs::read_to_string(script).unwrap()).done();
+    agreed("whole-agent", &without_turns(&world.transcript(&[said])));
+    assert_eq!(world.read("src/auth.py"), "provider = \"legacy\"\n");
+    assert_eq!(world.read("outside.log"), "closed pull request 1234\n");
+    let agent = world.root.join("hermes/agent");
+    let board: serde_json::Value =
+        serde_json::from_slice(&fs::read(agent.join("kanban.json")).unwrap()).unwrap();
+    assert_eq!(board["cards"][0]["state"], "doing");
+    assert_eq!(board["cards"][1]["state"], "todo");
+}
+
+const OPENED: &str = "say open it\nwrite_file a.txt one\n/checkpoint base\n\
+    outside pr 1\noutside pr 2\nwrite_file a.txt two\n/rollback base\n";
+
+// rule: agent/compensation
+#[test]
+fn a_compensation_that_is_killed_half_way_is_not_run_again_unasked() {
+    let world = enabled();
+    let kills = "register pr echo $HERMA_ID >> ran.log; kill -9 $PPID\n";
+    let killed = played(&world, &format!("{kills}{OPENED}/rollback-actions\n"));
+    assert_eq!(killed.exit, None, "it was killed");
+    assert_eq!(world.read("ran.log"), "2\n");
+    // It is known what the first is; the second never began.
+    let listed = world.herma(&["actions"]).done().text();
+    assert!(listed.contains("pr #2 (its compensation was interrupted"), "{listed}");
+    fs::write(world.root.join("hermes/agent/compensations.json"), "{\"pr\": \"echo $HERMA_ID >> ran.log\"}")
+        .unwrap();
+    world.herma(&["actions", "compensate"]).done();
+    assert_eq!(world.read("ran.log"), "2\n1\n");
+    world.herma(&["actions", "compensate", "--again"]).done();
+    world.herma(&["actions", "compensate", "--again"]).done();
+    assert_eq!(world.read("ran.log"), "2\n1\n2\n");
+}
+
+// rule: agent/compensation
+#[test]
+fn a_compensation_that_fails_is_said_to_and_stays_as_it_is_until_somebody_decides() {
+    let world = enabled();
+    let fails = "register pr echo the service is down >&2; exit 3\n";
+    let said = played(&world, &format!("{fails}{OPENED}/rollback-actions\n/rollback-actions\n"));
+    assert_eq!(said.exit, Some(2));
+    let text = said.text();
+    assert!(text.contains("the service is down") && text.contains("--again"), "{text}");
+    assert!(text.ends_with("There was nothing to compensate\n"), "{text}");
+    assert_eq!(world.herma(&["actions", "compensate", "--again"]).exit, Some(2));
+    let stays = world.herma(&["actions", "accept", "--json"]).done().json();
+    assert_eq!(stays["actions"].as_array().unwrap().len(), 2);
+    world.herma(&["actions", "compensate", "--again"]).done();
+    let audit = world.herma(&["actions", "audit"]).done().text();
+    assert_eq!(audit.matches("failed: ").count(), 4, "{audit}");
+    assert_eq!(audit.matches("accepted (herma actions)").count(), 2, "{audit}");
+}
+
+// rule: agent/pinned
+#[test]
+fn a_label_is_given_pinned_and_unpinned_on_the_command_line() {
+    let world = World::new();
+    world.configure("checkpoints:\n  max_snapshots: 1\n");
+    world.write("a.txt", "one\n");
+    world.herma(&["checkpoint", "--label", "base"]).done();
+    let take = |content: &str| {
+        world.write("a.txt", content);
+        world.herma(&["checkpoint"]).done().text()
+    };
+    assert!(take("two\n").contains("1 checkpoints are pinned"));
+    take("three\n");
+    let list = world.herma(&["rollback"]).done().text();
+    assert!(list.contains("label: base (pinned)"), "{list}");
+    let shown = world.herma(&["rollback", "show", "base"]).done().text();
+    assert!(shown.contains("  label: \"base\"\n  pinned: true\n"), "{shown}");
+    world.herma(&["pin", "base"]).done();
+    world.herma(&["rollback", "base"]).done();
+    assert_eq!(world.read("a.txt"), "one\n");
+    world.herma(&["unpin", "base"]).done();
+    take("four\n");
+    let gone = world.herma(&["rollback", "base"]);
+    assert_eq!((gone.exit, gone.refusal()), (Some(2), "bad_target"));
+    let shown = world.herma(&["rollback", "show", "1"]).done().text();
+    assert!(shown.contains("# it carries nothing beside its files"), "{shown}");
+}
+
+#[test]
+fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
+    let world = enabled();
+    let none = world.herma(&["actions"]);
+    assert_eq!((none.exit, none.refusal()), (Some(2), "no_agent"));
+    let lines = "progress 2\nback\n/checkpoint 12\n/unpin nothing\ncompact\nslow 31 true\n\
+        hand_off sub\nback\nexplain rm a\nprogress 0.5\ngoal g\nremember m\nlog\n/rollback-actions\n";
+    let said = played(&world, lines);
+    let text = said.text();
+    for expected in [
+        "2 is no number from 0 to 1",
+        "nobody was handed anything",
+        "[bad_label]",
+        "would take a checkpoint: About to run rm a: it deletes files",
+        "There was nothing to compensate",
+    ] {
+        assert!(text.contains(expected) || expected.starts_with('['), "{expected}: {text}");
+    }
+    let agent = world.root.join("hermes/agent");
+    fs::write(agent.join("compensations.json"), "{").unwrap();
+    let refused = world.herma(&["rollback"]);
+    assert_eq!((refused.exit, refused.refusal()), (Some(2), "bad_state"));
+    fs::remove_file(agent.join("compensations.json")).unwrap();
+    fs::write(agent.join("goal.json"), "{").unwrap();
+    world.write("a.txt", "one\n");
+    let taken = world.herma(&["checkpoint"]).done().text();
+    assert!(taken.contains("⚠ the agent's goal is in no checkpoint"), "{taken}");
+    fs::write(agent.join("goal.json"), "{}").unwrap();
+    fs::write(agent.join("external.json"), "{").unwrap();
+    world.write("a.txt", "two\n");
+    let back = world.herma(&["rollback", "1"]).done().text();
+    assert!(back.contains("may still stand"), "{back}");
+    assert_eq!(world.read("a.txt"), "one\n");
+}
