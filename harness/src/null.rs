@@ -1,6 +1,7 @@
 //! Null subjects: implementations that do nothing useful, each in another way. What one of them
 //! passes proves nothing, so none of them may pass a written case.
 
+use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
 use herma_model::answer::{
@@ -73,6 +74,10 @@ struct Answers<F>(&'static str, F);
 impl<F: FnMut(&Request) -> Answer> Subject for Answers<F> {
     fn identity(&self) -> Identity {
         Identity::new(self.0, env!("CARGO_PKG_VERSION"))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::whole_agent()
     }
 
     fn ask(&mut self, request: &Request) -> Answer {

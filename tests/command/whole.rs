@@ -60,8 +60,11 @@ fn a_compensation_that_is_killed_half_way_is_not_run_again_unasked() {
     // It is known what the first is; the second never began.
     let listed = world.herma(&["actions"]).done().text();
     assert!(listed.contains("pr #2 (its compensation was interrupted"), "{listed}");
-    fs::write(world.root.join("hermes/agent/compensations.json"), "{\"pr\": \"echo $HERMA_ID >> ran.log\"}")
-        .unwrap();
+    fs::write(
+        world.root.join("hermes/agent/compensations.json"),
+        "{\"pr\": \"echo $HERMA_ID >> ran.log\"}",
+    )
+    .unwrap();
     world.herma(&["actions", "compensate"]).done();
     assert_eq!(world.read("ran.log"), "2\n1\n");
     world.herma(&["actions", "compensate", "--again"]).done();

@@ -72,7 +72,8 @@ fn refs_below(store: &Path, folder: &str, found: &mut Refs) -> Option<()> {
             continue;
         }
         let is_history = folder == HISTORIES && are_digits(&name, name.len());
-        let is_beside = BESIDE.iter().any(|one| folder.starts_with(one)) && !name.ends_with(".lock");
+        let is_beside =
+            BESIDE.iter().any(|one| folder.starts_with(one)) && !name.ends_with(".lock");
         let text = fs::read_to_string(store.join(&path)).ok()?;
         let id = text.strip_suffix('\n').filter(|id| are_digits(id, 40))?;
         (is_history || is_beside).then_some(())?;

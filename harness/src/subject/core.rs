@@ -88,7 +88,6 @@ impl CoreSubject {
             retention_seconds: settings.retention_days.saturating_mul(DAY_SECONDS),
             delete_orphans: settings.delete_orphans,
             min_interval_seconds: settings.min_interval_hours.saturating_mul(HOUR_SECONDS),
-            policy: Policy::default(),
         };
         let agent = Agent::new(&environment.base, disk.clone(), clock.clone());
         let checkpoints =

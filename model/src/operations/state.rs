@@ -30,11 +30,15 @@ pub(super) fn compare(
 ) {
     let (Request::GetState { part }, Some(due)) = (request, due) else { return };
     let (rule, symptom): (RuleRef, &str) = match world.part(*part).1 {
+        // What nobody made it is no other state, but this one kept badly.
+        _ if !found.is_null() && !world.was_set(*part, found, false) => {
+            (&rules::AGENT_PARTS, "nobody set that")
+        }
         Origin::Set => (&rules::AGENT_PARTS, "not what was set"),
         Origin::Spared => (&rules::AGENT_ALL_OR_NONE, "changed, and nothing was restored"),
         // What was there before is what was not restored; what a sub-agent made it is another's.
         Origin::Restored(before)
-            if before != Held::Is(found.clone()) && world.is_of_another(*part, found) =>
+            if before != Held::Is(found.clone()) && world.was_set(*part, found, true) =>
         {
             (&rules::AGENT_COMPOSES, "what a sub-agent made it")
         }

@@ -115,8 +115,8 @@ pub(crate) struct Agent {
     cards: BTreeSet<String>,
     /// The slots of the agents that wait for a sub-agent.
     parents: Vec<BTreeMap<ByteString, Slot>>,
-    /// What sub-agents set.
-    by_others: Vec<(Part, Value)>,
+    /// What parts were ever set to, and whether by a sub-agent.
+    was_set: Vec<(Part, Value, bool)>,
 }
 
 impl World {
@@ -136,14 +136,17 @@ impl World {
         self.parts().any(|part| self.part(part).0 != Held::Unset)
     }
 
-    /// Whether a sub-agent set a part to this.
-    pub(crate) fn is_of_another(&self, part: Part, value: &Value) -> bool {
-        self.agent.by_others.iter().any(|(one, set)| *one == part && set == value)
+    /// Whether anybody set a part to this, or a sub-agent did where only that is asked.
+    pub(crate) fn was_set(&self, part: Part, value: &Value, by_another: bool) -> bool {
+        let is_it = |(one, set, another): &(Part, Value, bool)| {
+            *one == part && set == value && (*another || !by_another)
+        };
+        self.agent.was_set.iter().any(is_it)
     }
 
     /// Whether a sub-agent ever set a part.
     pub(crate) fn is_another(&self, part: Part) -> bool {
-        self.agent.by_others.iter().any(|(one, _)| *one == part)
+        self.agent.was_set.iter().any(|(one, _, another)| *one == part && *another)
     }
 
     /// Whether a sub-agent makes the requests.
@@ -260,9 +263,7 @@ impl World {
             (Request::SetState { part, value }, Answer::Done) => {
                 self.agent.parts.insert(*part, (Held::Is(value.clone()), Origin::Set));
                 self.agent.answered.clear();
-                if self.has_parent() {
-                    self.agent.by_others.push((*part, value.clone()));
-                }
+                self.agent.was_set.push((*part, value.clone(), self.has_parent()));
             }
             (Request::SetState { part, .. }, _) => self.forget_part(*part),
             (Request::GetState { part }, Answer::State(found)) => {
