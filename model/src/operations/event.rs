@@ -22,10 +22,11 @@ impl World {
         }
         // Whether the slot of the turn stands in the way of an event, no rule says.
         let is_free = !self.uses_slot(&project) && self.slot(&project) != Some(Slot::Unclear);
-        if self.is_event(event) && is_free {
-            self.allows_new(project, refusal)
-        } else {
-            Allowed::Unknown
+        // What cannot be taken need not be said for what reason: an agent goes on.
+        let due = self.is_event(event) && is_free;
+        match due.then(|| self.allows_new(project, refusal)) {
+            Some(due @ Allowed::Checkpoint(_)) => due,
+            _ => Allowed::Unknown,
         }
     }
 }

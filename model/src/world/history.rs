@@ -138,19 +138,27 @@ impl History {
 
     /// Takes one in that was taken before `target` was restored: older ones of its kind make room.
     /// Those must that no other checkpoint came after, and the others may; the oldest are taken for
-    /// those that did, until it is seen which.
+    /// those that did, until it is seen which. Where it is not known which one was restored, none
+    /// must.
     ///
     /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
-    pub(super) fn take_safety(&mut self, checkpoint: Checkpoint, target: &str, limit: usize) {
+    pub(super) fn take_safety(
+        &mut self,
+        checkpoint: Checkpoint,
+        target: Option<&str>,
+        limit: usize,
+    ) {
         self.dropped = self.out_of_sight(limit);
         let listed = &self.all[self.dropped..];
-        let may_go = |one: &&Checkpoint| one.safety && !one.carried.pinned && one.id != target;
+        let may_go =
+            |one: &&Checkpoint| one.safety && !one.carried.pinned && Some(&*one.id) != target;
         let spare: Vec<String> = listed.iter().filter(may_go).map(|one| one.id.clone()).collect();
         let newest = listed.iter().rev().take_while(|one| one.safety).filter(may_go).count();
         let excess = (listed.len() + 1).saturating_sub(limit);
         // Those that are pinned need not count.
         let pinned = listed.iter().filter(|one| one.carried.pinned).count();
-        let left = spare.len() - excess.saturating_sub(pinned).min(newest);
+        let must_go = if target.is_some() { excess.saturating_sub(pinned) } else { 0 };
+        let left = spare.len() - must_go.min(newest);
         let all = [listed, &[checkpoint]].concat();
         let gone = spare[..excess.min(spare.len())].to_vec();
         self.choice = (excess > 0 && left > 0).then(|| Choice { all: all.clone(), spare, left });

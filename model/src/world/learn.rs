@@ -171,11 +171,11 @@ impl World {
         if let Some(id) = &restored.safety {
             let found = seen.request.dir().zip(self.target_of(&seen.request));
             let found = found.and_then(|(dir, text)| self.find(&self.locate(dir), &text).ok());
-            let target = found.map_or_else(String::new, |(_, one)| one.id.clone());
+            let target = found.map(|(_, one)| one.id.clone());
             let checkpoint = Checkpoint { safety: true, ..self.taken(project, id, None) };
             let limit = self.settings.max_snapshots;
             let history = self.histories.entry(project.clone()).or_default();
-            history.take_safety(checkpoint, &target, limit);
+            history.take_safety(checkpoint, target.as_deref(), limit);
             self.rolled_back.insert(project.clone());
             return;
         }
