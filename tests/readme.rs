@@ -61,6 +61,10 @@ fn every_command_of_the_readme_does_what_it_is_said_to_do() {
     let project = folder.path().join("src/project");
     fs::create_dir_all(project.join("src")).unwrap();
     fs::write(project.join("src/a.py"), "a = 1\n").unwrap();
+    // What a command of the README plays stands in the tree.
+    fs::create_dir(project.join("docs")).unwrap();
+    let script = "docs/whole-agent.session";
+    fs::copy(root().join(script), project.join(script)).unwrap();
     let plan = blocks(&page).into_iter().find(|(words, _)| words == &["toml"]).unwrap().1;
     // Few histories, so that it ends soon.
     let short = plan.replace("histories = 60 ", "histories = 1 ");

@@ -2,6 +2,7 @@
 //! whatever fails on the way; and what was done outside is never undone unasked.
 
 mod agent;
+mod comparison;
 mod composition;
 mod crashes;
 mod envelopes;

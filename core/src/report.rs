@@ -262,6 +262,10 @@ pub struct Pruned {
     pub archives: usize,
     /// Checkpoints that were dropped to keep the store below its total size.
     pub dropped: usize,
+    /// Bytes by which the store exceeds its total size all the same: what is left is pinned, or the
+    /// newest of its project.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub over_bytes: u64,
     /// Failures; what they are about was left as it is.
     pub errors: usize,
     /// Bytes that the base takes less than before.
@@ -322,6 +326,10 @@ pub struct Verified {
     pub checkpoints: usize,
     /// Those of them that cannot be restored as a whole.
     pub damaged: Vec<DamagedCheckpoint>,
+    /// What checkpoints carried beside their files and is damaged, each with the directory of its
+    /// project; no file is lost by it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub envelopes: Vec<Remark>,
     /// Directories of projects whose history is lost altogether.
     pub unreadable: Vec<Remark>,
 }
@@ -329,7 +337,7 @@ pub struct Verified {
 impl Verified {
     /// Whether nothing is damaged.
     pub fn is_whole(&self) -> bool {
-        self.damaged.is_empty() && self.unreadable.is_empty()
+        self.damaged.is_empty() && self.unreadable.is_empty() && self.envelopes.is_empty()
     }
 }
 
@@ -342,6 +350,10 @@ pub struct DamagedCheckpoint {
     pub id: String,
     /// The paths that are lost; the empty one stands for all of it.
     pub lost: Vec<Remark>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

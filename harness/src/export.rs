@@ -5,6 +5,8 @@
 //! The history is run once to make everything concrete. Where a request contains an id that the
 //! subject chose, the script uses the id that it received itself.
 
+mod damage;
+
 use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
@@ -141,11 +143,19 @@ pub fn script(
         match event {
             Event::Began { files, .. } => script.make_all(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
-            Event::StoreEdited(edit) => {
+            Event::StoreEdited(edit, file) => match file.and_then(|at| script.damage(&edit, &at)) {
+                Some(line) => {
+                    if !script.text.contains(damage::FUNCTIONS) {
+                        script.text.push_str(damage::FUNCTIONS);
+                    }
+                    script.line(&line);
+                }
                 // A shell script has no way to make a repository as v1 made it.
-                let text = plain(&edit);
-                script.line(&format!("# do this manually before going on: {text}"));
-            }
+                None => {
+                    let text = plain(&edit);
+                    script.line(&format!("# do this manually before going on: {text}"));
+                }
+            },
             Event::Requested(asked) => {
                 if !opened || asked.request == Request::Reopen {
                     script.open(&settings, &run.capabilities, opened);

@@ -4,7 +4,7 @@
 //! checkpoint, with no code of the core involved.
 
 use herma_model::bytes::{ancestors, file_name, parent};
-use herma_model::{ByteString, Entry, Tree};
+use herma_model::{ByteString, Entry, Object, Tree};
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -49,6 +49,15 @@ pub fn tree_id(tree: &Tree) -> ObjectId {
 /// The ids of all trees and blobs that hold these entries.
 pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
     named(tree).into_iter().map(|(id, ..)| id).collect()
+}
+
+/// The name of an object that the model knows by what it holds.
+pub fn name_of(object: &Object) -> String {
+    match object {
+        Object::Checkpoint(id) => id.clone(),
+        Object::Folder(tree) => tree_id(tree).to_string(),
+        Object::Content(bytes) => blob_id(bytes).to_string(),
+    }
 }
 
 /// What an object is.

@@ -15,7 +15,8 @@ use crate::protocol::asked::asked_for;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::protocol::translate;
-use crate::sandbox::{Sandbox, Scratch, edits, store_edits};
+use crate::sandbox::store_edits::{self, Done};
+use crate::sandbox::{Sandbox, Scratch, edits};
 use crate::subject::{Identity, NewSubject, Subject};
 use herma_model::answer::Answer;
 use herma_model::edit::Change;
@@ -25,6 +26,7 @@ use herma_model::{
 };
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
@@ -109,8 +111,8 @@ pub enum Event {
     },
     /// The runner changed files.
     Edited(Vec<Change>),
-    /// The runner changed the base of the store.
-    StoreEdited(StoreEdit),
+    /// The runner changed the base of the store, and damaged that file of it, if any.
+    StoreEdited(StoreEdit, Option<PathBuf>),
     /// The subject was asked.
     Requested(Box<RequestRecord>),
 }
@@ -338,6 +340,9 @@ impl<'a> Runner<'a> {
         if self.record(step, checks) && !self.has_ended() {
             self.world.learn_amiss(&seen);
             self.list_again(step, &seen)?;
+        } else if may_have_saved(&allowed, &seen.answer) {
+            self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
+            self.world.learn_amiss(&seen);
         } else {
             self.world.learn(&seen);
         }
@@ -423,11 +428,19 @@ impl<'a> Runner<'a> {
     fn edit_store(&mut self, edit: &StoreEdit) -> Result<(), RunError> {
         self.run.operations += 1;
         let in_use = self.sandbox.has_store();
-        if store_edits::apply(&self.sandbox, &self.world, edit)? {
-            self.world.edit_store(edit, in_use);
-            self.oracle.planted(&self.sandbox, store_edits::content_of(edit))?;
-            tell(&mut self.watch, || Event::StoreEdited(edit.clone()));
+        let done = store_edits::apply(&self.sandbox, &self.world, edit)?;
+        if matches!(done, Done::Nothing) {
+            return Ok(());
         }
+        self.world.edit_store(edit, in_use);
+        self.oracle.planted(&self.sandbox, store_edits::content_of(edit))?;
+        let mut file = None;
+        if let Done::Harmed(harmed) = done {
+            file = Some(harmed.path.clone());
+            let (lost, adrift) = self.oracle.harmed((&self.world, &self.sandbox), harmed)?;
+            self.world.lose(lost, adrift);
+        }
+        tell(&mut self.watch, || Event::StoreEdited(edit.clone(), file));
         Ok(())
     }
 
@@ -470,6 +483,13 @@ impl<'a> Runner<'a> {
         self.record(history.operations.len(), self.world.compare_end(&end));
         Ok(())
     }
+}
+
+/// Whether a refused restore may have taken its pre-rollback checkpoint first, which only the store
+/// can tell.
+fn may_have_saved(allowed: &Allowed, answer: &Answer) -> bool {
+    let damaged = matches!(allowed, Allowed::Restore(due) if due.damaged);
+    damaged && matches!(answer, Answer::Refused { .. })
 }
 
 fn tell(watch: &mut Watch<'_>, event: impl FnOnce() -> Event) {

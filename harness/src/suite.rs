@@ -171,9 +171,7 @@ impl Findings {
         }
         match (rule.state, self.checks.get(rule.id)) {
             (State::Planned, _) => Verdict::NotModelled,
-            (State::Damage | State::Faults | State::Concurrent | State::Cost, _) => {
-                Verdict::InALane
-            }
+            (State::Faults | State::Concurrent | State::Cost, _) => Verdict::InALane,
             (State::Modelled, _) if self.capabilities.lacking(rule).is_some() => {
                 Verdict::NotApplicable
             }

@@ -11,6 +11,7 @@ use crate::subject::NewSubject;
 use herma_model::edit::Change;
 use herma_model::plain::plain;
 use herma_model::{ByteString, Node, StoreEdit};
+use std::path::Path;
 
 /// Longer lines are cut, since nobody reads them to their end.
 const LINE_CHARACTERS_MAX: usize = 400;
@@ -53,7 +54,7 @@ pub fn transcript(
     let mut watch = |event| match event {
         Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
         Event::Edited(changes) => lines.extend(changes.iter().map(changed)),
-        Event::StoreEdited(edit) => lines.push(planted(&edit)),
+        Event::StoreEdited(edit, file) => lines.push(planted(&edit, file.as_deref())),
         Event::Requested(asked) => {
             lines.push(format!("> {}", plain(&Message::Request(asked.request.clone()))));
             lines.push(format!("< {}", asked.reply));
@@ -88,8 +89,10 @@ fn changed(change: &Change) -> String {
     }
 }
 
-fn planted(edit: &StoreEdit) -> String {
-    format!("in the base of the store: {}", plain(edit))
+/// A change of the base, with the file of the store that it damaged.
+fn planted(edit: &StoreEdit, file: Option<&Path>) -> String {
+    let file = file.map(|file| format!(", which is store/{}", file.display()));
+    format!("in the base of the store: {}{}", plain(edit), file.unwrap_or_default())
 }
 
 fn shown(content: &[u8]) -> String {
@@ -115,7 +118,6 @@ mod tests {
     use crate::history::file::from_yaml;
     use crate::subject::CoreSubject;
     use pretty_assertions::assert_eq;
-    use std::path::Path;
 
     #[test]
     fn what_was_asked_stands_as_it_was_sent_with_the_reply_under_it() {

@@ -4,8 +4,8 @@
 //! without any of them. A name may be why a file was not captured; it is blamed if the same history
 //! holds with plain names.
 //!
-//! A failure that only occurs while a store's bookkeeping is damaged is blamed on the damage, which
-//! must stop nothing.
+//! A failure that only occurs while a store is damaged is blamed on the damage: that of its
+//! bookkeeping must stop nothing, and any other costs what needs it.
 //!
 //! A failure that only occurs with the hostile git configuration in the home is blamed on that
 //! configuration, whichever rule shows it first. So one leak is not reported as many other
@@ -161,29 +161,45 @@ fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, Ru
     Ok(Trial { run: hostile, plain })
 }
 
-/// Checks whether differences also occur with undamaged metadata and indexes. How a sweep treats
-/// damage has rules of its own.
+/// Whether an event damages a part of the store.
+type Damages = fn(&StoreEvent) -> bool;
+
+/// Checks whether differences also occur with an undamaged store. How a sweep treats damage, and what
+/// must be said of what is damaged, has rules of its own.
 fn blame_on_damage(history: &History, damaged: &mut Run, run: Again<'_>) -> Result<(), RunError> {
-    let damages = |event: &StoreEvent| {
-        matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
-    };
-    let whole = without(
-        history,
-        &|one| matches!(one, Operation::Event(Event::Store(event)) if damages(event)),
-    );
+    let costs: [(RuleRef, Damages); 2] = [
+        (&rules::MAINTENANCE_HEALS, |event| {
+            matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
+        }),
+        (&rules::MAINTENANCE_DAMAGE, |event| {
+            use StoreEvent::{Head, Ref, Stored};
+            matches!(event, Stored { .. } | Ref { .. } | Head { .. })
+        }),
+    ];
     let needs_cause = |one: &Divergence| {
         let area = one.rule.id.split('/').next().unwrap_or_default();
         let own = matches!(area, "isolation" | "limit" | "sweep" | "maintenance" | "migration");
-        one.follows.is_none() && !own
+        let of_damage: [RuleRef; 3] = [
+            &rules::CAPTURE_STORED,
+            &rules::RESTORE_HONEST,
+            &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
+        ];
+        one.follows.is_none() && !own && !of_damage.contains(&one.rule)
     };
-    if whole == *history || !damaged.divergences.iter().any(needs_cause) {
-        return Ok(());
-    }
-    let whole = run(&whole)?.divergences;
-    for divergence in damaged.divergences.iter_mut().filter(|one| needs_cause(one)) {
-        let fingerprint = divergence.fingerprint();
-        if !whole.iter().any(|one| one.fingerprint() == fingerprint) {
-            blame(divergence, &rules::MAINTENANCE_HEALS, "with no damage");
+    for (rule, damages) in costs {
+        let whole = without(
+            history,
+            &|one| matches!(one, Operation::Event(Event::Store(event)) if damages(event)),
+        );
+        if whole == *history || !damaged.divergences.iter().any(needs_cause) {
+            continue;
+        }
+        let whole = run(&whole)?.divergences;
+        for divergence in damaged.divergences.iter_mut().filter(|one| needs_cause(one)) {
+            let fingerprint = divergence.fingerprint();
+            if !whole.iter().any(|one| one.fingerprint() == fingerprint) {
+                blame(divergence, rule, "with no damage");
+            }
         }
     }
     Ok(())

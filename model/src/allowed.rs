@@ -6,6 +6,7 @@ use crate::capture::Captured;
 use crate::configuration::Configuration;
 use crate::lines::LineBounds;
 use crate::rules::{self, RuleRef};
+use crate::world::World;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,6 +131,8 @@ pub struct AllowedCheckpoint {
     pub may_be_unchanged: bool,
     /// What is as good for another reason, of which no rule says whether it holds.
     pub also: &'static [CheckpointKind],
+    /// Whether a new one is as good where nothing changed: the one that holds it is damaged.
+    pub may_be_created: bool,
     /// What was captured to decide it, where that was needed.
     pub captured: Option<Arc<Captured>>,
 }
@@ -145,6 +148,10 @@ pub struct AllowedListed {
     pub reason: Option<String>,
     /// What changed against the one before it.
     pub stats: AllowedStats,
+    /// Whether it is damaged, so that less may be said of it.
+    pub damaged: bool,
+    /// Whether it may be left out for that.
+    pub may_be_hidden: bool,
 }
 
 /// The figures that may be listed with a checkpoint.
@@ -170,12 +177,21 @@ pub struct AllowedList {
     pub limited: bool,
     /// Whether more are listed than the limit, since a restore pushes nothing out.
     pub spared: bool,
+    /// Whether one of them was damaged, so that another choice of them may be right.
+    pub disturbed: bool,
     /// Every id of this project that was ever handed out.
     pub handed_out: BTreeSet<String>,
     /// Ids that belong to other projects and to none of these.
     pub foreign: BTreeSet<String>,
     /// Whether the project's directory is gone.
     pub deleted: bool,
+}
+
+impl AllowedList {
+    /// Whether nothing that is there must be shown, since all of it is damaged.
+    pub(crate) fn is_all_damaged(&self) -> bool {
+        !self.entries.is_empty() && self.entries.iter().all(|one| one.may_be_hidden)
+    }
 }
 
 /// The preview that is right.
@@ -187,6 +203,8 @@ pub struct AllowedDiff {
     pub stats: LineBounds,
     /// Whether the checkpoint is only there since a restore pushes nothing out.
     pub spared: bool,
+    /// Whether the checkpoint is damaged: then no rule says what may be shown of it.
+    pub damaged: bool,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
 }
@@ -209,6 +227,8 @@ pub struct AllowedRestore {
     pub safety: (bool, RuleRef),
     /// Whether it may as well be skipped: nobody has seen what the newest checkpoint holds.
     pub may_skip_safety: bool,
+    /// Whether it may as well be taken: the newest checkpoint holds this state and is damaged.
+    pub may_take_safety: bool,
     /// Refusals that are as good: what would be overwritten is not captured.
     pub may_refuse: Vec<Refusal>,
     /// Whether the target itself is a pre-rollback checkpoint.
@@ -219,9 +239,22 @@ pub struct AllowedRestore {
     pub evicting: bool,
     /// Whether the target is only there since a restore pushes nothing out.
     pub spared: bool,
+    /// Whether the target is damaged, so that it may be refused.
+    pub damaged: bool,
+    /// The paths that may then not come back, if that is said.
+    pub lost: BTreeSet<ByteString>,
 }
 
 impl AllowedRestore {
+    /// Whether nothing need be taken before it, since the newest checkpoint holds what is there.
+    pub(crate) fn is_held_by_newest(&self, world: &World) -> bool {
+        let takes_one = world.has("restore.safety")
+            && (self.only.is_none() || world.has("restore.file_safety"));
+        let newest = world.newest(&self.project).and_then(|one| one.captured.as_ref());
+        let holds = newest.is_some_and(|newest| newest.tree == self.before.tree);
+        takes_one && holds && !self.deleted && !self.is_forced()
+    }
+
     /// Whether it goes on without the pre-rollback checkpoint that it should have.
     pub fn is_forced(&self) -> bool {
         *self.safety.1 == rules::RESTORE_SAFETY_REQUIRED

@@ -6,6 +6,7 @@
 use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::ByteString;
 use crate::files::Files;
+use crate::object::Object;
 use crate::request::Request;
 use crate::tree::Tree;
 use serde::Serialize;
@@ -44,6 +45,8 @@ pub struct Observation {
     pub contents: Option<Contents>,
     /// What is stored as checkpoints.
     pub histories: Option<Histories>,
+    /// What a history damaged and is not whole yet, where anything was not before.
+    pub lost: Option<BTreeSet<Object>>,
 }
 
 impl Observation {

@@ -4,6 +4,7 @@
 //! It ends at what is meant; how that comes onto a disk is for the harness to say.
 
 use crate::bytes::ByteString;
+use crate::object::Piece;
 use serde::{Deserialize, Serialize};
 
 /// How a file is damaged.
@@ -18,6 +19,14 @@ pub enum Damage {
     Halved,
     /// It holds something else.
     Garbled,
+    /// One byte of it is another one.
+    Flipped,
+    /// A link to nothing stands in its place.
+    Link,
+    /// A fifo stands in its place.
+    Fifo,
+    /// A folder stands in its place.
+    Folder,
 }
 
 /// What a foreign folder in the base looks like.
@@ -77,6 +86,29 @@ pub enum StoreEdit {
     Index {
         /// The project.
         project: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// A piece of a checkpoint is damaged where it is stored.
+    Stored {
+        /// The project.
+        project: ByteString,
+        /// The id of the checkpoint.
+        id: String,
+        /// Which piece of it.
+        piece: Piece,
+        /// How.
+        damage: Damage,
+    },
+    /// What names the newest checkpoint of a project is damaged.
+    Ref {
+        /// The project.
+        project: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// That by which git knows a repository is damaged.
+    Head {
         /// How.
         damage: Damage,
     },

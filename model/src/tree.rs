@@ -5,7 +5,7 @@ use crate::files::{Content, Node};
 use std::collections::BTreeMap;
 
 /// One captured path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entry {
     /// A regular file.
     File {

@@ -18,11 +18,11 @@ fn played(world: &World, lines: &str) -> Said {
     world.herma(&["session".as_ref(), "--script".as_ref(), script.as_os_str()])
 }
 
-/// The text without what a process gives its turns as a name.
+/// The text without what a process gives its turns as a name, and the time of an envelope.
 fn without_turns(text: &str) -> String {
-    let line = |line: &str| match line.trim_start().starts_with("turn: ") {
-        true => "  turn: [turn]".to_owned(),
-        false => line.to_owned(),
+    let line = |line: &str| match line.trim_start().split_once(": ") {
+        Some((name @ ("turn" | "taken_at"), _)) => format!("  {name}: [{name}]"),
+        _ => line.to_owned(),
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -95,6 +95,10 @@ fn neither_the_total_size_nor_a_prune_drops_what_is_pinned() {
     fs::remove_dir_all(agent.project()).unwrap();
     let pruned = manager.prune(&PruneOptions::from(manager.config()), &mut |_| {}).unwrap();
     assert_eq!((pruned.orphans, pruned.errors), (0, 0));
+    assert_eq!(pruned.over_bytes, 0, "one that is pinned and the newest fit");
+    let tight = PruneOptions { max_total_bytes: 1_000, ..PruneOptions::from(manager.config()) };
+    let pruned = manager.prune(&tight, &mut |_| {}).unwrap();
+    assert!(pruned.over_bytes > 100_000, "what limits cannot drop is said: {pruned:?}");
     restores_large(&agent, &manager, &noise(1));
 }
 

@@ -338,12 +338,7 @@ impl CheckpointManager {
         extent: Extent<'_>,
         token: Option<Token>,
     ) -> Result<Restored> {
-        let manager = self.manager()?;
-        match (extent, token) {
-            (extent, Some(token)) => manager.restore_as_previewed(dir, target, extent, token),
-            (Extent::All(options), None) => manager.restore(dir, target, options),
-            (Extent::One(file), None) => manager.restore_file(dir, target, file),
-        }
+        self.manager()?.restore_extent(dir, target, extent, token)
     }
 
     /// The manager that is asked, for what is not to be asked here.

@@ -230,3 +230,44 @@ fn switched_off_nothing_is_noted_and_what_cannot_be_noted_disturbs_nobody() {
     manager.after(&write);
     assert_eq!(manager.trouble(), [""; 0]);
 }
+
+// rule: agent/triggers
+#[test]
+fn each_event_has_one_checkpoint_and_what_is_of_high_risk_the_one_of_the_turn() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let one = world.path("one");
+    let mut happens = |content: &str, event: Event<'_>| {
+        fs::write(one.join("Makefile"), content).unwrap();
+        manager.happens(&one, &event).1.map(|taken| taken.outcome)
+    };
+    let is_new = |outcome: Option<Outcome>| matches!(outcome, Some(Outcome::Created { .. }));
+    let done = Event::Card { id: "c", from: "doing", to: "done" };
+    assert!(is_new(happens("1", done)));
+    assert_eq!(happens("2", done), None, "the same event");
+    let half = Event::Progress { goal: "g", from: 0.4, to: 0.6 };
+    assert!(is_new(happens("3", half)));
+    assert!(is_new(happens("4", Event::Command("rm -rf build"))));
+    let slow = Event::LongCall { what: "make", seconds: 60 };
+    assert_eq!(happens("5", slow), Some(Outcome::Deduped), "the turn has its own");
+    assert_eq!(happens("6", Event::Command("ls")), None);
+    manager.rolled_back();
+    assert!(manager.happens(&one, &done).1.is_some(), "it happens again");
+    assert_eq!(world.reasons(&manager, "one")[0], "Card c is done");
+    let config = Config::default();
+    let mut off = CheckpointManager::with(world.environment.clone(), config);
+    assert!(off.happens(&one, &half).1.is_none() && off.explain(&half).trigger.is_some());
+    let mut broken = world.configure("checkpoints: 3\n");
+    assert!(broken.happens(&one, &half).1.is_none() && broken.explain(&half).trigger.is_none());
+}
+
+// rule: agent/triggers
+#[test]
+fn an_event_whose_checkpoint_fails_is_told_and_may_have_one_later() {
+    let world = World::new();
+    let mut manager = world.enabled();
+    let done = Event::Card { id: "c", from: "doing", to: "done" };
+    assert!(manager.happens(&world.path("nowhere"), &done).1.is_none());
+    assert_eq!(manager.trouble().len(), 1);
+    assert!(manager.happens(&world.path("one"), &done).1.is_some());
+}

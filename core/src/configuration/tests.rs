@@ -1,6 +1,7 @@
 //! What a configuration file may say, and what becomes of one that may not.
 
 use super::*;
+use crate::agent::Policy;
 use crate::disk::SystemDisk;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -110,6 +111,14 @@ fn each_key_sets_what_it_is_named_for_and_nothing_else() {
     assert_eq!(key("retention_days: 2"), Config { retention_seconds: 172_800, ..default() });
     assert_eq!(key("delete_orphans: false"), Config { delete_orphans: false, ..default() });
     assert_eq!(key("min_interval_hours: 2"), Config { min_interval_seconds: 7_200, ..default() });
+    let policy = |text: &str| key(text).policy;
+    let usual = Policy::default;
+    assert_eq!(policy("before_high_risk: false"), Policy { before_high_risk: false, ..usual() });
+    assert_eq!(policy("mass_edit_files: 3"), Policy { mass_edit_files: 3, ..usual() });
+    assert_eq!(policy("milestone_percent: 10"), Policy { milestone_percent: 10, ..usual() });
+    assert_eq!(policy("card_done: false"), Policy { card_done: false, ..usual() });
+    assert_eq!(policy("every_turns: 5"), Policy { every_turns: 5, ..usual() });
+    assert_eq!(policy("long_call_seconds: 0"), Policy { long_call_seconds: 0, ..usual() });
 }
 
 #[test]

@@ -15,7 +15,8 @@ use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry, archived_at};
 use crate::store::objects::Objects;
 use crate::store::{
-    Store, commit, envelopes, hands, metadata, pins, ref_recovery, refs, restoring, rollbacks, undo,
+    Store, commit, envelopes, hands, metadata, pins, ref_recovery, refs, restoring, rollbacks,
+    undo, usage,
 };
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -240,9 +241,22 @@ impl Prune<'_> {
         }
         let cap = self.options.max_total_bytes;
         match self.with_room(|prune| keep_total(prune.disk, prune.base, cap)) {
-            Ok(dropped) => self.pruned.dropped += dropped,
+            Ok(dropped) => {
+                self.pruned.dropped += dropped;
+                self.pruned.over_bytes = self.over(cap);
+            }
             Err(error) => self.failed("keeping the total size", &error),
         }
+    }
+}
+
+impl Prune<'_> {
+    /// Bytes by which the store exceeds its cap, once all was dropped that may be.
+    // rule: agent/pinned
+    fn over(&self, cap: u64) -> u64 {
+        let taken = Store::open(self.disk, self.base)
+            .and_then(|store| store.as_ref().map_or(Ok(0), usage::estimate));
+        taken.map_or(0, |taken| taken.saturating_sub(cap))
     }
 }
 

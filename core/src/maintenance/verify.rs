@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::path::shown;
 use crate::report::{DamagedCheckpoint, Remark, Verified};
 use crate::store::commit::Checkpoint;
+use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::{Store, history, metadata, ref_recovery, snapshot};
@@ -43,8 +44,13 @@ pub fn verify(
             checkpoints => checkpoints?,
         };
         verified.projects += usize::from(!checkpoints.is_empty());
+        let envelopes = Envelopes::of(&store, &objects, hash)?;
         for checkpoint in checkpoints {
             verified.checkpoints += 1;
+            if let Some(why) = files.envelope_damage(&envelopes, &checkpoint)? {
+                let why = format!("{}: {why}", &checkpoint.id.to_string()[..7]);
+                verified.envelopes.push(Remark::new(project.as_bytes(), why));
+            }
             let lost = files.lost(&checkpoint)?;
             if !lost.is_empty() {
                 let (project, id) = (shown(project.as_bytes()), checkpoint.id.to_string());
@@ -77,6 +83,27 @@ impl Files<'_> {
             }
         }
         Ok(lost)
+    }
+
+    /// What is wrong with what a checkpoint carries beside its files, if anything.
+    // rule: agent/parts
+    fn envelope_damage(
+        &mut self,
+        envelopes: &Envelopes<'_>,
+        checkpoint: &Checkpoint,
+    ) -> Result<Option<String>> {
+        let envelope = match envelopes.get(checkpoint)? {
+            Kept::None => return Ok(None),
+            Kept::Unreadable(why) => return Ok(Some(why)),
+            Kept::Whole(envelope) => envelope,
+        };
+        for (name, blob) in envelope.blobs() {
+            let blob = Oid::from_str(blob).unwrap_or(Oid::ZERO_SHA1);
+            if let Some(why) = self.damage(blob)? {
+                return Ok(Some(format!("its {name} is damaged: {why}")));
+            }
+        }
+        Ok(None)
     }
 
     fn damage(&mut self, blob: Oid) -> Result<Option<String>> {

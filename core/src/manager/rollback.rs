@@ -190,7 +190,11 @@ impl Manager {
         self.restore_extent(dir, target, extent, Some(token))
     }
 
-    fn restore_extent(
+    /// Restores a checkpoint or a file of one; with the token of a preview only what that showed.
+    ///
+    /// # Errors
+    /// As [`Manager::restore`], [`Manager::restore_file`] and [`Manager::restore_as_previewed`].
+    pub fn restore_extent(
         &self,
         dir: &Path,
         target: &[u8],

@@ -196,6 +196,12 @@ impl Manager {
                 break;
             }
         }
+        // Or a power loss would take what the note is gone for.
+        let disk = self.disk.as_ref();
+        let synced = disk.sync_file_system(&project.directory);
+        if let Some(error) = synced.err().filter(|_| why.is_none()) {
+            why = Some(format!("{}: {error}", project.directory.display()));
+        }
         match why {
             None => undo::end(store, &project.hash),
             Some(why) => {

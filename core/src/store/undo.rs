@@ -4,7 +4,7 @@
 
 use crate::disk::atomic_write::write_whole;
 use crate::disk::folder;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::store::Store;
 use crate::store::repository::make_private;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,14 @@ pub fn read(store: &Store<'_>, hash: &str) -> Result<Option<Undo>> {
     undo.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
 }
 
-/// Notes that the rollback, or undoing it, came to its end. The project's lock is held.
+/// Notes that the rollback, or undoing it, came to its end: durably, since a note that comes back would
+/// undo what was answered. The project's lock is held.
 pub fn end(store: &Store<'_>, hash: &str) -> Result<()> {
-    folder::remove_file(store.disk, &path(store, hash))
+    let path = path(store, hash);
+    if folder::stat(store.disk, &path)?.is_none() {
+        return Ok(());
+    }
+    folder::remove_file(store.disk, &path)?;
+    let folder = store.path.join("undo");
+    store.disk.sync_directory(&folder).context("removing a file from", &folder)
 }

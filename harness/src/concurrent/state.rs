@@ -77,6 +77,7 @@ impl Held<'_> {
             base: None,
             contents: None,
             histories: None,
+            lost: None,
         }
     }
 

@@ -2,14 +2,13 @@
 
 use super::dice::Dice;
 use super::places::{Kind, Place};
+use crate::sandbox::harm::Left;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::iter::repeat_n;
-use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 
 /// One way to damage a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -109,34 +108,22 @@ impl Damage {
     pub fn apply(&self, store: &Path, elsewhere: &Path) -> io::Result<()> {
         let path = store.join(&self.place.path);
         let (content, permissions) = (fs::read(&path)?, fs::metadata(&path)?.permissions());
-        fs::remove_file(&path)?;
-        if let Some(left) = self.left(content) {
-            fs::write(&path, left)?;
-            return fs::set_permissions(&path, permissions);
-        }
-        match self.harm {
-            Harm::LinkToNothing => symlink("nothing", &path),
-            Harm::LinkToAnother => {
-                let other = self.other.as_ref().map(|other| store.join(&other.path));
-                symlink(other.as_deref().unwrap_or(elsewhere), &path)
-            }
-            Harm::Fifo => {
-                let made = Command::new("mkfifo").arg("--").arg(&path).status()?;
-                made.success().then_some(()).ok_or_else(|| io::Error::other("mkfifo failed"))
-            }
-            Harm::Folder => fs::create_dir(&path),
-            _ => Ok(()),
-        }
+        let another = || self.other.as_ref().map(|other| store.join(&other.path));
+        let left = match self.harm {
+            Harm::LinkToAnother => Left::Link(another().unwrap_or_else(|| elsewhere.to_owned())),
+            _ => self.left(content),
+        };
+        left.put(&path, permissions)
     }
 
-    /// What is left of the content; none where no file is left.
-    fn left(&self, mut content: Vec<u8>) -> Option<Vec<u8>> {
+    /// What is left of the content, or stands in its place.
+    fn left(&self, mut content: Vec<u8>) -> Left {
         let length = content.len().max(1) as u64;
         match self.harm {
-            Harm::Emptied => Some(Vec::new()),
+            Harm::Emptied => Left::Bytes(Vec::new()),
             Harm::CutShort => {
                 content.truncate((self.spot % length) as usize);
-                Some(content)
+                Left::Bytes(content)
             }
             Harm::Flipped => {
                 // Another byte than before, whichever.
@@ -144,9 +131,12 @@ impl Damage {
                 if let Some(byte) = content.get_mut((self.spot % length) as usize) {
                     *byte ^= other;
                 }
-                Some(content)
+                Left::Bytes(content)
             }
-            _ => None,
+            Harm::LinkToNothing | Harm::LinkToAnother => Left::Link("nothing".into()),
+            Harm::Fifo => Left::Fifo,
+            Harm::Folder => Left::Folder,
+            Harm::Removed => Left::Nothing,
         }
     }
 }

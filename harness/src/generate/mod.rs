@@ -8,6 +8,7 @@
 mod agent;
 mod attributes;
 mod content;
+mod damage;
 mod hands;
 mod idiom;
 mod last;
@@ -86,7 +87,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let single = operation.prop_map(|operation| vec![operation]);
         let fragment = prop_oneof![24 => single, 1 => idiom::idiom(sizes)];
         let fragment = if maintenance {
-            maintenance::among(fragment.boxed(), sizes, Kinds(swarm))
+            let fragment = maintenance::among(fragment.boxed(), sizes, Kinds(swarm));
+            damage::among(fragment, sizes, Kinds(swarm))
         } else {
             fragment.boxed()
         };

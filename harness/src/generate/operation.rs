@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_operation_is_left_out_independently_of_every_other() {
-        // Those of this file, and the two of maintenance.
-        let kinds = 18;
+        // Those of this file, the two of maintenance, and damage.
+        let kinds = 19;
         let mut runner = TestRunner::deterministic();
         let mut draw = || any::<u64>().new_tree(&mut runner).unwrap().current();
         let swarms: Vec<Kinds> = (0..1_000).map(|_| Kinds(draw())).collect();

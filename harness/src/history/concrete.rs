@@ -30,7 +30,10 @@ pub fn step(operation: &Operation, world: &World) -> Step {
     match operation {
         Operation::Ask(request) => Step::Ask(vec![concrete(request.clone(), world)]),
         Operation::Edit(edit) => Step::Edit(located(edit, world)),
-        Operation::Event(Event::Store(event)) => Step::Store(store_edit(event, world)),
+        Operation::Event(Event::Store(event)) => match store_edit(event, world) {
+            Some(edit) => Step::Store(edit),
+            None => Step::Ask(Vec::new()),
+        },
         Operation::Event(Event::RestoreEach { dir }) => {
             Step::Ask(restore_each(&typed(dir, world), world))
         }
@@ -85,10 +88,11 @@ pub fn without_place(node: &Node, root: &[u8]) -> Node {
     }
 }
 
-fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
+/// The change of the store; none where it is about what is not there.
+fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
     let project = |dir: &ByteString| world.canonical(&typed(dir, world)).unwrap_or_default();
     let ago = |days: u16| (world.seconds() - i64::from(days) * 24 * 60 * 60).max(0);
-    match event {
+    Some(match event {
         StoreEvent::Repository { dir, days } => {
             let project = project(dir);
             StoreEdit::Repository { name: world.hash(&project), project, changed: ago(*days) }
@@ -117,7 +121,16 @@ fn store_edit(event: &StoreEvent, world: &World) -> StoreEdit {
             let says = hours.map(|hours| world.seconds() - i64::from(hours) * 60 * 60);
             StoreEdit::Marker { says }
         }
-    }
+        StoreEvent::Stored { dir, back, piece, damage } => {
+            let id = checkpoint(dir, *back, world)?.id.clone();
+            let (project, piece) = (project(dir), piece.clone());
+            StoreEdit::Stored { project, id, piece, damage: *damage }
+        }
+        StoreEvent::Ref { dir, damage } => {
+            StoreEdit::Ref { project: project(dir), damage: *damage }
+        }
+        StoreEvent::Head { damage } => StoreEdit::Head { damage: *damage },
+    })
 }
 
 /// The name of an archive that was made at that time.

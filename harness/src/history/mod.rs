@@ -13,7 +13,7 @@ pub(crate) mod reading;
 pub use operation::{Event, Operation, Target};
 
 use herma_model::store_edit::{Damage, Likeness};
-use herma_model::{ByteString, Settings};
+use herma_model::{ByteString, Piece, Settings};
 use serde::{Deserialize, Serialize};
 
 /// One run, from a fresh sandbox on.
@@ -99,6 +99,29 @@ pub enum StoreEvent {
     Index {
         /// The project.
         dir: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// A piece of a checkpoint is damaged where it is stored, if it has a file of its own there.
+    Stored {
+        /// The project.
+        dir: ByteString,
+        /// How many checkpoints were taken of it since.
+        back: usize,
+        /// Which piece of the checkpoint.
+        piece: Piece,
+        /// How.
+        damage: Damage,
+    },
+    /// What names the newest checkpoint of a project is damaged, if it has a file of its own.
+    Ref {
+        /// The project.
+        dir: ByteString,
+        /// How.
+        damage: Damage,
+    },
+    /// That by which git knows a repository is damaged.
+    Head {
         /// How.
         damage: Damage,
     },

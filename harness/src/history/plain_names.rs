@@ -2,7 +2,7 @@
 //! one that nothing does, so that a failure may be held against a name only where this one holds.
 
 use super::{Event, History, Operation, StoreEvent};
-use herma_model::{ByteString, Request};
+use herma_model::{ByteString, Piece, Request};
 
 /// The history with plain names in the place of others; `None` if all of them are plain.
 pub(crate) fn with_plain_names(history: &History) -> Option<History> {
@@ -21,10 +21,15 @@ fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
         Operation::Ask(Request::RestoreFile { dir, path, .. }) => vec![dir, path],
         Operation::Ask(request) => request.dir_mut().into_iter().collect(),
         Operation::Event(Event::RestoreEach { dir }) => vec![dir],
+        Operation::Event(Event::Store(StoreEvent::Stored { dir, piece, .. })) => match piece {
+            Piece::File(path) | Piece::Folder(path) => vec![dir, path],
+            Piece::Checkpoint => vec![dir],
+        },
         Operation::Event(Event::Store(
             StoreEvent::Repository { dir, .. }
             | StoreEvent::Metadata { dir, .. }
-            | StoreEvent::Index { dir, .. },
+            | StoreEvent::Index { dir, .. }
+            | StoreEvent::Ref { dir, .. },
         )) => vec![dir],
         Operation::Event(_) => Vec::new(),
         Operation::Edit(edit) => edit.paths_mut(),

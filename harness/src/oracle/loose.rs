@@ -157,17 +157,31 @@ pub fn commits<'a>(
 
 /// The text of a commit, if its file is whole.
 pub(super) fn commit(objects: &Path, id: &str) -> Option<Vec<u8>> {
+    object(objects, id).filter(|(kind, _)| kind == "commit").map(|(_, commit)| commit)
+}
+
+/// Whether an object has a whole file of its own.
+pub(super) fn is_whole(objects: &Path, id: &str) -> bool {
+    object(objects, id).is_some()
+}
+
+/// The kind and the bytes of an object, if its file is whole.
+fn object(objects: &Path, id: &str) -> Option<(String, Vec<u8>)> {
     let (folder, name) = id.split_at(2);
-    let compressed = fs::read(objects.join(folder).join(name)).ok()?;
+    let path = objects.join(folder).join(name);
+    // Nobody waits for a fifo.
+    fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let compressed = fs::read(path).ok()?;
     let mut bytes = Vec::new();
     let mut decoder = ZlibDecoder::new(&compressed[..]);
     decoder.read_to_end(&mut bytes).ok()?;
     let ends = decoder.total_in() == compressed.len() as u64;
     let zero = bytes.iter().position(|byte| *byte == 0)?;
-    let commit = bytes.split_off(zero + 1);
-    let is_commit = bytes == format!("commit {}\0", commit.len()).as_bytes();
-    let whole = ends && is_commit && object_id("commit", &commit).to_string() == id;
-    whole.then_some(commit)
+    let content = bytes.split_off(zero + 1);
+    let kind = String::from_utf8_lossy(bytes.split(|byte| *byte == b' ').next()?).into_owned();
+    let is_header = bytes == format!("{kind} {}\0", content.len()).as_bytes();
+    let whole = ends && is_header && object_id(&kind, &content).to_string() == id;
+    whole.then_some((kind, content))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! once something is wrong and at the end.
 
 mod base;
+mod harms;
 mod loose;
 mod plain_git;
 mod rollbacks;
@@ -16,12 +17,15 @@ pub use base::Planted;
 use crate::git_objects;
 use crate::sandbox::Sandbox;
 use crate::sandbox::manifest::{self, Manifest};
+use crate::sandbox::store_edits::Harmed;
+use harms::{Harms, Reading};
 use herma_model::allowed::CheckpointKind;
 use herma_model::answer::{Answer, Restored, SweepOutcome};
 use herma_model::observation::{Contents, Sizes};
 use herma_model::store::End;
-use herma_model::{Allowed, Files, Observation, Request, Tree, World};
+use herma_model::{Allowed, ByteString, Files, Object, Observation, Request, Tree, World};
 use plain_git::Git;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
@@ -35,6 +39,8 @@ pub struct Oracle {
     seen: Option<Manifest>,
     /// What the runner put into the base of the store.
     planted: Planted,
+    /// What it damaged there.
+    harms: Harms,
     /// The largest size of each stored object; `None` once something was stored without being
     /// observed.
     sizes_max: Option<Sizes>,
@@ -53,7 +59,8 @@ impl Oracle {
         let git = Git::on(sandbox.store(), sandbox.understood().clone());
         let (seen, planted, sizes_max) = (None, Planted::new(), None);
         let store_folder = store_folder.map(str::to_owned);
-        let mut oracle = Oracle { git, seen, planted, sizes_max, store_folder, layout };
+        let harms = Harms::default();
+        let mut oracle = Oracle { git, seen, planted, harms, sizes_max, store_folder, layout };
         oracle.seen = Some(oracle.look(sandbox)?);
         Ok(oracle)
     }
@@ -91,6 +98,32 @@ impl Oracle {
         Ok(())
     }
 
+    /// The runner damaged a file of the store.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn harmed(
+        &mut self,
+        (world, sandbox): (&World, &Sandbox),
+        harmed: Harmed,
+    ) -> io::Result<(BTreeSet<Object>, BTreeSet<ByteString>)> {
+        self.harms.add(harmed);
+        // The store was made anew, or what was in it is known no more.
+        self.sizes_max = None;
+        let lost = self.lost(sandbox, &world.objects())?;
+        Ok((lost, harms::adrift(world, &sandbox.store())))
+    }
+
+    /// Which of these objects are not stored whole.
+    fn lost(&self, sandbox: &Sandbox, objects: &BTreeSet<Object>) -> io::Result<BTreeSet<Object>> {
+        self.harms.lost(&sandbox.store(), &*self.git(sandbox)?, objects)
+    }
+
+    /// Git, on a store in which it can read everything.
+    fn git(&self, sandbox: &Sandbox) -> io::Result<Reading<'_>> {
+        self.harms.reading(&self.git, sandbox, sandbox.understood())
+    }
+
     /// Asks the subject, and observes what it did.
     ///
     /// # Errors
@@ -102,13 +135,14 @@ impl Oracle {
         allowed: &Allowed,
         ask: &mut dyn FnMut(&Request) -> Answer,
     ) -> io::Result<Observation> {
-        let leaves_store = must_leave_store(request, allowed);
+        // What is damaged may be mended by who only looks.
+        let leaves_store = must_leave_store(request, allowed) && self.harms.is_none();
         let outline = || manifest::outline(&sandbox.base());
         // Read only where it is compared: most requests may change the store.
         let before = leaves_store.then(outline).transpose()?;
         let bounded = self.is_bounded(world, request);
         if bounded && self.sizes_max.is_none() {
-            self.sizes_max = Some(self.git.contents(sandbox.has_store())?.1);
+            self.sizes_max = Some(self.git(sandbox)?.contents(sandbox.has_store())?.1);
         }
         let sweeps = matches!(allowed, Allowed::Sweep(_));
         let bytes = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
@@ -134,10 +168,12 @@ impl Oracle {
             looks_at_base.then(|| base::look(world, &mut self.planted, sandbox)).transpose()?;
         let held = match (allowed, &answer) {
             (Allowed::Restore(due), Answer::Restored(said)) if self.layout => {
-                self.held(world, &due.project, &due.before.tree, said)?
+                self.held((world, sandbox), &due.project, &due.before.tree, said)?
             }
             _ => None,
         };
+        let lost =
+            (!world.lost().is_empty()).then(|| self.lost(sandbox, world.lost())).transpose()?;
         let files = after.files.clone();
         self.seen = Some(after);
         Ok(Observation {
@@ -152,6 +188,7 @@ impl Oracle {
             base,
             contents,
             histories: None,
+            lost,
         })
     }
 
@@ -182,7 +219,10 @@ impl Oracle {
             }
             return Ok(None);
         }
-        let (visible, sizes) = self.git.contents(there)?;
+        let git = self.git(sandbox)?;
+        let (visible, sizes) = git.contents(there)?;
+        let is_mended = git.is_mended();
+        drop(git);
         let mut sizes_max = self.sizes_max.take().unwrap_or_default();
         for (id, size) in &sizes {
             // An object may be stored in another form now: the larger size is judged.
@@ -199,7 +239,8 @@ impl Oracle {
             let projects = world.histories().map(|(project, _)| world.hash(project));
             contents.traces =
                 projects.map(|hash| (hash.clone(), base::traces(sandbox, &hash))).collect();
-            let found = there.then(|| self.git.unreachable(&contents)).transpose()?;
+            let found = there && !is_mended;
+            let found = found.then(|| self.git.unreachable(&contents)).transpose()?;
             contents.unreachable = found;
         }
         Ok(Some(contents))
@@ -209,17 +250,18 @@ impl Oracle {
     /// been captured.
     fn held(
         &self,
-        world: &World,
+        (world, sandbox): (&World, &Sandbox),
         project: &[u8],
         captured: &Tree,
         said: &Restored,
     ) -> io::Result<Option<Arc<Tree>>> {
-        let newest = said.safety.as_ref().or(world.history(project).last().map(|one| &one.id));
-        let tree = newest.map(|id| self.git.tree_of(id)).transpose()?.flatten();
+        let newest = said.safety.as_ref().or(world.newest(project).map(|one| &one.id));
+        let git = self.git(sandbox)?;
+        let tree = newest.map(|id| git.tree_of(id)).transpose()?.flatten();
         let due = git_objects::tree_id(captured).to_string();
         match tree {
             Some(tree) if tree == due => Ok(None),
-            Some(tree) => Ok(Some(Arc::new(self.git.tree(&tree)?))),
+            Some(tree) => Ok(Some(Arc::new(git.tree(&tree)?))),
             None => Ok(newest.is_some().then(Arc::default)),
         }
     }
@@ -236,7 +278,8 @@ impl Oracle {
         if self.layout && sandbox.has_store() {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let captured = project.map(|project| world.capture(&project).tree);
-            seen.histories = Some(store::histories(&self.git, world, captured, false)?);
+            let git = self.git(sandbox)?;
+            seen.histories = Some(store::histories(&git, world, captured, false)?);
         }
         Ok(())
     }
@@ -254,9 +297,10 @@ impl Oracle {
         let mut end = End { hostile, ran: sandbox.mark().exists(), ..End::default() };
         let stands = sandbox.store().exists();
         if self.layout && (stands || world.histories().next().is_some()) {
-            let histories = store::histories(&self.git, world, None, thorough)?;
+            let git = self.git(sandbox)?;
+            let histories = store::histories(&git, world, None, thorough)?;
             if stands {
-                end.layout = Some(store::layout(&self.git, world, sandbox)?);
+                end.layout = Some(store::layout(&git, world, git.is_mended())?);
             }
             end.histories = Some(histories);
         }

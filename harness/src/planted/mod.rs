@@ -10,6 +10,7 @@ mod after_restore;
 mod agent;
 mod capture;
 mod configured;
+mod damaged;
 mod faulty_disk;
 mod hands;
 pub mod hunt;
@@ -124,6 +125,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         limits::BUGS,
         sweep::BUGS,
         maintenance::BUGS,
+        damaged::BUGS,
         migration::BUGS,
         configured::BUGS,
         agent::BUGS,

@@ -80,7 +80,7 @@ fn why_skipped(verdict: Verdict) -> Option<&'static str> {
         Verdict::Held | Verdict::Broken => None,
         Verdict::NotApplicable => Some("not applicable"),
         Verdict::NotExercised => Some("not exercised: nothing that ran put it to the test"),
-        Verdict::InALane => Some("judged by a lane: `damage`, `faults`, `concurrent` or `cost`"),
+        Verdict::InALane => Some("judged by a lane: `faults`, `concurrent` or `cost`"),
         Verdict::NotModelled => Some("not yet modelled: the model does not decide it"),
     }
 }

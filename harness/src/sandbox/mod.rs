@@ -12,6 +12,7 @@
 //! ```
 
 pub(crate) mod edits;
+pub(crate) mod harm;
 pub mod hostility;
 pub mod manifest;
 pub(crate) mod store_edits;
@@ -166,7 +167,8 @@ impl Sandbox {
 
     /// Whether that store exists.
     pub fn has_store(&self) -> bool {
-        self.store().join("HEAD").exists()
+        // A history may have damaged its head.
+        ["HEAD", "objects"].iter().any(|name| self.store().join(name).exists())
     }
 
     /// The directory that relative paths start from.

@@ -2,14 +2,16 @@
 //! foreign files, and damage.
 
 use super::Sandbox;
+use super::harm::Left;
 use super::v1_repository::FirstLayout;
+use crate::git_objects;
 use herma_model::store_edit::{Damage, Likeness};
-use herma_model::{StoreEdit, World};
+use herma_model::{Object, StoreEdit, World};
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// The name of the only repository in a planted archive.
@@ -17,16 +19,40 @@ pub const ARCHIVED: &str = "0123456789abcdef";
 /// The file in which v1 noted the directory of a repository.
 pub const WORKDIR: &str = "HERMES_WORKDIR";
 
-/// Carries out one change of the base; returns whether there was anything to change.
-pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<bool> {
+/// What one change of the base came to.
+#[derive(Debug)]
+pub enum Done {
+    /// There was nothing to change.
+    Nothing,
+    /// Something was put there.
+    Put,
+    /// A file of the store was damaged.
+    Harmed(Harmed),
+}
+
+/// A file of the store that was damaged.
+#[derive(Debug)]
+pub struct Harmed {
+    /// Where it is in the store.
+    pub path: PathBuf,
+    /// What it held.
+    pub was: Vec<u8>,
+    /// Its permissions.
+    pub permissions: Permissions,
+    /// What stands there since.
+    pub left: Left,
+}
+
+/// Carries out one change of the base.
+pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<Done> {
     let base = sandbox.base();
-    let in_store = |folder: &str, name: String| sandbox.store().join(folder).join(name);
+    let harm = |path: PathBuf, damage: &Damage| harm(&sandbox.store(), path, *damage);
     match edit {
         StoreEdit::Repository { name, project, changed } => {
             let path = base.join(name);
             // One of that name may be in an archive by now; the two could not be distinguished.
             if path.exists() || world.repositories().contains_key(name) {
-                return Ok(false);
+                return Ok(Done::Nothing);
             }
             make_repository(
                 sandbox.v1_repository(),
@@ -38,7 +64,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
         StoreEdit::Archive { name, made } => {
             let path = base.join(name);
             if path.exists() {
-                return Ok(false);
+                return Ok(Done::Nothing);
             }
             looks_like_git(&path.join(ARCHIVED))?;
             fs::write(path.join(ARCHIVED).join(WORKDIR), "/nowhere\n")?;
@@ -47,7 +73,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
         StoreEdit::Lookalike { name, of, changed } => {
             let path = base.join(name);
             if path.exists() {
-                return Ok(false);
+                return Ok(Done::Nothing);
             }
             match of {
                 Likeness::Repository => looks_like_git(&path)?,
@@ -63,10 +89,24 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
             fs::write(base.join(name), "somebody's notes\n")?;
         }
         StoreEdit::Metadata { project, damage } => {
-            return harm(&in_store("projects", format!("{}.json", world.hash(project))), *damage);
+            let name = format!("{}.json", world.hash(project));
+            return harm(Path::new("projects").join(name), damage);
         }
         StoreEdit::Index { project, damage } => {
-            return harm(&in_store("indexes", world.hash(project)), *damage);
+            return harm(Path::new("indexes").join(world.hash(project)), damage);
+        }
+        StoreEdit::Ref { project, damage } => {
+            return harm(Path::new("refs/hermes").join(world.hash(project)), damage);
+        }
+        StoreEdit::Head { damage } => return harm("HEAD".into(), damage),
+        StoreEdit::Stored { project, id, piece, damage } => {
+            let of = world.history(project).iter().find(|one| one.id == *id);
+            let held = of.and_then(|one| one.captured.as_ref());
+            let object = held.and_then(|held| Object::of(piece, id, &held.tree));
+            let Some(object) = object else { return Ok(Done::Nothing) };
+            let name = git_objects::name_of(&object);
+            let (folder, rest) = name.split_at(2);
+            return harm(Path::new("objects").join(folder).join(rest), damage);
         }
         StoreEdit::Marker { says } => {
             fs::create_dir_all(&base)?;
@@ -75,7 +115,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<b
             fs::write(base.join(".last_prune"), text)?;
         }
     }
-    Ok(true)
+    Ok(Done::Put)
 }
 
 /// The place in the base of what an edit puts there and what must stay unchanged.
@@ -88,17 +128,31 @@ pub fn content_of(edit: &StoreEdit) -> Option<String> {
     }
 }
 
-fn harm(path: &Path, damage: Damage) -> io::Result<bool> {
-    let Ok(content) = fs::read(path) else {
-        return Ok(false);
+/// Damages a file of the store, if there is one and it is another one afterwards.
+fn harm(store: &Path, path: PathBuf, damage: Damage) -> io::Result<Done> {
+    let place = store.join(&path);
+    let Ok(Left::Bytes(was)) = Left::at(&place) else { return Ok(Done::Nothing) };
+    // What says something else may be believed, and nobody could be blamed for that.
+    let is_text = !path.starts_with("objects");
+    let left = match damage {
+        Damage::Flipped if is_text => return Ok(Done::Nothing),
+        Damage::Removed => Left::Nothing,
+        Damage::Emptied => Left::Bytes(Vec::new()),
+        Damage::Halved => Left::Bytes(was[..was.len() / 2].to_vec()),
+        Damage::Garbled => Left::Bytes(b"\0not what it was\xff{".to_vec()),
+        Damage::Flipped => {
+            let mut bytes = was.clone();
+            let middle = bytes.len() / 2;
+            bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 1);
+            Left::Bytes(bytes)
+        }
+        Damage::Link => Left::Link("nothing".into()),
+        Damage::Fifo => Left::Fifo,
+        Damage::Folder => Left::Folder,
     };
-    match damage {
-        Damage::Removed => fs::remove_file(path)?,
-        Damage::Emptied => fs::write(path, "")?,
-        Damage::Halved => fs::write(path, &content[..content.len() / 2])?,
-        Damage::Garbled => fs::write(path, b"\0not what it was\xff{")?,
-    }
-    Ok(true)
+    let permissions = fs::metadata(&place)?.permissions();
+    left.put(&place, permissions.clone())?;
+    Ok(Done::Harmed(Harmed { path, was, permissions, left }))
 }
 
 /// Makes a repository as v1 did, with the path of the working tree beside git's own files.

@@ -1,9 +1,9 @@
 //! Simpler names for the files of a history, each changed everywhere at once: what several edits do
 //! to one file they may as well do to another.
 
-use crate::history::{History, Operation};
+use crate::history::{Event, History, Operation, StoreEvent};
 use herma_model::bytes::below;
-use herma_model::{ByteString, Request};
+use herma_model::{ByteString, Piece, Request};
 use std::collections::BTreeSet;
 
 /// The history with one of its files called otherwise, in every way that is simpler.
@@ -37,7 +37,12 @@ fn with_name(history: &History, path: &ByteString, other: &ByteString) -> Histor
                     }
                 }
             }
-            Operation::Ask(Request::RestoreFile { dir, path: asked, .. }) => {
+            Operation::Ask(Request::RestoreFile { dir, path: asked, .. })
+            | Operation::Event(Event::Store(StoreEvent::Stored {
+                dir,
+                piece: Piece::File(asked),
+                ..
+            })) => {
                 if let (true, Some(other)) = (below(dir, path) == Some(asked), below(dir, other)) {
                     *asked = ByteString::from(other);
                 }

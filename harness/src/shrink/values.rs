@@ -5,7 +5,7 @@
 
 use crate::history::{Event, History, Operation, StoreEvent, Target};
 use herma_model::store_edit::Damage;
-use herma_model::{ByteString, Edit, Request, Settings};
+use herma_model::{ByteString, Edit, Piece, Request, Settings};
 
 /// A file that is there from the start.
 const SENTINEL: &[u8] = b"outside/secret.txt";
@@ -50,6 +50,9 @@ pub fn smaller_bounds(settings: &Settings) -> Vec<Settings> {
 pub fn one_back(history: &History, at: usize) -> Option<History> {
     let mut shifted = history.clone();
     for operation in shifted.operations.iter_mut().skip(at) {
+        if let Operation::Event(Event::Store(StoreEvent::Stored { back, .. })) = operation {
+            *back = back.saturating_sub(1);
+        }
         let Operation::Ask(request) = operation else { continue };
         let Some(target) = request.target_mut() else { continue };
         match target {
@@ -240,6 +243,29 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
             vec![StoreEvent::Metadata { dir, damage: Damage::Removed }]
         }
         StoreEvent::Index { dir, .. } => vec![StoreEvent::Index { dir, damage: Damage::Removed }],
+        StoreEvent::Stored { dir, back, piece, damage } => {
+            let one = |dir: &ByteString, back, piece: &Piece, damage| StoreEvent::Stored {
+                dir: dir.clone(),
+                back,
+                piece: piece.clone(),
+                damage,
+            };
+            let mut all: Vec<_> =
+                paths(&dir).iter().map(|dir| one(dir, back, &piece, damage)).collect();
+            all.push(one(&dir, 0, &piece, damage));
+            all.push(one(&dir, back, &piece, Damage::Removed));
+            let pieces =
+                [Piece::File("a".into()), Piece::File("b".into()), Piece::Folder("".into())];
+            all.extend(pieces.iter().map(|piece| one(&dir, back, piece, damage)));
+            all
+        }
+        StoreEvent::Ref { dir, damage } => {
+            let dirs = paths(&dir).into_iter();
+            let mut all: Vec<_> = dirs.map(|dir| StoreEvent::Ref { dir, damage }).collect();
+            all.push(StoreEvent::Ref { dir, damage: Damage::Removed });
+            all
+        }
+        StoreEvent::Head { .. } => vec![StoreEvent::Head { damage: Damage::Removed }],
         StoreEvent::Marker { .. } => vec![StoreEvent::Marker { hours: None }],
         StoreEvent::Lookalike { of, days } if days > 0 => {
             vec![StoreEvent::Lookalike { of, days: 0 }]

@@ -41,7 +41,10 @@ impl World {
             Some(Slot::Taken) => &rules::TURN_ONCE,
             Some(Slot::NothingToSave) => &rules::TURN_NOTHING_USES_SLOT,
             Some(Slot::Unclear) => {
-                return self.allows_new(project, refusal).or_as_well(&[CheckpointKind::Deduped]);
+                return match self.allows_new(project.clone(), refusal) {
+                    Allowed::Refused(may_refuse) => deduped_or_refused(project, may_refuse),
+                    allowed => allowed.or_as_well(&[CheckpointKind::Deduped]),
+                };
             }
             _ => return self.allows_new(project, refusal),
         };
@@ -65,7 +68,10 @@ impl World {
         if captured.tree.len() > self.settings.max_files {
             return Allowed::Refused(vec![TOO_MANY_FILES]);
         }
-        let newest = self.history(&project).last();
+        if self.is_adrift(&project) {
+            return Allowed::Unknown;
+        }
+        let newest = self.newest(&project);
         let unseen = newest.is_some_and(|newest| newest.captured.is_none());
         let first_of_nothing = captured.tree.is_empty() && newest.is_none();
         let recognises = self.has("take.unchanged");
@@ -74,6 +80,11 @@ impl World {
         // No rule says whether other permissions alone are a change.
         let free = captured_before.is_some_and(|one| one.permissions != captured.permissions);
         let state = newest.and_then(|newest| self.is_state_of(newest));
+        // Where the newest is damaged, the one before it may be the newest that can be read.
+        let doubtful = newest.is_some_and(|newest| self.is_damaged(newest));
+        let holds_it =
+            |one: &Checkpoint| one.captured.as_ref().is_none_or(|one| one.tree == captured.tree);
+        let held = self.history(&project).iter().any(holds_it) || captured.tree.is_empty();
         let (kind, rule) = self.due(&project, &captured, recognises);
         // Nor is it said whether a project without files is worth one that has parts of a state.
         let may_decline_first = !self.has("take.declines_empty") || self.has_state();
@@ -83,7 +94,11 @@ impl World {
             kind,
             rule,
             may_refuse: Vec::new(),
-            may_be_unchanged: unseen || same && stands || first_of_nothing && may_decline_first,
+            may_be_unchanged: unseen
+                || same && stands
+                || first_of_nothing && may_decline_first
+                || doubtful && held,
+            may_be_created: doubtful,
             also: &[],
             captured: Some(captured),
         }))
@@ -101,7 +116,7 @@ impl World {
         recognises_unchanged: bool,
     ) -> (CheckpointKind, RuleRef) {
         let created: (CheckpointKind, RuleRef) = (CheckpointKind::Created, &rules::CAPTURE_CREATED);
-        let Some(newest) = self.history(project).last() else {
+        let Some(newest) = self.newest(project) else {
             let declines = self.has("take.declines_empty") && captured.tree.is_empty();
             return match declines && !self.has_state() {
                 true => (CheckpointKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST),
@@ -158,6 +173,15 @@ impl World {
     }
 }
 
+/// Where it is not known whether the slot is used, who looks at the files may refuse.
+fn deduped_or_refused(project: ByteString, may_refuse: Vec<Refusal>) -> Allowed {
+    let mut allowed = settled(project, CheckpointKind::Deduped, &rules::TURN_ONCE, None);
+    if let Allowed::Checkpoint(due) = &mut allowed {
+        due.may_refuse = may_refuse;
+    }
+    allowed
+}
+
 /// An answer that needs no look at the files. Where the place is out of scope as well, saying that
 /// instead is as good.
 pub(super) fn settled(
@@ -173,6 +197,7 @@ pub(super) fn settled(
         may_refuse: refusal.into_iter().collect(),
         may_be_unchanged: false,
         also: &[],
+        may_be_created: false,
         captured: None,
     }))
 }
@@ -198,7 +223,12 @@ pub(super) fn compare(
         CheckpointOutcome::Disabled => CheckpointKind::Disabled,
         CheckpointOutcome::NotDue => CheckpointKind::NotDue,
     };
-    if due.may_be_unchanged && found == CheckpointKind::Unchanged || due.also.contains(&found) {
+    let as_good = match found {
+        CheckpointKind::Unchanged => due.may_be_unchanged,
+        CheckpointKind::Created => due.may_be_created && due.kind == CheckpointKind::Unchanged,
+        _ => false,
+    };
+    if as_good || due.also.contains(&found) {
         return;
     }
     let declines = |kind| {
@@ -242,14 +272,16 @@ pub(super) fn compare(
     }
 }
 
-/// Whether an id is that of a checkpoint of before. One that a limit dropped may have held the same,
-/// for the same reason and in the same second: then its id says what is stored now, too.
+/// Whether an id is that of a checkpoint of before. One that a limit dropped, or that is damaged, may
+/// have held the same, for the same reason and in the same second: then its id says what is stored
+/// now, too.
 fn is_earlier(world: &World, due: &AllowedCheckpoint, id: &str) -> bool {
     let tree = |one: &Option<Arc<Captured>>| one.as_ref().map(|captured| captured.tree.clone());
     let (all, listed) = (world.history(&due.project), world.listed(&due.project));
     let differs = |one: &Checkpoint| tree(&one.captured) != tree(&due.captured);
     let dropped = &all[..all.len() - listed.len()];
-    listed.iter().any(|one| one.id == id) || dropped.iter().any(|one| one.id == id && differs(one))
+    listed.iter().any(|one| one.id == id && !world.is_damaged(one))
+        || dropped.iter().any(|one| one.id == id && differs(one))
 }
 
 fn mismatch(due: &AllowedCheckpoint, answer: &Answer) -> Mismatch {

@@ -41,6 +41,7 @@ impl World {
             entries,
             stats: LineBounds::of(differences.values()),
             spared: self.canonical(dir).is_some_and(|project| self.is_spared(&project, index)),
+            damaged: self.is_damaged(checkpoint),
             may_refuse: crowded.then_some(TOO_MANY_FILES).into_iter().collect(),
         })
     }

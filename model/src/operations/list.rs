@@ -37,7 +37,12 @@ impl World {
                 id: checkpoint.id.clone(),
                 time: checkpoint.time,
                 reason: checkpoint.reason.clone(),
-                stats: stats(before, checkpoint),
+                stats: match before.is_some_and(|before| self.is_damaged(before)) {
+                    true => AllowedStats::Unknown,
+                    false => stats(before, checkpoint),
+                },
+                damaged: self.is_damaged(checkpoint),
+                may_be_hidden: self.may_be_hidden(checkpoint),
             });
         }
         let own: BTreeSet<String> =
@@ -46,6 +51,7 @@ impl World {
         AllowedList {
             limited: inside && self.history(&project).len() > listed.len(),
             spared: self.is_spared(&project, 0),
+            disturbed: self.is_disturbed(&project),
             entries,
             foreign: all.filter(|id| !own.contains(*id)).cloned().collect(),
             handed_out: own,
@@ -86,6 +92,13 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
             plain(&ids),
         )
     };
+    if due.disturbed && ids != expected {
+        return compare_disturbed(world, due, found, checks);
+    }
+    if due.disturbed {
+        let whole = due.entries.iter().filter(|one| !one.damaged).count();
+        checks.held(&rules::MAINTENANCE_DAMAGE, whole as u64);
+    }
     let alien = ids.iter().any(|id| due.foreign.contains(*id));
     checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
     if due.limited {
@@ -130,17 +143,63 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
     }
 }
 
+/// Compares a list of a project in which something was damaged: whatever is whole is there, in its
+/// order; what else of it is there is free, and how many are between them.
+///
+/// Implements [`rules::MAINTENANCE_DAMAGE`].
+fn compare_disturbed(world: &World, due: &AllowedList, found: &[Listed], checks: &mut Checks) {
+    let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
+    // Those that are out of sight may count towards the limit still.
+    let hidden = world.hidden(&due.project);
+    let surplus = (due.entries.len() + hidden).saturating_sub(world.settings.max_snapshots);
+    let required = due.entries.len() - surplus.min(due.entries.len());
+    let required = due.entries.iter().take(required.max(1)).filter(|one| !one.may_be_hidden);
+    let required: Vec<&String> = required.map(|one| &one.id).collect();
+    let wrong = |symptom: &str| {
+        let expected = format!("at least these ids, newest first: {}", plain(&required));
+        Mismatch::new(symptom, expected, plain(&ids))
+    };
+    let alien = ids.iter().any(|id| due.foreign.contains(*id));
+    checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
+    let missing = required.iter().any(|id| !ids.contains(id));
+    checks.check(Judge::Answer, &rules::LIST_COMPLETE, !missing, || wrong("too few"));
+    checks.held(&rules::MAINTENANCE_DAMAGE, if missing { 0 } else { required.len() as u64 });
+    let unknown = !alien && ids.iter().any(|id| !due.handed_out.contains(*id));
+    checks.check(Judge::Answer, &rules::LIST_STABLE, !unknown, || wrong("other ids"));
+    let known = |id: &&&String| due.entries.iter().any(|one| one.id == ***id);
+    let shown: Vec<&String> = ids.iter().filter(known).copied().collect();
+    let order = due.entries.iter().map(|one| &one.id).filter(|id| shown.contains(id));
+    let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
+    let in_order = numbered && order.eq(shown.iter().copied());
+    checks.check(Judge::Answer, &rules::LIST_NEWEST_FIRST, in_order, || wrong("another order"));
+    for one in found {
+        if let Some(entry) = due.entries.iter().find(|entry| entry.id == one.id) {
+            compare_words(world, entry, one, checks);
+        }
+    }
+}
+
 /// What is said of one checkpoint does not depend on what is said of others.
 ///
 /// Implements [`rules::LIST_TIME`] and [`rules::CAPTURE_REASON`].
-fn compare_entry(world: &World, due: &AllowedListed, found: &Listed, checks: &mut Checks) {
+fn compare_words(world: &World, due: &AllowedListed, found: &Listed, checks: &mut Checks) {
+    if due.damaged {
+        return;
+    }
     if world.has("test.clock") {
         checks.same(Judge::Answer, &rules::LIST_TIME, "time", &due.time, &found.time);
     }
     if let Some(reason) = due.reason.as_ref().filter(|_| world.has("list.reason")) {
         checks.same(Judge::Answer, &rules::CAPTURE_REASON, "reason", reason, &found.reason);
     }
+}
+
+fn compare_entry(world: &World, due: &AllowedListed, found: &Listed, checks: &mut Checks) {
+    compare_words(world, due, found, checks);
     if !world.has("list.stats") {
+        return;
+    }
+    if due.damaged {
         return;
     }
     let wrong = |symptom: &str| {

@@ -8,6 +8,7 @@ mod checkpoint;
 mod classify;
 mod clear;
 mod configured;
+mod damage;
 mod diff;
 mod event;
 mod external;
@@ -69,8 +70,15 @@ impl World {
             Request::EnsureCheckpoint { dir, .. } => self.allows_automatic(dir),
             Request::WithoutBackend { .. } => Allowed::WithoutBackend,
             Request::Checkpoint { dir, .. } => self.allows_manual(dir),
-            Request::List { dir } => Allowed::List(self.allows_list(dir)),
-            Request::PrintList { .. } => Allowed::Printed,
+            Request::List { dir } => match self.canonical(dir) {
+                Some(project) if self.is_adrift(&project) => Allowed::Unknown,
+                _ => Allowed::List(self.allows_list(dir)),
+            },
+            Request::PrintList { dir } => match self.canonical(dir) {
+                Some(project) if self.is_adrift(&project) => Allowed::Unknown,
+                _ if self.allows_list(dir).is_all_damaged() => Allowed::Unknown,
+                _ => Allowed::Printed,
+            },
             Request::Diff { dir, target } => self.allows_diff(dir, target),
             Request::Restore { dir, target, exact, force } => {
                 self.allows_restore(dir, target, *exact, *force)
@@ -99,6 +107,7 @@ impl World {
         }
         identity(self, allowed, seen, &mut checks);
         compare_answer(self, allowed, seen, &mut checks);
+        damage::compare(self, allowed, seen, &mut checks);
         match (allowed, &seen.answer) {
             (Allowed::Restore(restore), Answer::Restored(_)) => {
                 restore::compare(self, restore, seen, &mut checks);
@@ -134,6 +143,11 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Printed, Answer::Printed { checkpoints, printed }) => {
             print::compare(world, checkpoints, printed, checks);
         }
+        // Of what is damaged no rule says what must be shown, and it may be refused.
+        (Allowed::Diff(diff), Answer::Diffed { .. } | Answer::Refused { .. }) if diff.damaged => {}
+        (Allowed::Restore(restore), Answer::Refused { .. }) if restore.damaged => {}
+        (Allowed::List(list), Answer::Refused { .. }) if list.is_all_damaged() => {}
+        (Allowed::Sweep(_), Answer::Refused { .. }) if world.may_upkeep_fail() => {}
         (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
             diff::compare(world, diff, entries, stats, checks);
         }

@@ -25,12 +25,21 @@ pub(super) struct Outcome<'a> {
     after: &'a Files,
     /// What the store holds of the state before.
     held: &'a Tree,
+    /// What is said not to be as recorded.
+    said: BTreeSet<&'a ByteString>,
 }
 
 impl<'a> Outcome<'a> {
     pub(super) fn new(world: &'a World, due: &'a AllowedRestore, seen: &'a Observation) -> Self {
         let held = seen.held.as_deref().unwrap_or(&due.before.tree);
-        Outcome { world, due, after: &seen.files, held }
+        let said = match &seen.answer {
+            Answer::Restored(said) => {
+                let remarks = said.kept.iter().chain(&said.failed).map(|remark| &remark.path);
+                remarks.chain(&said.left).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        Outcome { world, due, after: &seen.files, held, said }
     }
 
     /// What stood at a path before.
@@ -120,7 +129,18 @@ impl<'a> Outcome<'a> {
 
     /// Whether a recorded path must be as recorded afterwards.
     fn must_come_back(&self, path: &[u8]) -> bool {
-        !self.would_lose(path) && !self.may_leave(path)
+        !self.would_lose(path) && !self.may_leave(path) && !self.is_lost_and_said(path)
+    }
+
+    /// Whether a path cannot be brought back from a damaged checkpoint, and that is said of it or of
+    /// a folder that it is in.
+    fn is_lost_and_said(&self, path: &[u8]) -> bool {
+        let covers = |said: &&ByteString| ***said == *path || below(said, path).is_some();
+        self.is_lost(path) && self.said.iter().any(covers)
+    }
+
+    fn is_lost(&self, path: &[u8]) -> bool {
+        self.due.lost.contains(&ByteString::from(path))
     }
 
     /// Whether files created since may as well be left, where they would have to go for a path: no
@@ -241,8 +261,12 @@ impl Outcome<'_> {
 
     /// The rule broken where a recorded path is not as recorded.
     ///
-    /// Implements [`rules::RESTORE_EXECUTABLE`] and [`rules::RESTORE_TYPE`].
+    /// Implements [`rules::RESTORE_EXECUTABLE`], [`rules::RESTORE_TYPE`] and, where it is damaged,
+    /// [`rules::RESTORE_HONEST`].
     fn not_restored(&self, path: &[u8], entry: &Entry) -> RuleRef {
+        if self.is_lost(path) {
+            return &rules::RESTORE_HONEST;
+        }
         let in_the_way = |above: &[u8]| !matches!(self.is(above), None | Some(Node::Directory));
         match (entry, self.is(path)) {
             (Entry::File { content, .. }, Some(Node::File { content: other, .. })) => {
@@ -309,7 +333,8 @@ impl Outcome<'_> {
         };
         let listed = self.world.listed(&self.due.project).iter();
         let others = listed.filter_map(|one| one.captured.as_ref()).map(|one| &one.tree);
-        wrong.iter().any(|(_, path)| tells(path))
+        !self.due.damaged
+            && wrong.iter().any(|(_, path)| tells(path))
             && others.filter(|tree| **tree != self.due.target.tree).any(|tree| {
                 wrong.iter().all(|(_, path)| match tree.get(path) {
                     Some(entry) => self.is(path) == Some(&entry.node()),
@@ -425,6 +450,7 @@ fn count(outcome: &Outcome<'_>, checks: &mut Checks) {
         (due.only.is_some(), &rules::RESTORE_FILE_ONLY),
         (due.undo, &rules::RESTORE_UNDO),
         (due.deleted, &rules::RESTORE_DELETED_PROJECT),
+        (due.damaged, &rules::RESTORE_HONEST),
         (due.evicting, &rules::RESTORE_SAFETY_KEEPS_TARGET),
     ] {
         checks.held(rule, u64::from(holds));

@@ -25,7 +25,8 @@ pub(super) fn compare(
 ) {
     let (wanted, rule) = due.safety;
     let taken = found.safety.is_some();
-    let holds = taken == wanted || !taken && due.may_skip_safety;
+    let as_good = if taken { due.may_take_safety } else { due.may_skip_safety };
+    let holds = taken == wanted || as_good;
     checks.check(Judge::Answer, rule, holds, || {
         let symptom = match wanted {
             true if only_types_changed(world, due) => {
@@ -45,13 +46,15 @@ pub(super) fn compare(
     });
     if world.has("restore.undoes_turn") {
         let undoes = due.only.is_none();
-        let holds = found.undoes_turn == undoes;
+        // One that failed undoes nothing.
+        let holds = found.undoes_turn == undoes || due.damaged;
         checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {
             let due = format!("undoes the turn: {undoes}");
             Mismatch::new("undoes the turn", due, found.undoes_turn.to_string())
         });
     }
-    if world.has("restore.report") {
+    // What must be said of a damaged one is with what must be there.
+    if world.has("restore.report") && !due.damaged {
         report(due, found, &Outcome::new(world, due, seen), checks);
     }
 }

@@ -83,30 +83,39 @@ impl World {
             return Err(vec![NOT_A_DIRECTORY]);
         }
         let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
+        let damaged = self.is_damaged(checkpoint);
         let before = match standing {
             Standing::Directory => Arc::new(self.capture(&project)),
             _ => Arc::default(),
         };
         let mut may_refuse = Vec::new();
         if let Some(path) = &path {
-            may_refuse.extend(self.judge_file(&project, &target.tree, &before, path)?);
+            match self.judge_file(&project, &target.tree, &before, path) {
+                // Which of the two is said is free.
+                Err(_) if damaged => return Ok(Allowed::Unknown),
+                judged => may_refuse.extend(judged?),
+            }
         }
         // Where both stand in the way, either may be said.
-        let safety = self
-            .due_safety(&project, &before, standing, (path.is_some(), force))
-            .map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
+        let safety = self.due_safety(&project, &before, standing, (path.is_some(), force));
+        if damaged && safety.is_err() {
+            return Ok(Allowed::Unknown);
+        }
+        let safety = safety.map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
         let history = self.history(&project);
         let room = history.len() < self.settings.max_snapshots;
         // Where only permissions changed, the newest checkpoint may stand for this state.
         let may_stand = |newest: &Option<Arc<Captured>>| {
             newest.as_ref().is_none_or(|newest| newest.tree == before.tree)
         };
+        let doubtful = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
         // A single file leaves the agent's state alone, so that nothing of that need be held.
         let may_stand_for = |newest: &Checkpoint| {
             let is_another = path.is_none() && self.is_state_of(newest) == Some(false);
             may_stand(&newest.captured) && !is_another
         };
-        let may_skip_safety = history.last().is_some_and(may_stand_for);
+        let may_skip_safety = self.newest(&project).is_some_and(may_stand_for)
+            || doubtful && history.iter().any(|one| may_stand(&one.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             spared: self.is_spared(&project, index),
             project,
@@ -116,10 +125,13 @@ impl World {
             before,
             safety,
             may_skip_safety,
+            may_take_safety: doubtful,
             may_refuse,
             undo: checkpoint.safety,
             deleted: standing == Standing::Nothing,
             evicting: safety.0 && !room && index == 0,
+            damaged,
+            lost: self.lost_paths(checkpoint),
         })))
     }
 

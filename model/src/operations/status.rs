@@ -29,7 +29,15 @@ impl World {
         let (damaged, healed) = (self.damaged().iter(), self.healed().iter());
         AllowedStatus {
             projects,
-            nameless: damaged.map(|project| self.absolute(project)).collect(),
+            // Of these any number of checkpoints may be counted, too.
+            nameless: damaged
+                .chain(
+                    self.histories()
+                        .map(|(project, _)| project)
+                        .filter(|one| self.is_disturbed(one)),
+                )
+                .map(|project| self.absolute(project))
+                .collect(),
             healed: healed.map(|project| self.absolute(project)).collect(),
             archives: self.archives().keys().cloned().collect(),
             lookalikes: self.lookalikes().clone(),

@@ -206,6 +206,15 @@ pub(super) fn compare(
     if !done || !allowed {
         return;
     }
+    if world.may_upkeep_fail() {
+        // What cannot be read, or replaced, may be counted as an error, and keep space from being
+        // freed.
+        if let Some(contents) = &seen.contents {
+            let mut removed = Removed::default();
+            compare_projects(world, due, (contents, counts), &mut removed, checks);
+        }
+        return;
+    }
     checks.check(Judge::Answer, &rules::MAINTENANCE_NEVER_RAISES, counts.errors == 0, || {
         Mismatch::new("errors", "no errors, since nothing stood in the way", plain(&counts))
     });
@@ -305,6 +314,11 @@ fn compare_projects(
     checks: &mut Checks,
 ) {
     for (project, disposition) in &due.projects {
+        // Of what is damaged as a whole nobody may be able to say whose it is, or when it was.
+        let whole = world.listed(project).iter().any(|one| !world.is_damaged(one));
+        if world.is_adrift(project) || !whole {
+            continue;
+        }
         let hash = world.hash(project);
         let stands = contents.visible.contains_key(&hash);
         // Where nothing was counted as an orphan, its age is why it went.
@@ -312,6 +326,10 @@ fn compare_projects(
         let rule: RuleRef = if for_its_age { &rules::SWEEP_STALE } else { disposition.rule };
         let disposition = Disposition { rule, ..*disposition };
         if compare_one(&project.to_string(), &disposition, stands, checks) {
+            // A folder in the place of a file is nobody's to remove.
+            if world.may_upkeep_fail() {
+                continue;
+            }
             let traces = contents.traces.get(&hash).map_or(&[][..], Vec::as_slice);
             checks.check(Judge::Disk, disposition.rule, traces.is_empty(), || {
                 Mismatch::new("traces stay", format!("nothing of {project}"), plain(&traces))

@@ -41,10 +41,21 @@ fn labelled<'a>(
 
 impl World {
     /// Whether it is not known what `text` names, since some pre-rollback checkpoint made room and
-    /// which one was for the implementation to choose.
+    /// which one was for the implementation to choose, or since one is damaged.
     pub(crate) fn is_doubtful(&self, place: &Place, text: &[u8]) -> bool {
         let Place::Inside(project, _) = place else { return false };
         let ids: Vec<&str> = self.listed(project).iter().map(|one| one.id.as_str()).collect();
+        if self.is_adrift(project) {
+            return true;
+        }
+        if self.is_disturbed(project) {
+            return match target::parse(text, &ids, self.has("target.number")) {
+                Target::Malformed => false,
+                Target::Number(_) => self.is_renumbered(project),
+                // One that is out of sight may be seen again.
+                Target::Id(_) => self.find(place, text).is_err(),
+            };
+        }
         self.is_open(project)
             && match target::parse(text, &ids, self.has("target.number")) {
                 Target::Malformed if !self.has("label") => false,

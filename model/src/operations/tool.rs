@@ -104,8 +104,8 @@ pub(super) fn compare(
     }
 }
 
-/// What is done of one project is an automatic checkpoint of it.
-fn compare_taken(world: &World, one: &Protected, checks: &mut Checks) {
+/// What is done of one project is an automatic checkpoint of it: as if that had been asked for.
+pub(super) fn automatic(one: &Protected) -> (Request, Answer) {
     let answer = match &one.taken {
         Some(taken) => {
             Answer::Taken { outcome: taken.outcome.clone(), skipped: taken.skipped.clone() }
@@ -116,6 +116,11 @@ fn compare_taken(world: &World, one: &Protected, checks: &mut Checks) {
         }
     };
     let request = Request::EnsureCheckpoint { dir: one.project.clone(), reason: String::new() };
+    (request, answer)
+}
+
+fn compare_taken(world: &World, one: &Protected, checks: &mut Checks) {
+    let (request, answer) = automatic(one);
     match world.allows(&request) {
         Allowed::Checkpoint(due) if one.taken.is_some() || due.may_refuse.is_empty() => {
             checkpoint::compare(world, &request, &due, &answer, checks);

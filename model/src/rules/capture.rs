@@ -260,9 +260,11 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Damage,
+        state: Modelled,
         source: "behaviour: Capture",
-        needs: [],
+        needs: ["test.store", "layout"],
+        hint: "What was read is taken for what is stored: look whether each object is there and \
+            whole, and store it again where it is not.",
     }
     CAPTURE_STEADY {
         id: "capture/steady",

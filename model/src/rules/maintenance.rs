@@ -60,9 +60,11 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Damage,
+        state: Modelled,
         source: "behaviour: Limits and maintenance",
-        needs: [],
+        needs: ["test.store", "layout"],
+        hint: "One object that cannot be read ends the walk over all of them: leave out what needs \
+            it, say so, and go on with the rest.",
     }
     MAINTENANCE_NEVER_RAISES {
         id: "maintenance/never-raises",

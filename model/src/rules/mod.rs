@@ -98,9 +98,7 @@ impl fmt::Display for Level {
 pub enum State {
     /// A transition decides it and the oracle counts its checks.
     Modelled,
-    /// No history meets it: the harness has a lane that damages one file of a store at a time.
-    Damage,
-    /// The same, with a lane that puts one fault before one call.
+    /// No history meets it: the harness has a lane that puts one fault before one call.
     Faults,
     /// The same, with a lane of several processes on one store.
     Concurrent,
@@ -114,7 +112,6 @@ impl fmt::Display for State {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             State::Modelled => "modelled",
-            State::Damage => "decided by the lane `damage`",
             State::Faults => "decided by the lane `faults`",
             State::Concurrent => "decided by the lane `concurrent`",
             State::Cost => "decided by the lane `cost`",

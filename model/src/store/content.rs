@@ -129,7 +129,8 @@ fn no_commit(checkpoint: &Checkpoint) -> Mismatch {
 /// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] and
 /// [`rules::ISOLATION_NO_SIGNING`].
 pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Checks) {
-    for (project, _) in world.histories() {
+    // What was damaged may be stood on by nothing that came after it.
+    for (project, _) in world.histories().filter(|(project, _)| !world.is_disturbed(project)) {
         // What a restore took may stand beside the history: what comes after it goes on from it, or
         // from what was there before.
         let mut before: Vec<&Checkpoint> = Vec::new();

@@ -51,7 +51,9 @@ pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     if let Some(visible) = visible.or(seen.contents.as_ref().map(|contents| &contents.visible)) {
         known.settle_all(visible);
     }
-    if let Some(contents) = seen.contents.as_ref().filter(|_| !is_open) {
+    // What is damaged takes another size than it did.
+    let comparable = !is_open && !known.is_any_disturbed();
+    if let Some(contents) = seen.contents.as_ref().filter(|_| comparable) {
         size::compare(&known, seen, contents, checks);
     }
     if let Some(histories) = &seen.histories {

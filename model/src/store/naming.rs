@@ -20,7 +20,7 @@ pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
         });
         return;
     }
-    for (project, history) in world.histories() {
+    for (project, history) in world.histories().filter(|(project, _)| !world.is_adrift(project)) {
         let own = format!("{HISTORIES}{}", world.hash(project));
         let Some(newest) = history.last().filter(|_| !stored.refs.contains_key(&own)) else {
             continue;
@@ -68,6 +68,10 @@ pub(super) fn compare_refs(world: &World, stored: &Histories, checks: &mut Check
         let name = format!("{HISTORIES}{}", world.hash(project));
         let newest = history.last().map(|one| one.id.clone()).unwrap_or_default();
         checks.held(&rules::SCOPE_HASH, 1);
+        if world.is_disturbed(project) {
+            expected.insert(name);
+            continue;
+        }
         match stored.refs.get(&name) {
             None => checks.check(Judge::Git, &rules::LAYOUT_STORE, false, || {
                 let found = plain(&stored.refs);

@@ -15,7 +15,10 @@ use crate::world::World;
 /// [`rules::RESTORE_KEEPS_HISTORY`].
 pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
     pinned::compare(world, &stored.visible, checks);
-    for (project, _) in world.histories().filter(|(project, _)| !world.has_pins(project)) {
+    // Where one is damaged, what comes after it may stand on what came before it, and where some are
+    // pinned, what goes need not be the oldest.
+    let is_plain = |project: &[u8]| !world.is_disturbed(project) && !world.has_pins(project);
+    for (project, _) in world.histories().filter(|(project, _)| is_plain(project)) {
         let due: Vec<&String> = world.listed(project).iter().rev().map(|one| &one.id).collect();
         let found = stored.visible.get(&world.hash(project)).map_or(&[][..], Vec::as_slice);
         let same_length = found.len() == due.len() && found.first() == due.first().copied();

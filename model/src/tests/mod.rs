@@ -7,6 +7,7 @@ mod base;
 mod blame;
 mod checkpoint;
 mod configured;
+mod damage;
 mod hands;
 mod learn;
 mod listing;
@@ -185,6 +186,7 @@ impl Scene {
             base: None,
             contents: None,
             histories: None,
+            lost: None,
         }
     }
 

@@ -57,6 +57,7 @@ impl History {
     /// Implements [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub(super) fn take(&mut self, checkpoint: Checkpoint, limit: usize) {
         self.is_whole = false;
+        self.leave_out(&checkpoint.id);
         if self.has_pins {
             self.take_beside_pins(checkpoint, limit);
             return;
@@ -148,6 +149,7 @@ impl History {
         target: Option<&str>,
         limit: usize,
     ) {
+        self.leave_out(&checkpoint.id);
         self.dropped = self.out_of_sight(limit);
         let listed = &self.all[self.dropped..];
         let may_go =
@@ -164,6 +166,14 @@ impl History {
         self.choice = (excess > 0 && left > 0).then(|| Choice { all: all.clone(), spare, left });
         self.all.truncate(self.dropped);
         self.list(all, &gone);
+    }
+
+    /// Leaves out the one of that id: it was damaged, and is taken again as the same one.
+    fn leave_out(&mut self, id: &str) {
+        let same = self.all[self.dropped..].iter().position(|one| one.id == id);
+        if let Some(at) = same {
+            self.all.remove(self.dropped + at);
+        }
     }
 
     /// Lists these without those that are `gone`.

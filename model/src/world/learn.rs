@@ -25,8 +25,9 @@ impl World {
         if let (Answer::Listed(listed), Some(project)) = (&seen.answer, project) {
             self.learn_list(&project, listed);
         }
+        self.learn_damage(seen);
         if let Some(contents) = &seen.contents {
-            self.learn_contents(contents);
+            self.learn_contents(contents, self.size_bound(&seen.request) > 0);
         }
         if let Some(base) = &seen.base {
             // Where nothing was cleared, what should be stored and is not is for the end to say.
@@ -133,7 +134,8 @@ impl World {
             CheckpointOutcome::Created { id } => {
                 let checkpoint = self.taken(project, id, reason.cloned());
                 let limit = self.settings.max_snapshots;
-                self.histories.entry(project.clone()).or_default().take(checkpoint, limit);
+                let history = self.histories.entry(project.clone()).or_default();
+                history.take(checkpoint, limit);
             }
             CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
                 self.maintenance.touch(project, self.seconds);
@@ -215,19 +217,37 @@ impl World {
             })
         };
         let visible: Vec<Checkpoint> = listed.iter().rev().map(as_listed).collect();
-        let dropped = all[..all.len() - known.len()].iter();
+        // What is damaged may be seen again once it is whole.
+        let disturbed = self.is_disturbed(project);
+        let dropped = all[..if disturbed { all.len() } else { all.len() - known.len() }].iter();
         let gone = |one: &&Checkpoint| !visible.iter().any(|other| other.id == one.id);
-        let history = History::of(dropped.filter(gone).cloned().collect(), visible);
+        let missing: Vec<String> = known.iter().filter(gone).map(|one| one.id.clone()).collect();
+        let history = History::of(dropped.filter(gone).cloned().collect(), visible.clone());
+        if disturbed {
+            self.hide(missing.into_iter());
+        }
         self.histories.insert(project.clone(), history);
         self.histories.retain(|_, history| !history.all.is_empty());
     }
 
     /// What the store holds of each project is what is left of it.
-    fn learn_contents(&mut self, contents: &Contents) {
+    fn learn_contents(&mut self, contents: &Contents, bounded: bool) {
         self.settle_all(&contents.visible);
         for project in self.histories.keys().cloned().collect::<Vec<_>>() {
-            match contents.visible.get(&self.hash(&project)).map(Vec::len) {
+            let ids = contents.visible.get(&self.hash(&project));
+            match ids.map(Vec::len) {
+                // What nothing names is not seen, whether or not it is there.
+                None | Some(0) if self.is_adrift(&project) => {}
                 None | Some(0) => self.forget(&project),
+                // Here not only the oldest may be missing; which, and why, is for the list to say.
+                Some(_) if self.is_disturbed(&project) => {
+                    let is_left = |one: &Checkpoint| ids.is_some_and(|ids| ids.contains(&one.id));
+                    let all = self.history(&project).iter().cloned();
+                    let (left, gone) = all.partition(is_left);
+                    if bounded {
+                        self.histories.insert(project, History::of(gone, left));
+                    }
+                }
                 Some(left) if left < self.listed(&project).len() && self.has_pins(&project) => {
                     let ids = contents.visible[&self.hash(&project)].clone();
                     let history = self.histories.get_mut(&project);
@@ -245,8 +265,11 @@ impl World {
     fn forget(&mut self, project: &ByteString) {
         self.histories.remove(project);
         self.maintenance.uses.remove(project);
-        self.maintenance.damaged.remove(project);
+        if !self.maintenance.blocked.contains(project) {
+            self.maintenance.damaged.remove(project);
+        }
         self.maintenance.healed.remove(project);
+        self.forget_damage(project);
     }
 
     fn learn_base(&mut self, base: &Base) {

@@ -3,7 +3,7 @@
 
 use super::World;
 use crate::bytes::ByteString;
-use crate::store_edit::StoreEdit;
+use crate::store_edit::{Damage, StoreEdit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When a project was used, as far as any implementation may have noted it.
@@ -44,6 +44,10 @@ pub(crate) struct Maintenance {
     pub(crate) uses: BTreeMap<ByteString, Use>,
     /// Projects whose metadata was damaged and not written since.
     pub(crate) damaged: BTreeSet<ByteString>,
+    /// Those of them in whose place something stands that no file can replace.
+    pub(crate) blocked: BTreeSet<ByteString>,
+    /// Whether the head of the store was damaged.
+    pub(crate) headless: bool,
     /// Projects whose metadata was damaged and must be whole again.
     pub(crate) healed: BTreeSet<ByteString>,
     pub(crate) marker: Marker,
@@ -67,7 +71,7 @@ impl Maintenance {
         if let Some(entry) = self.uses.get_mut(project) {
             entry.touched = now;
         }
-        if self.damaged.remove(project) {
+        if !self.blocked.contains(project) && self.damaged.remove(project) {
             self.healed.insert(project.clone());
         }
     }
@@ -92,12 +96,16 @@ impl World {
             StoreEdit::Lookalike { name, .. } => {
                 maintenance.lookalikes.insert(name);
             }
-            StoreEdit::Metadata { project, .. } => {
+            StoreEdit::Metadata { project, damage } => {
+                if damage == Damage::Folder {
+                    maintenance.blocked.insert(project.clone());
+                }
                 maintenance.healed.remove(&project);
                 maintenance.damaged.insert(project);
             }
-            // An index only saves time.
-            StoreEdit::Index { .. } => {}
+            // An index only saves time. What the others cost, the store shows.
+            StoreEdit::Index { .. } | StoreEdit::Stored { .. } | StoreEdit::Ref { .. } => {}
+            StoreEdit::Head { .. } => maintenance.headless = true,
             StoreEdit::Marker { says } => {
                 maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
             }
@@ -127,6 +135,11 @@ impl World {
     /// Projects whose metadata is damaged, and nothing was asked since that heals it.
     pub fn damaged(&self) -> &BTreeSet<ByteString> {
         &self.maintenance.damaged
+    }
+
+    /// Whether something is damaged that nobody who looks after the store need get past.
+    pub(crate) fn may_upkeep_fail(&self) -> bool {
+        self.is_any_disturbed() || self.maintenance.headless || !self.maintenance.blocked.is_empty()
     }
 
     /// Projects whose metadata was damaged and healed since.

@@ -5,6 +5,7 @@
 
 mod agent;
 mod amiss;
+mod damage;
 mod hands;
 mod history;
 mod learn;
@@ -36,6 +37,7 @@ use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
 use agent::Agent;
+use damage::Damages;
 use hands::Hands;
 use history::History;
 use maintenance::Maintenance;
@@ -151,6 +153,7 @@ pub struct World {
     known: BTreeSet<ByteString>,
     hands: Hands,
     pub(crate) agent: Agent,
+    damages: Damages,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
 }
@@ -175,6 +178,7 @@ impl World {
             known: BTreeSet::new(),
             hands: Hands::default(),
             agent: Agent::default(),
+            damages: Damages::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
             capabilities,
@@ -217,6 +221,11 @@ impl World {
     pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
         let history = self.histories.get(&ByteString::from(project));
         history.map_or(&[], |one| &one.all[one.out_of_sight(self.settings.max_snapshots)..])
+    }
+
+    /// The newest checkpoint of `project`; one that a list left out is none.
+    pub fn newest(&self, project: &[u8]) -> Option<&Checkpoint> {
+        self.listed(project).last()
     }
 
     /// Whether as many checkpoints of `project` are listed as may be, so that one more pushes out

@@ -25,6 +25,12 @@ pub fn pruned(pruned: &Pruned) -> Vec<u8> {
         }
     }
     page.line(format_args!("Freed {}", size(pruned.bytes_freed)));
+    if pruned.over_bytes > 0 {
+        page.line(format_args!(
+            "The store takes {} more than it may: what is left is pinned, or the newest of its project",
+            size(pruned.over_bytes)
+        ));
+    }
     page.0.into_bytes()
 }
 
@@ -45,6 +51,10 @@ pub fn verified(verified: &Verified) -> Vec<u8> {
             let path = if lost.path.is_empty() { "all of it".into() } else { line(&lost.path) };
             page.line(format_args!("    {path}: {}", line(lost.why.as_bytes())));
         }
+    }
+    for one in &verified.envelopes {
+        let (path, why) = (line(&one.path), line(one.why.as_bytes()));
+        page.line(format_args!("  {path}: of checkpoint {why}; no file is lost by it"));
     }
     if verified.is_whole() {
         page.line("Everything is whole");

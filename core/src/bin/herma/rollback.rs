@@ -97,13 +97,7 @@ impl Herma {
                 Some(Alone { file, was_there })
             }
         };
-        let restored = match (extent, token) {
-            (extent, Some(token)) => {
-                self.manager.restore_as_previewed(project, target, extent, token)
-            }
-            (Extent::All(options), None) => self.manager.restore(project, target, options),
-            (Extent::One(file), None) => self.manager.restore_file(project, target, file),
-        };
+        let restored = self.manager.restore_extent(project, target, extent, token);
         let restored = restored.map_err(|error| self.refused(project, error))?;
         self.restored(asked, project, (was_there, alone), &restored)
     }

@@ -1,0 +1,99 @@
+//! Damage to a store as lines of a shell script.
+
+use super::Script;
+use herma_model::store_edit::Damage;
+use herma_model::{ByteString, Piece, StoreEdit};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What a script needs once to damage files of the store.
+pub(super) const FUNCTIONS: &str = r#"STORE=$ROOT/home/.hermes/checkpoints/store
+hash_of() { printf %s "$1" | sha256sum | cut -c1-16; }
+# Damages a file of the store, if there is one.
+damage() {
+    local file=$STORE/$1 left size byte
+    [ -f "$file" ] && [ ! -L "$file" ] || return 0
+    left=$(mktemp -p "$ROOT") size=$(stat -c %s -- "$file")
+    case $2 in
+    emptied) ;;
+    halved) head -c $((size / 2)) -- "$file" >"$left" ;;
+    garbled) printf '\0not what it was\xff{' >"$left" ;;
+    flipped)
+        byte=$(od -An -tu1 -j $((size / 2)) -N1 -- "$file")
+        { head -c $((size / 2)) -- "$file"; printf "\\x$(printf %02x $((byte ^ 1)))"
+            tail -c +$((size / 2 + 2)) -- "$file"; } >"$left" ;;
+    esac
+    chmod --reference="$file" -- "$left"
+    rm -f -- "$file"
+    case $2 in
+    removed) ;;
+    link) ln -s -- nothing "$file" ;;
+    fifo) mkfifo -m 600 -- "$file" ;;
+    folder) mkdir -m 700 -- "$file" ;;
+    *) mv -- "$left" "$file" ;;
+    esac
+    rm -f -- "$left"
+}
+"#;
+
+impl Script {
+    /// The line that damages that file of the store; none where an edit is no damage.
+    pub(super) fn damage(&self, edit: &StoreEdit, file: &Path) -> Option<String> {
+        let of_project = |before: &str, project: &ByteString, after: &str| {
+            let hash = format!("$(hash_of \"$ROOT\"/{})", self.quoted(project));
+            format!("{before}\"{hash}\"{after}")
+        };
+        let plain = || self.quoted(file.as_os_str().as_bytes());
+        let (file, damage) = match edit {
+            StoreEdit::Stored { piece: Piece::Checkpoint, id, damage, .. } => {
+                let known = self.ids.iter().rposition(|known| known == id);
+                let own = |at: usize| {
+                    let id = format!("ID{}", at + 1);
+                    format!("objects/\"${{{id}:0:2}}\"/\"${{{id}:2}}\"")
+                };
+                (known.map_or_else(plain, own), damage)
+            }
+            StoreEdit::Stored { damage, .. } | StoreEdit::Head { damage } => (plain(), damage),
+            StoreEdit::Ref { project, damage } => (of_project("refs/hermes/", project, ""), damage),
+            StoreEdit::Index { project, damage } => (of_project("indexes/", project, ""), damage),
+            StoreEdit::Metadata { project, damage } => {
+                (of_project("projects/", project, ".json"), damage)
+            }
+            _ => return None,
+        };
+        Some(format!("damage {file} {}", word(*damage)))
+    }
+}
+
+/// The word of a history for a damage.
+fn word(damage: Damage) -> String {
+    let value = serde_json::to_value(damage).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_store_calls_otherwise_in_another_place_is_found_by_the_script() {
+        let ids = vec!["1a".repeat(20), "2b".repeat(20)];
+        let script =
+            Script { text: String::new(), root: b"/tmp/x".to_vec(), ids: ids.clone(), requests: 0 };
+        let project = ByteString::from("work/alpha");
+        let line = |edit| script.damage(&edit, Path::new("objects/ab/cd")).unwrap_or_default();
+        let stored = |piece| StoreEdit::Stored {
+            project: project.clone(),
+            id: ids[1].clone(),
+            piece,
+            damage: Damage::Flipped,
+        };
+        assert_eq!(line(stored(Piece::File("a".into()))), "damage $'objects/ab/cd' flipped");
+        let own = "damage objects/\"${ID2:0:2}\"/\"${ID2:2}\" flipped";
+        assert_eq!(line(stored(Piece::Checkpoint)), own);
+        let named = StoreEdit::Ref { project, damage: Damage::Fifo };
+        let hash = "damage refs/hermes/\"$(hash_of \"$ROOT\"/$'work/alpha')\" fifo";
+        assert_eq!(line(named), hash);
+        assert_eq!(line(StoreEdit::Stray { name: "x".into() }), "");
+    }
+}

@@ -1,0 +1,113 @@
+//! Damage to what is stored: an object, a ref or the head of the store, and what shows what that costs.
+//!
+//! It is rare, since what is damaged leaves less to be said of everything else: one in four histories
+//! has any, and there a damage is followed by something that needs what may be lost, or must not.
+
+use super::content::Sizes;
+use super::idiom::{self, checkpoint, restore, write};
+use super::names;
+use super::operation::Kinds;
+use crate::history::{Event, Operation, StoreEvent, Target};
+use herma_model::store_edit::Damage;
+use herma_model::{ByteString, Edit, Piece, Request};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// The fragments, with damage among them in one of four histories.
+pub fn among(
+    fragments: BoxedStrategy<Vec<Operation>>,
+    sizes: Sizes,
+    kinds: Kinds,
+) -> BoxedStrategy<Vec<Operation>> {
+    // The number follows those of maintenance.
+    if kinds.has(18) {
+        return fragments;
+    }
+    let single = (stored(), followed()).prop_map(|(event, next)| vec![event, next]);
+    prop_oneof![40 => fragments, 2 => single, 3 => idiom(sizes)].boxed()
+}
+
+/// What becomes of a file of the store, but for what may be believed.
+pub fn damage() -> BoxedStrategy<Damage> {
+    let all = [
+        Damage::Removed,
+        Damage::Emptied,
+        Damage::Halved,
+        Damage::Garbled,
+        Damage::Flipped,
+        Damage::Link,
+        Damage::Fifo,
+        Damage::Folder,
+    ];
+    select(all.to_vec()).boxed()
+}
+
+fn event(event: StoreEvent) -> Operation {
+    Event::Store(event).into()
+}
+
+/// Something is damaged that may be there.
+fn stored() -> BoxedStrategy<Operation> {
+    let piece = prop_oneof![
+        3 => names::file().prop_map(Piece::File),
+        1 => select(vec!["", "b", "src"]).prop_map(|path| Piece::Folder(path.into())),
+        1 => Just(Piece::Checkpoint),
+    ];
+    let stored = (names::project(), 0..3usize, piece, damage())
+        .prop_map(|(dir, back, piece, damage)| StoreEvent::Stored { dir, back, piece, damage });
+    let named =
+        (names::project(), damage()).prop_map(|(dir, damage)| StoreEvent::Ref { dir, damage });
+    let index =
+        (names::project(), damage()).prop_map(|(dir, damage)| StoreEvent::Index { dir, damage });
+    let metadata =
+        (names::project(), damage()).prop_map(|(dir, damage)| StoreEvent::Metadata { dir, damage });
+    let head = damage().prop_map(|damage| StoreEvent::Head { damage });
+    prop_oneof![8 => stored, 2 => named, 1 => index, 1 => metadata, 1 => head]
+        .prop_map(event)
+        .boxed()
+}
+
+/// What shows what a damage costs.
+fn followed() -> BoxedStrategy<Operation> {
+    let list = names::project().prop_map(|dir| Request::List { dir }.into());
+    let take = names::project().prop_map(|dir| checkpoint(&dir));
+    let back = (names::project(), 0..3usize, any::<bool>())
+        .prop_map(|(dir, back, exact)| restore_of(&dir, back, exact));
+    let prune = Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
+    prop_oneof![3 => list, 3 => take, 3 => back, 1 => Just(prune.into())].boxed()
+}
+
+/// A restore that means the same checkpoint whatever a list leaves out.
+fn restore_of(dir: &ByteString, back: usize, exact: bool) -> Operation {
+    let target = Target::Id { of: dir.clone(), back, digits: 40 };
+    Request::Restore { dir: dir.clone(), target, exact, force: false }.into()
+}
+
+/// A checkpoint is damaged for sure, and shown.
+fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    let what = (0..4usize, 0..2usize, damage());
+    (idiom::place(sizes), what, 0..4usize)
+        .prop_map(|((dir, path, content), (piece, back, damage), shown)| {
+            let inside = herma_model::bytes::below(&dir, &path).unwrap_or_default();
+            let folder = herma_model::bytes::parent(inside);
+            let piece = match piece {
+                0 => Piece::Checkpoint,
+                1 => Piece::Folder(folder.into()),
+                _ => Piece::File(inside.into()),
+            };
+            let more = names::join(&dir, &"more".into());
+            let mut operations = vec![write(&path, &content, false), checkpoint(&dir)];
+            if back > 0 {
+                operations.extend([write(&more, &content, true), checkpoint(&dir)]);
+            }
+            operations.push(event(StoreEvent::Stored { dir: dir.clone(), back, piece, damage }));
+            operations.extend(match shown {
+                0 => vec![checkpoint(&dir), Edit::Remove { path }.into(), restore(&dir, 1, true)],
+                1 => vec![Request::List { dir: dir.clone() }.into(), checkpoint(&dir)],
+                2 => vec![Edit::Remove { path }.into(), restore_of(&dir, back, false)],
+                _ => vec![write(&path, &"2".into(), false), restore_of(&dir, 0, false)],
+            });
+            operations
+        })
+        .boxed()
+}

@@ -1,0 +1,151 @@
+//! The store as it would be without the damage that a history did to it, for plain git to read: git
+//! waits for a fifo forever and reads nothing of a store without a head, and what it would say of
+//! damage is no news. What is lost is told from the files alone.
+
+use super::loose;
+use super::plain_git::Git;
+use crate::damage::places::Stock;
+use crate::git_objects::name_of;
+use crate::sandbox::harm::Left;
+use crate::sandbox::store_edits::Harmed;
+use crate::sandbox::{Sandbox, Understood, edits};
+use herma_model::{ByteString, Object, World};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::ops::Deref;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// The damage of one history.
+#[derive(Debug, Default)]
+pub struct Harms(Vec<Harmed>);
+
+/// Git on the store, or on a copy of it in which what a history damaged is whole.
+pub struct Reading<'a> {
+    plain: &'a Git,
+    mended: Option<(Git, TempDir)>,
+}
+
+impl Reading<'_> {
+    /// Whether it is such a copy.
+    pub fn is_mended(&self) -> bool {
+        self.mended.is_some()
+    }
+}
+
+impl Deref for Reading<'_> {
+    type Target = Git;
+
+    fn deref(&self) -> &Git {
+        self.mended.as_ref().map_or(self.plain, |(git, _)| git)
+    }
+}
+
+impl Harms {
+    /// A history damaged this.
+    pub fn add(&mut self, harmed: Harmed) {
+        self.0.push(harmed);
+    }
+
+    /// Whether a history damaged nothing.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Git on the store as it would be without the damage that is still there.
+    ///
+    /// # Errors
+    /// The store cannot be read or copied.
+    pub fn reading<'a>(
+        &self,
+        plain: &'a Git,
+        sandbox: &Sandbox,
+        understood: &Understood,
+    ) -> io::Result<Reading<'a>> {
+        let store = sandbox.store();
+        let is_left =
+            |one: &&Harmed| Left::at(&store.join(&one.path)).is_ok_and(|at| at == one.left);
+        let harms: Vec<&Harmed> = self.0.iter().filter(is_left).collect();
+        if harms.is_empty() || !store.is_dir() {
+            return Ok(Reading { plain, mended: None });
+        }
+        let beside = sandbox.root().parent().unwrap_or(Path::new("/"));
+        let folder = tempfile::Builder::new().prefix("herma-").tempdir_in(beside)?;
+        let copy = folder.path().join("store");
+        edits::copy_with(&store, &copy, &|from, to| {
+            let kind = fs::symlink_metadata(from)?;
+            if kind.is_file() {
+                fs::copy(from, to)?;
+            } else if kind.is_dir() {
+                fs::set_permissions(to, kind.permissions())?;
+            }
+            Ok(())
+        })?;
+        // The first damage of a file knows what it held.
+        harms.into_iter().rev().try_for_each(|one| mend(&copy, one))?;
+        let git = Git::on(copy, understood.clone());
+        Ok(Reading { plain, mended: Some((git, folder)) })
+    }
+
+    /// Which of these objects are not stored whole, where `git` reads the store.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn lost(
+        &self,
+        store: &Path,
+        git: &Git,
+        objects: &BTreeSet<Object>,
+    ) -> io::Result<BTreeSet<Object>> {
+        let folder = store.join("objects");
+        let absent: Vec<&Object> =
+            objects.iter().filter(|one| !loose::is_whole(&folder, &name_of(one))).collect();
+        if absent.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let is_packed = fs::read_dir(folder.join("pack")).is_ok_and(|mut all| all.next().is_some());
+        // Git knows the form of an index only where it finds a repository.
+        let stock = if is_packed { Stock::of(git.store())? } else { Stock::default() };
+        let packed = |one: &&&Object| stock.packs.values().any(|ids| ids.contains(&name_of(one)));
+        Ok(absent.iter().filter(|one| !packed(one)).map(|one| (*one).clone()).collect())
+    }
+}
+
+/// Puts back what was damaged, as far as git reads it. A ref goes with the note of its project.
+fn mend(copy: &Path, one: &Harmed) -> io::Result<()> {
+    let path = copy.join(&one.path);
+    let name = one.path.file_name().unwrap_or_default().to_string_lossy();
+    let is_read = one.path.starts_with("objects") || one.path.starts_with("HEAD");
+    let noted = || copy.join("projects").join(format!("{name}.json")).exists();
+    let parent = path.parent().unwrap_or(copy);
+    let _ = if path.is_dir() { fs::remove_dir(&path) } else { fs::remove_file(&path) };
+    if !(is_read || one.path.starts_with("refs") && noted()) {
+        return Ok(());
+    }
+    if !parent.exists() {
+        fs::create_dir_all(parent)?;
+        fs::set_permissions(parent, fs::metadata(copy)?.permissions())?;
+    }
+    fs::write(&path, &one.was)?;
+    fs::set_permissions(&path, one.permissions.clone())
+}
+
+/// The projects whose newest checkpoint nothing in the store names.
+pub fn adrift(world: &World, store: &Path) -> BTreeSet<ByteString> {
+    let text = |path: &str| match Left::at(&store.join(path)) {
+        Ok(Left::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        _ => String::new(),
+    };
+    let packed = text("packed-refs");
+    let is_adrift = |project: &ByteString| {
+        let hash = world.hash(project);
+        let places = [text(&format!("refs/hermes/{hash}")), text(&format!("projects/{hash}.json"))];
+        let newest = world.newest(project);
+        newest.is_some_and(|newest| {
+            !places.iter().chain([&packed]).any(|text| text.contains(&newest.id))
+        })
+    };
+    let projects = world.histories().map(|(project, _)| project.clone());
+    projects.filter(is_adrift).collect()
+}

@@ -1,0 +1,82 @@
+//! Bugs of what becomes of a damaged store: what is said to be stored there, what one object costs, and
+//! what is said of what did not come back.
+
+use super::Flaw::Intercepted as Intercept;
+use super::PlantedBug;
+use super::intercepted::{Intercepted, names, refused, takes};
+use crate::sandbox::harm::Left;
+use herma_model::{Answer, Code, Request, rules};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// The bugs.
+pub static BUGS: &[PlantedBug] = &[
+    PlantedBug {
+        name: "what-is-there-is-taken-for-whole",
+        rule: &rules::CAPTURE_STORED,
+        about: "An object of which the file is there is not stored again, whatever it holds.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let before = if takes(request) { objects(subject) } else { Ok(Vec::new()) };
+            let answer = subject.ask(request);
+            // What cannot be put back is whole, and then the bug does not show.
+            let _ = before.and_then(|before| before.iter().try_for_each(put_back));
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "one-damaged-object-refuses-every-list",
+        rule: &rules::MAINTENANCE_DAMAGE,
+        about: "While any object of the store is no object, no project is listed.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let damaged =
+                |objects: Vec<(PathBuf, Left)>| objects.iter().any(|one| !is_object(&one.1));
+            if matches!(request, Request::List { .. }) && objects(subject).is_ok_and(damaged) {
+                return refused(Code::CorruptCheckpoint, "an object cannot be read");
+            }
+            subject.ask(request)
+        }),
+    },
+    PlantedBug {
+        name: "what-is-lost-is-not-said",
+        rule: &rules::RESTORE_HONEST,
+        about: "A restore does not say which files it could not read in the store.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| match subject.ask(request) {
+            Answer::Restored(mut restored) => {
+                restored.failed.clear();
+                Answer::Restored(restored)
+            }
+            answer => answer,
+        }),
+    },
+];
+
+/// What stands in the place of every object with a file of its own.
+fn objects(subject: &Intercepted) -> io::Result<Vec<(PathBuf, Left)>> {
+    let folder = subject.sandbox.store().join("objects");
+    let mut found = Vec::new();
+    for name in names(&folder)?.into_iter().filter(|name| name.len() == 2) {
+        for object in names(&folder.join(&name))? {
+            let path = folder.join(&name).join(object);
+            found.push((path.clone(), Left::at(&path)?));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether that may be an object: a file that begins as compressed ones do.
+fn is_object(left: &Left) -> bool {
+    matches!(left, Left::Bytes(bytes) if bytes.starts_with(b"x"))
+}
+
+fn put_back((path, was): &(PathBuf, Left)) -> io::Result<()> {
+    let now = Left::at(path)?;
+    if now == *was || !matches!(now, Left::Bytes(_)) {
+        return Ok(());
+    }
+    let permissions = fs::metadata(path)?.permissions();
+    was.put(path, permissions)
+}
