@@ -102,7 +102,7 @@ fn at_every_call(most: usize, stride: usize, is_dead: bool, kind: ErrorKind) -> 
             let came = calls.load(Ordering::Relaxed) > from;
             if is_dead {
                 // The agent starts again.
-                round.agent.manager().recover(&round.agent.project()).unwrap();
+                round.agent.manager().recover().unwrap();
             }
             let what = format!("{steps:?}, call {from}");
             done += usize::from(round.check(answered.is_ok(), &what));
@@ -139,4 +139,31 @@ fn a_call_that_fails_leaves_everything_or_nothing() {
     let (points, done) = at_every_call(most, stride, false, ErrorKind::StorageFull);
     eprintln!("{points} calls that failed, {done} of them after the rollback was done");
     assert!(points > 100 && done > 0 && done < points);
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_rollback_that_died_is_undone_before_a_checkpoint_of_another_project() {
+    for from in (0..).step_by(7) {
+        let round = round(&[0, 2, 4]);
+        let (disk, calls) = failing(from, true, ErrorKind::Other);
+        let _ = round.roll_back(disk);
+        assert!(
+            calls.load(Ordering::Relaxed) > from,
+            "it never died with a note of how to undo it"
+        );
+        let notes = std::fs::read_dir(round.agent.machine.base().join("store/undo"));
+        let is_half =
+            round.agent.everything() != round.before && notes.is_ok_and(|notes| notes.count() == 1);
+        if !is_half {
+            continue;
+        }
+        let other = round.agent.project().with_file_name("other");
+        std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join("a.txt"), "other\n").unwrap();
+        let taken = round.agent.manager().checkpoint(&other, "other").unwrap();
+        assert!(taken.notices[0].contains("was interrupted, and is undone"), "{taken:?}");
+        assert_eq!(round.agent.everything(), round.before);
+        return;
+    }
 }

@@ -26,11 +26,11 @@ impl Manager {
         let disk = self.disk.as_ref();
         occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(disk, &self.environment)?;
+        let undone = self.recover()?;
         let (taken, due) = {
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _lock = store.lock_project(&project.hash)?;
             let mut objects = store.objects();
-            let undone = self.undo_interrupted(&store, &objects, project)?;
             let (mut taken, _) = self.checkpoint_locked(&store, &mut objects, project, occasion)?;
             taken.notices.extend(undone);
             let is_new = matches!(taken.outcome, Outcome::Created { .. });

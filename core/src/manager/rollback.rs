@@ -226,6 +226,7 @@ impl Manager {
             let history = self.history(&store, &objects, &project)?;
             self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
         }
+        let undone = self.recover()?;
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let mut objects = store.objects();
         // Looked up again, since only under the lock a number stays what it is, and before the
@@ -240,7 +241,6 @@ impl Manager {
             Ok(()) | Err(Error::MissingDirectory(_)) => {}
             Err(error) => return Err(error),
         }
-        let undone = self.undo_interrupted(&store, &objects, &project)?;
         let mut parts = match extent {
             Extent::All(_) => self.wanted_parts(&objects, &wanted)?,
             Extent::One(_) => WantedParts::default(),

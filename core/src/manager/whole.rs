@@ -21,7 +21,9 @@ use crate::store::undo::Undo;
 use crate::store::{Store, restoring, undo};
 use git2::Oid;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 /// The parts of the agent's state that a rollback is to bring back.
 #[derive(Default)]
@@ -54,33 +56,39 @@ impl WantedParts {
 }
 
 impl Manager {
-    /// Undoes a rollback of a project that died, if one did, and says so. The agent does it when it
-    /// starts; it also happens before the next checkpoint or restore.
+    /// Undoes the rollbacks that died, in whatever project, since all of them have the parts of the
+    /// agent in common; returns what is to be said of each. The agent does it when it starts; it also
+    /// happens before the next checkpoint or restore.
     ///
     /// # Errors
     /// A damaged or busy store.
     // rule: agent/all-or-none
-    pub fn recover(&self, dir: &Path) -> Result<Option<String>> {
-        let project = self.project(dir);
-        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else { return Ok(None) };
-        let _lock = store.lock_project(&project.hash)?;
-        self.undo_interrupted(&store, &store.objects(), &project)
+    pub fn recover(&self) -> Result<Vec<String>> {
+        // Who has no parts cannot bring them back; whoever has does it.
+        if self.state.is_empty() {
+            return Ok(Vec::new());
+        }
+        let disk = self.disk.as_ref();
+        let Some(store) = Store::open(disk, &self.base())? else { return Ok(Vec::new()) };
+        let mut said = Vec::new();
+        for hash in undo::projects(&store)? {
+            // A rollback that goes on holds it.
+            let _lock = store.lock_project(&hash)?;
+            said.extend(self.undo_interrupted(&store, &store.objects(), &hash)?);
+        }
+        Ok(said)
     }
 
-    /// The same while the project's lock is held.
-    pub(super) fn undo_interrupted(
+    /// The same of one project, whose lock is held.
+    fn undo_interrupted(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,
-        project: &Project,
+        hash: &str,
     ) -> Result<Option<String>> {
-        if self.state.is_empty() {
-            // Who has no parts cannot bring them back; whoever has does it.
-            return Ok(None);
-        }
-        let undo = match undo::read(store, &project.hash) {
+        let undo = match undo::read(store, hash) {
             Err(error) if error.is_damage() => {
-                undo::end(store, &project.hash)?;
+                undo::end(store, hash)?;
                 return Ok(Some(format!(
                     "a rollback was interrupted, and how to undo it is lost: {}",
                     error.cause()
@@ -89,6 +97,8 @@ impl Manager {
             read => read?,
         };
         let Some(undo) = undo else { return Ok(None) };
+        let directory = PathBuf::from(OsStr::from_bytes(&undo.directory));
+        let project = &Project { directory, hash: hash.to_owned() };
         let short = undo.target.get(..7).unwrap_or_default();
         Ok(Some(match self.take_back(store, objects, project, &undo)? {
             None => format!("a rollback to {short} was interrupted, and is undone"),
@@ -165,6 +175,7 @@ impl Manager {
                 && folder::stat(store.disk, &full).is_ok_and(|stat| stat.is_none())
         };
         let undo = Undo {
+            directory: project.directory.as_os_str().as_bytes().to_vec(),
             creates: wanted.snapshot.keys().filter(is_new).cloned().collect(),
             target: wanted.id.to_string(),
             before: before.map(|before| before.to_string()),

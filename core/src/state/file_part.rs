@@ -31,13 +31,27 @@ impl FilePart {
         self.folder.join(format!("{}.json", self.kind.name()))
     }
 
+    /// How the names begin of files that are to take the place of this one.
+    fn fresh_name(&self) -> String {
+        format!(".herma-{}", self.kind.name())
+    }
+
+    /// Removes what a restore that died left beside the file.
+    fn tidy(&self) {
+        let names = folder::text_names(self.disk.as_ref(), &self.folder).unwrap_or_default();
+        let begin = format!("{}-", self.fresh_name());
+        for name in names.iter().filter(|name| name.starts_with(&begin)) {
+            let _ = self.disk.remove_file(&self.folder.join(name));
+        }
+    }
+
     fn write(&self, state: &str) -> crate::Result<()> {
         let disk = self.disk.as_ref();
         let path = self.path();
         if state == NOTHING {
             return folder::remove_file(disk, &path);
         }
-        let name = format!(".herma-{}", self.kind.name());
+        let name = self.fresh_name();
         let fresh = write_new_named(disk, &self.folder, &name, state.as_bytes(), 0o600)?;
         replace_file(disk, &fresh, &path)
     }
@@ -76,6 +90,7 @@ impl Part for FilePart {
     }
 
     fn restore(&self, state: &str) -> Result<(), String> {
+        self.tidy();
         if self.capture().is_ok_and(|now| now == state) {
             return Ok(());
         }

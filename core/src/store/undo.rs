@@ -5,8 +5,8 @@
 use crate::disk::atomic_write::write_whole;
 use crate::disk::folder;
 use crate::error::{Context, Error, Result};
-use crate::store::Store;
 use crate::store::repository::make_private;
+use crate::store::{Store, refs};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ const BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// What was there before a rollback, and what it brings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undo {
+    /// The directory of the project, as bytes.
+    pub directory: Vec<u8>,
     /// The checkpoint that is restored, by its full id.
     pub target: String,
     /// The checkpoint that holds the files as they were, by its full id; none where there were none.
@@ -46,6 +48,13 @@ pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
         let _ = store.disk.sync_directory(&store.path);
     }
     write_whole(store.disk, &store.path, &format!("undo-{hash}"), text.as_bytes(), &path)
+}
+
+/// The hashes of the projects of which a rollback goes on or died.
+pub fn projects(store: &Store<'_>) -> Result<Vec<String>> {
+    let names = folder::text_names(store.disk, &store.path.join("undo"))?;
+    let hash = |name: &String| Some(name.strip_suffix(".json")?.to_owned());
+    Ok(names.iter().filter_map(hash).filter(|hash| refs::is_hash(hash)).collect())
 }
 
 /// What is to be undone; none where no rollback died. The project's lock is held.

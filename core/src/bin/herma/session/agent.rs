@@ -68,10 +68,8 @@ impl<W: Write> Session<W> {
                 if let Ok(manager) = self.checkpoints.manager_mut() {
                     manager.set_state(state);
                 }
-                let recovered = herma.manager.recover(&self.directory);
-                match recovered {
-                    Ok(None) => Ok(()),
-                    Ok(Some(said)) => self.notice(&said),
+                match herma.manager.recover() {
+                    Ok(said) => said.iter().try_for_each(|one| self.notice(one)),
                     Err(error) => self.notice(&error.to_string()),
                 }
             }
