@@ -1,12 +1,16 @@
 //! Null subjects: implementations that do nothing useful, each in another way. What one of them
 //! passes proves nothing, so none of them may pass a written case.
 
+use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
-use herma_model::answer::{Changed, CheckpointOutcome, Counts, Restored, Stats, SweepOutcome};
+use herma_model::answer::{
+    Changed, CheckpointOutcome, Compensated, Counts, Restored, Stats, SweepOutcome,
+};
 use herma_model::configuration::Configuration;
 use herma_model::request::Answered;
 use herma_model::{Answer, ByteString, Code, Request, Settings};
+use serde_json::Value;
 use std::fs;
 
 /// One way to do nothing.
@@ -72,6 +76,10 @@ impl<F: FnMut(&Request) -> Answer> Subject for Answers<F> {
         Identity::new(self.0, env!("CARGO_PKG_VERSION"))
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::whole_agent()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         (self.1)(request)
     }
@@ -84,7 +92,10 @@ fn subject(name: &'static str, ask: impl FnMut(&Request) -> Answer + 'static) ->
 /// The answer where everything was done, and one checkpoint more was taken each time.
 fn agreed(request: &Request, taken: &mut u32) -> Answer {
     match request {
-        Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. } => {
+        Request::Checkpoint { .. }
+        | Request::EnsureCheckpoint { .. }
+        | Request::Label { .. }
+        | Request::Event { .. } => {
             *taken += 1;
             let outcome = CheckpointOutcome::Created { id: format!("{taken:040x}") };
             Answer::Taken { outcome, skipped: Vec::new() }
@@ -133,5 +144,7 @@ fn as_before(request: &Request) -> Answer {
         Answered::Swept => Answer::Swept { outcome: SweepOutcome::Off, counts: Counts::default() },
         Answered::Status => Answer::Status { projects: Vec::new(), archives: Vec::new() },
         Answered::Configured => Answer::Configured(Configuration::default()),
+        Answered::State => Answer::State(Value::Null),
+        Answered::Compensated => Answer::Compensated(Compensated::default()),
     }
 }

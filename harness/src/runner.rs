@@ -300,16 +300,16 @@ impl<'a> Runner<'a> {
     /// Puts a request to the subject, and looks at the list before and after one that may push
     /// something out. Returns whether it could be judged.
     fn ask(&mut self, step: usize, request: &Request) -> Result<bool, RunError> {
-        let project = request.dir().and_then(|dir| self.world.canonical(dir));
-        let rolled_back =
-            project.filter(|project| request.restores() && self.world.is_full(project));
+        let crowded = self.world.may_push_out(request);
         // What it pushes out is told by the lists before and after it.
-        if let Some(project) = &rolled_back {
+        for project in &crowded {
             self.look_at_list(step, project)?;
         }
         let judged = self.ask_one(step, request)?;
-        if let Some(project) = rolled_back.filter(|_| !self.has_ended()) {
-            self.look_at_list(step, &project)?;
+        for project in &crowded {
+            if !self.has_ended() {
+                self.look_at_list(step, project)?;
+            }
         }
         Ok(judged)
     }

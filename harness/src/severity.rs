@@ -65,6 +65,10 @@ static WORSE: &[(Severity, &[RuleRef])] = &[
             &rules::LAYOUT_FSCK,
             &rules::SWEEP_EVIDENCE,
             &rules::MIGRATION_LOSES_NOTHING,
+            &rules::AGENT_PARTS,
+            &rules::AGENT_ALL_OR_NONE,
+            &rules::AGENT_PINNED,
+            &rules::AGENT_COMPOSES,
         ],
     ),
     (

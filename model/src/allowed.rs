@@ -8,6 +8,7 @@ use crate::lines::LineBounds;
 use crate::rules::{self, RuleRef};
 use crate::world::World;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -54,12 +55,26 @@ pub enum Allowed {
     Status(AllowedStatus),
     /// What the configuration file says.
     Configured(Configuration),
+    /// What a part of the agent's state is; none where that is not known.
+    State(Option<Value>),
+    /// Compensations run.
+    Compensated,
     /// Something is removed that was asked to be.
     Cleared(Cleared),
     /// The request must be refused, for any of these reasons.
     Refused(Vec<Refusal>),
     /// It depends on something that nobody has seen.
     Unknown,
+}
+
+impl Allowed {
+    /// The same, where these are as good an answer to a request for a checkpoint.
+    pub(crate) fn or_as_well(mut self, also: &'static [CheckpointKind]) -> Allowed {
+        if let Allowed::Checkpoint(due) = &mut self {
+            due.also = also;
+        }
+        self
+    }
 }
 
 /// What is right before a tool runs.
@@ -83,6 +98,8 @@ pub enum CheckpointKind {
     Unchanged,
     /// None, since automatic checkpoints are off.
     Disabled,
+    /// None, since what happened asks for none.
+    NotDue,
 }
 
 impl CheckpointKind {
@@ -93,6 +110,7 @@ impl CheckpointKind {
             CheckpointKind::Deduped => "deduped",
             CheckpointKind::Unchanged => "unchanged",
             CheckpointKind::Disabled => "disabled",
+            CheckpointKind::NotDue => "not_due",
         }
     }
 }
@@ -111,6 +129,8 @@ pub struct AllowedCheckpoint {
     /// Whether finding nothing to save is as good: of an implementation that takes a checkpoint of
     /// everything no rule says whether it takes one of nothing.
     pub may_be_unchanged: bool,
+    /// What is as good for another reason, of which no rule says whether it holds.
+    pub also: &'static [CheckpointKind],
     /// Whether a new one is as good where nothing changed: the one that holds it is damaged.
     pub may_be_created: bool,
     /// What was captured to decide it, where that was needed.

@@ -1,9 +1,11 @@
 //! What a subject answers, and the closed list of codes it refuses with.
 
+use crate::agent::Action;
 use crate::bytes::ByteString;
 use crate::configuration::Configuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fmt;
 
 /// Why a request was refused: stable, shared by model, protocol and command.
@@ -30,6 +32,12 @@ pub enum Code {
     UnknownCheckpoint,
     /// The short id stands for more than one checkpoint.
     AmbiguousCheckpoint,
+    /// A checkpoint cannot have such a label.
+    BadLabel,
+    /// A part of the agent's state cannot be captured or restored.
+    BadState,
+    /// A restore failed, and everything is as it was before it.
+    RolledBackNothing,
     /// The path is empty, absolute or leaves the project.
     BadPath,
     /// The checkpoint has no such file.
@@ -76,6 +84,8 @@ pub enum CheckpointOutcome {
     Unchanged,
     /// Automatic checkpoints are off.
     Disabled,
+    /// What happened asks for no checkpoint.
+    NotDue,
 }
 
 /// What a request for a checkpoint came to, and what was left out.
@@ -180,6 +190,10 @@ pub struct Restored {
     /// where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<Vec<ByteString>>,
+    /// The external actions since the checkpoint that are neither compensated nor accepted; others
+    /// since then may be named as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<Vec<Action>>,
 }
 
 /// Whether a sweep was made.
@@ -246,6 +260,17 @@ pub enum Changed {
     Unknown,
 }
 
+/// Which compensations ran, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "CompensateAnswer")]
+pub struct Compensated {
+    /// The actions that are compensated now.
+    pub compensated: Vec<Action>,
+    /// Those whose compensation ran and failed.
+    pub failed: Vec<Action>,
+}
+
 /// What a subject answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -304,6 +329,10 @@ pub enum Answer {
     },
     /// What the configuration file says.
     Configured(Configuration),
+    /// What a part of the agent's state is.
+    State(Value),
+    /// Which compensations ran.
+    Compensated(Compensated),
     /// Nothing was done.
     Refused {
         /// Why, for programs.

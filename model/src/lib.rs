@@ -10,6 +10,7 @@
 //! Nothing here touches a disk, a clock, git, a thread or a random number.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod allowed;
 pub mod answer;
 pub mod blame;

@@ -1,11 +1,13 @@
 //! What a subject can be asked, and the one table of it: each request with its name, its fields and
 //! what holds of it. Protocol, schema, capability filter and coverage are read off here.
 
+use crate::agent::{AgentEvent, Compensation, Part};
 use crate::bytes::ByteString;
 use crate::rules::{self, RuleRef};
 use crate::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,10 @@ pub enum Answered {
     Status,
     /// A configuration.
     Configured,
+    /// The value of a part of the agent's state.
+    State,
+    /// Which actions were compensated.
+    Compensated,
 }
 
 /// What holds of one kind of request.
@@ -157,6 +163,14 @@ const TURNS: &str = "It takes automatic checkpoints, at most one for each projec
 /// What is told of the agent's tools.
 const HANDS: &str = "It is told what the agent's tools write, before and afterwards, and a restore names the \
     paths that another hand changed since the checkpoint.";
+/// What there are parts of a state for.
+const STATE: &str =
+    "It carries parts of the agent's state beside the files, and says which by a capability each.";
+/// What pinning is for.
+const PIN: &str = "A checkpoint can be pinned, so that no limit drops it, and unpinned.";
+/// What there are sub-agents for.
+const SUBAGENT: &str =
+    "It is told when a sub-agent makes the requests, and when the parent does again.";
 /// What the two requests that clear something have in common.
 const CLEAR: &str = "It can remove everything it keeps, and its archives of the v1 layout.";
 
@@ -275,6 +289,16 @@ requests! {
     } = "restore_file", RESTORE_FILE_LITERAL, Project, Writes, Restored,
         needs "restore.file": "A single file can be restored.";
 
+    /// Bring the most recent checkpoint back.
+    RestoreLatest {
+        /// The project.
+        dir: ByteString,
+        /// Also remove files created since.
+        #[serde(default)]
+        exact: bool,
+    } = "restore_latest", AGENT_ALL_OR_NONE, Project, Writes, Restored,
+        needs "restore.latest": "A restore that names no checkpoint brings the most recent one back.";
+
     /// A tool of the agent is about to write a file: what changes until it has written is its work,
     /// and all else is another hand's.
     ToolWrites {
@@ -293,6 +317,93 @@ requests! {
         path: ByteString,
     } = "tool_wrote", RESTORE_OTHER_HANDS, Project, Stores, Done,
         needs "restore.others": HANDS;
+
+    /// The agent's own work changes a part of its state.
+    SetState {
+        /// The part.
+        part: Part,
+        /// What it is from now on.
+        value: Value,
+    } = "set_state", AGENT_PARTS, Neither, Stores, Done,
+        needs "state": STATE;
+
+    /// What is a part of the agent's state?
+    GetState {
+        /// The part.
+        part: Part,
+    } = "get_state", AGENT_PARTS, Neither, Looks, State,
+        needs "state": STATE;
+
+    /// A checkpoint that a person asks for and gives a name: whatever changed, that names it, and it
+    /// is pinned.
+    Label {
+        /// The project.
+        dir: ByteString,
+        /// Its name: one line, not of digits alone.
+        label: String,
+    } = "label", AGENT_PINNED, Project, Stores, Taken,
+        needs "label": "A checkpoint can have a label, which names it in a target and pins it.";
+
+    /// From now on no limit drops a checkpoint.
+    Pin {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number, an id or a label, as typed.
+        target: Target,
+    } = "pin", AGENT_PINNED, Project, Stores, Done,
+        needs "pin": PIN;
+
+    /// From now on limits may drop it again.
+    Unpin {
+        /// The project.
+        dir: ByteString,
+        /// The checkpoint: a number, an id or a label, as typed.
+        target: Target,
+    } = "unpin", AGENT_PINNED, Project, Stores, Done,
+        needs "pin": PIN;
+
+    /// The agent did something outside that no rollback undoes.
+    External {
+        /// What it was, such as `github.pr.opened`.
+        kind: String,
+        /// What it made, such as the number of a pull request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// Whom it went to, such as a channel.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+        /// What is registered to compensate it, if anything is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        compensation: Option<Compensation>,
+    } = "external", AGENT_EXTERNAL_LISTED, Neither, Stores, Done,
+        needs "external": "It is told what the agent does outside, and a restore lists what of that \
+            happened since the checkpoint.";
+
+    /// Run the registered compensations of what rollbacks left behind.
+    Compensate = "compensate", AGENT_COMPENSATION, Neither, Writes, Compensated,
+        needs "external.compensate": "It runs the compensations of external actions when it is asked \
+            to.";
+
+    /// What rollbacks left behind stays.
+    Accept = "accept", AGENT_COMPENSATION, Neither, Stores, Done,
+        needs "external.accept": "External actions can be accepted, so that nothing compensates them \
+            any more.";
+
+    /// Something happens at which a checkpoint may be due.
+    Event {
+        /// The project.
+        dir: ByteString,
+        /// What happens.
+        event: AgentEvent,
+    } = "event", AGENT_TRIGGERS, Project, Stores, Taken,
+        needs "event": "It takes checkpoints at events of the agent, and says at which by a \
+            capability each.";
+
+    /// From now on a sub-agent makes the requests.
+    Spawn = "spawn", AGENT_COMPOSES, Neither, Tells, Done, needs "subagent": SUBAGENT;
+
+    /// From now on its parent does again.
+    Join = "join", AGENT_COMPOSES, Neither, Tells, Done, needs "subagent": SUBAGENT;
 
     /// What a process does for the store when it starts, as it is configured and if that is due.
     Sweep = "sweep", MAINTENANCE_NEVER_RAISES, Store, Stores, Swept,
@@ -361,16 +472,25 @@ impl<Target> Request<Target> {
     shared_field! {
         /// The project that is asked about, as typed.
         dir, dir_mut: ByteString, of EnsureCheckpoint WithoutBackend Checkpoint List PrintList
-            Diff Restore RestoreFile ToolWrites ToolWrote
+            Diff Restore RestoreFile RestoreLatest ToolWrites ToolWrote Label Pin Unpin Event
     }
     shared_field! {
         /// The checkpoint that is asked about.
-        target, target_mut: Target, of Diff Restore RestoreFile
+        target, target_mut: Target, of Diff Restore RestoreFile Pin Unpin
     }
 
     /// The rule that a request is mostly about.
     pub fn main_rule(&self) -> RuleRef {
         self.kind().rule
+    }
+
+    /// The capability that it takes beside that of its kind, if any.
+    pub fn also_needs(&self) -> Option<&'static str> {
+        match self {
+            Request::SetState { part, .. } | Request::GetState { part } => Some(part.capability()),
+            Request::Event { event, .. } => Some(event.capability()),
+            _ => None,
+        }
     }
 
     /// Whether the request restores, all or a part of a checkpoint.

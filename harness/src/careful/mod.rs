@@ -4,6 +4,7 @@
 //! Each is a row: what it calls its checkpoints, what it says that it can do, and what it does where
 //! no rule says what is right. [`store`] keeps copies in memory, and shares nothing with the core.
 
+mod agent;
 mod store;
 
 use crate::cases;
@@ -155,6 +156,53 @@ pub static ALL: &[Careful] = &[
         about: "It leaves new files that are in the way of what would come back.",
         id: |number, _| format!("{number:x}-{number:04x}"),
         modest: true,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-agent",
+        about: "It carries an agent, of which its process keeps what it can forget.",
+        capabilities: &[
+            "checkpoint",
+            "ensure_checkpoint",
+            "event",
+            "event.card",
+            "event.high_risk",
+            "event.long_call",
+            "event.milestone",
+            "event.turn_boundary",
+            "external",
+            "external.accept",
+            "external.compensate",
+            "label",
+            "pin",
+            "project.any_directory",
+            "restore.exact",
+            "restore.latest",
+            "restore.leaves_new",
+            "restore.safety",
+            "state",
+            "state.goal",
+            "state.kanban",
+            "subagent",
+            "take.unchanged",
+            "target.number",
+        ],
+        id: |number, _| format!("agent-{number:05}"),
+        keeps_unchanged: false,
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-goal",
+        about: "It carries the goal of an agent and nothing else of it.",
+        capabilities: &[
+            "checkpoint",
+            "external",
+            "project.any_directory",
+            "restore.leaves_new",
+            "state",
+            "state.goal",
+        ],
+        id: |number, _| format!("goal-{number:05}"),
         ..PLAIN
     },
     Careful {

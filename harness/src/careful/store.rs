@@ -1,6 +1,7 @@
 //! The store of every careful subject: whole copies of a project in memory, oldest first.
 
 use super::Careful;
+use super::agent::{Agent, Parts};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{Identity, Subject};
@@ -20,6 +21,10 @@ struct Kept {
     time: i64,
     reason: String,
     copy: Copy,
+    label: Option<String>,
+    parts: Parts,
+    /// How many external actions there were.
+    actions: usize,
 }
 
 /// A store with the habits of one careful subject.
@@ -32,6 +37,7 @@ pub(super) struct Store {
     ids: usize,
     /// Projects that had their automatic checkpoint in this turn.
     used: BTreeSet<ByteString>,
+    agent: Agent,
 }
 
 /// Why something is not done.
@@ -63,12 +69,28 @@ impl Store {
     pub(super) fn new(habits: &'static Careful, sandbox: &Sandbox, seconds: i64) -> Store {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
         let (kept, used) = (BTreeMap::new(), BTreeSet::new());
-        Store { habits, sandbox, seconds, kept, ids: 0, used }
+        Store { habits, sandbox, seconds, kept, ids: 0, used, agent: Agent::default() }
     }
 
     fn served(&mut self, request: &Request) -> Result<Answer, Refusal> {
         let project = request.dir().map(|dir| self.inside(dir)).unwrap_or_default();
+        if let Some(answer) = self.agent.served(request) {
+            return Ok(answer);
+        }
         match request {
+            Request::Spawn => self.agent.spawn(&mut self.used),
+            Request::Join => self.agent.join(&mut self.used),
+            Request::Label { label, .. } => return self.label(&project, label),
+            // It drops nothing.
+            Request::Pin { target, .. } | Request::Unpin { target, .. } => {
+                self.found(&project, target)?;
+            }
+            Request::Event { event, .. } => {
+                return match self.agent.is_due(event) {
+                    true => self.take(&project, "an event"),
+                    false => Ok(taken(CheckpointOutcome::NotDue)),
+                };
+            }
             Request::NewTurn | Request::Reopen => self.used.clear(),
             Request::SetClock { seconds } => self.seconds = *seconds,
             Request::EnsureCheckpoint { .. } if self.used.contains(&project) => {
@@ -82,13 +104,19 @@ impl Store {
             Request::Checkpoint { reason, .. } => return self.take(&project, reason),
             Request::List { .. } => return Ok(self.list(&project)),
             Request::Restore { target, exact, .. } => {
-                let copy = self.found(&project, target)?;
-                return self.restore(&project, &copy, &copy, *exact);
+                let at = self.found(&project, target)?;
+                return self.restore_whole(&project, at, *exact);
+            }
+            Request::RestoreLatest { exact, .. } => {
+                let count = self.kept.get(&project).map_or(0, Vec::len);
+                let at = count.checked_sub(1).ok_or((self.habits.no_such, "there is none"))?;
+                return self.restore_whole(&project, at, *exact);
             }
             Request::RestoreFile { target, path, .. } => {
-                let copy = self.found(&project, target)?;
+                let at = self.found(&project, target)?;
+                let copy = self.kept[&project][at].copy.clone();
                 let part = self.part(&project, &copy, path)?;
-                return self.restore(&project, &copy, &part, false);
+                return self.restore(&project, &copy, &part, false).map(Answer::Restored);
             }
             _ => return Err((Code::Internal, "this is not offered")),
         }
@@ -120,7 +148,10 @@ impl Store {
         let copy = self.copy(project)?;
         let newest = self.kept.get(project).and_then(|all| all.last());
         let declines = match newest {
-            Some(newest) => !self.habits.keeps_unchanged && newest.copy == copy,
+            Some(newest) => {
+                let same = newest.copy == copy && newest.parts == self.agent.parts;
+                !self.habits.keeps_unchanged && same
+            }
             None => !self.habits.keeps_empty && copy.is_empty(),
         };
         if declines {
@@ -133,9 +164,43 @@ impl Store {
     fn keep(&mut self, project: &ByteString, reason: &str, copy: Copy) -> String {
         self.ids += 1;
         let id = (self.habits.id)(self.ids, self.seconds);
-        let kept = Kept { id: id.clone(), time: self.seconds, reason: reason.to_owned(), copy };
+        let kept = Kept {
+            id: id.clone(),
+            time: self.seconds,
+            reason: reason.to_owned(),
+            copy,
+            label: None,
+            parts: self.agent.parts.clone(),
+            actions: self.agent.actions(),
+        };
         self.kept.entry(project.clone()).or_default().push(kept);
         id
+    }
+
+    /// Where nothing changed, the newest gets the label.
+    fn label(&mut self, project: &ByteString, label: &str) -> Result<Answer, Refusal> {
+        let answer = self.take(project, label)?;
+        let newest = self.kept.get_mut(project).and_then(|all| all.last_mut());
+        newest.into_iter().for_each(|newest| newest.label = Some(label.to_owned()));
+        Ok(answer)
+    }
+
+    /// All files and parts, and what is left behind.
+    fn restore_whole(
+        &mut self,
+        project: &ByteString,
+        at: usize,
+        exact: bool,
+    ) -> Result<Answer, Refusal> {
+        let kept = &self.kept[project][at];
+        let (copy, parts, actions) = (kept.copy.clone(), kept.parts.clone(), kept.actions);
+        let mut said = self.restore(project, &copy, &copy, exact)?;
+        // What was never set is not there again.
+        self.agent.parts = parts;
+        if self.habits.can("external") {
+            said.external = Some(self.agent.roll_back(actions));
+        }
+        Ok(Answer::Restored(said))
     }
 
     fn list(&self, project: &ByteString) -> Answer {
@@ -150,8 +215,8 @@ impl Store {
         Answer::Listed(all.map(listed).collect())
     }
 
-    /// The copy that a target names.
-    fn found(&self, project: &ByteString, target: &[u8]) -> Result<Copy, Refusal> {
+    /// The place of the checkpoint that a target names, oldest first.
+    fn found(&self, project: &ByteString, target: &[u8]) -> Result<usize, Refusal> {
         let all = self.kept.get(project).map_or(&[][..], Vec::as_slice);
         let no_such = (self.habits.no_such, "there is no such checkpoint");
         let text = std::str::from_utf8(target).map_err(|_| no_such)?;
@@ -159,19 +224,25 @@ impl Store {
             && self.habits.can("target.number")
             && (1..=all.len()).contains(&number)
         {
-            return Ok(all[all.len() - number].copy.clone());
+            return Ok(all.len() - number);
         }
-        if let Some(whole) = all.iter().find(|one| one.id == text) {
-            return Ok(whole.copy.clone());
+        let mut labelled =
+            all.iter().enumerate().filter(|(_, one)| one.label.as_deref() == Some(text));
+        if let Some((at, _)) = labelled.next() {
+            let is_only = labelled.next().is_none();
+            return is_only.then_some(at).ok_or((Code::AmbiguousCheckpoint, "several have it"));
+        }
+        if let Some(whole) = all.iter().position(|one| one.id == text) {
+            return Ok(whole);
         }
         let is_short = self.habits.can("target.short") && text.len() >= 4;
         let begins = |one: &&Kept| {
             let part = one.id.get(..text.len());
             is_short && part.is_some_and(|part| part.eq_ignore_ascii_case(text))
         };
-        let mut found = all.iter().filter(begins);
+        let mut found = all.iter().enumerate().filter(|(_, one)| begins(one));
         match (found.next(), found.next()) {
-            (Some(only), None) => Ok(only.copy.clone()),
+            (Some((only, _)), None) => Ok(only),
             (None, _) => Err(no_such),
             _ => Err((Code::AmbiguousCheckpoint, "several begin so")),
         }
@@ -217,16 +288,19 @@ impl Store {
         whole: &Copy,
         part: &Copy,
         exact: bool,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Restored, Refusal> {
         let files = self.files()?;
         let before = match files.get(project) {
             None => None,
             Some(Node::Directory) => Some(copy_of(&files, project)),
             Some(_) => return Err((Code::NotADirectory, "the project is no directory")),
         };
-        let newest = self.kept.get(project).and_then(|all| all.last()).map(|one| &one.copy);
-        let saves =
-            self.habits.can("restore.safety") && before.is_some() && before.as_ref() != newest;
+        let newest = self.kept.get(project).and_then(|all| all.last());
+        let stands = |newest: &Kept| {
+            before.as_ref() == Some(&newest.copy) && newest.parts == self.agent.parts
+        };
+        let is_held = newest.is_some_and(stands);
+        let saves = self.habits.can("restore.safety") && before.is_some() && !is_held;
         let before = before.unwrap_or_default();
         let safety = saves.then(|| self.keep(project, "before a restore", before.clone()));
         let full = |path: &ByteString| ByteString(join(project, path));
@@ -240,13 +314,13 @@ impl Store {
         let after = copy_of(&self.files()?, project);
         let node = |copy: &Copy, path: &ByteString| copy.get(path).map(|(node, _)| node.clone());
         let changed = |path: &&ByteString| node(&before, path) != node(part, path);
-        Ok(Answer::Restored(Restored {
+        Ok(Restored {
             safety,
             restored: part.keys().filter(changed).cloned().collect(),
             removed: before.keys().filter(|path| !after.contains_key(*path)).cloned().collect(),
             left: since().filter(|path| after.contains_key(*path)).cloned().collect(),
             ..Restored::default()
-        }))
+        })
     }
 
     /// Writes each node, after it made room for it. A file that is replaced keeps its permissions.

@@ -5,6 +5,7 @@
 //! testing: each history leaves out a random subset of the kinds of operation, so that rare ones
 //! have room.
 
+mod agent;
 mod attributes;
 mod content;
 mod damage;
@@ -17,7 +18,7 @@ mod operation;
 mod repositories;
 
 use crate::history::{Event, History, Operation};
-use crate::protocol::capabilities::{Capabilities, Units};
+use crate::protocol::capabilities::{Capabilities, Units, WHOLE_AGENT};
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option;
@@ -42,14 +43,17 @@ pub struct Options {
     pub hands: bool,
     /// Whether what is stored is damaged.
     pub damage: bool,
+    /// Whether there is an agent beside its files.
+    pub agent: bool,
     /// In which steps the subject takes the settings that are sizes.
     pub units: Units,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let (maintenance, hands, damage, units) = (true, true, true, Units::default());
-        Options { operations_max: 60, workspace: None, maintenance, hands, damage, units }
+        let (operations_max, units) = (60, Units::default());
+        let (maintenance, hands, damage, agent) = (true, true, true, true);
+        Options { operations_max, workspace: None, maintenance, hands, damage, agent, units }
     }
 }
 
@@ -60,7 +64,8 @@ impl Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.store") && capabilities.has("layout");
-        Options { maintenance, hands, damage, units: capabilities.units(), ..self.clone() }
+        let agent = self.agent && WHOLE_AGENT.iter().any(|one| capabilities.has(one));
+        Options { maintenance, hands, damage, agent, units: capabilities.units(), ..self.clone() }
     }
 }
 
@@ -76,6 +81,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let real = workspace.is_some();
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
     let damages = options.damage && !real;
+    let is_agent = options.agent;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
     let drawn =
         if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
@@ -96,12 +102,16 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let fragments = vec(fragment, 1..=options.operations_max);
         let last = last::fragments(maintenance);
         let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let drawn = (fragments, attributes::fragments(sizes), command, last, hands, damage);
-        drawn.prop_map(move |(fragments, others, command, last, hands, damage)| {
+        let agent = if is_agent { agent::fragments(sizes) } else { Just(Vec::new()).boxed() };
+        let drawn = (fragments, attributes::fragments(sizes), command, last, hands, damage, agent);
+        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations = attributes::among(operations, hands);
+            // What a damaged object costs of an agent's state nobody has decided: one or the other.
+            let agent = if damage.is_empty() { agent } else { Vec::new() };
             operations = attributes::among(operations, damage);
+            operations = attributes::among(operations, agent);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);

@@ -51,6 +51,9 @@ fn concrete(mut request: Request<Target>, world: &World) -> Request {
     {
         *path = typed(path, world);
     }
+    if let Request::External { compensation: Some(compensation), .. } = &mut request {
+        compensation.log = typed(&compensation.log, world);
+    }
     if let Some(dir) = request.dir_mut() {
         *dir = typed(dir, world);
     }

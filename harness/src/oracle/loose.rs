@@ -9,7 +9,7 @@ use super::stored::{Commit, Found, Refs};
 use crate::git_objects::object_id;
 use flate2::bufread::ZlibDecoder;
 use herma_model::observation::Sizes;
-use herma_model::store::{HISTORIES, ROLLBACKS};
+use herma_model::store::{BESIDE, HISTORIES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -67,12 +67,13 @@ pub fn refs(store: &Path) -> Option<Refs> {
 fn refs_below(store: &Path, folder: &str, found: &mut Refs) -> Option<()> {
     for (name, is_folder) in names(&store.join(folder))? {
         let path = format!("{folder}{name}");
-        if is_folder && folder == ROLLBACKS {
+        if is_folder && BESIDE.contains(&folder) {
             refs_below(store, &format!("{path}/"), found)?;
             continue;
         }
         let is_history = folder == HISTORIES && are_digits(&name, name.len());
-        let is_beside = folder.starts_with(ROLLBACKS) && !name.ends_with(".lock");
+        let is_beside =
+            BESIDE.iter().any(|one| folder.starts_with(one)) && !name.ends_with(".lock");
         let text = fs::read_to_string(store.join(&path)).ok()?;
         let id = text.strip_suffix('\n').filter(|id| are_digits(id, 40))?;
         (is_history || is_beside).then_some(())?;

@@ -314,7 +314,7 @@ impl Oracle {
 
 /// Whether the request must leave no trace in the store.
 fn must_leave_store(request: &Request, allowed: &Allowed) -> bool {
-    let restore = matches!(request, Request::Restore { .. } | Request::RestoreFile { .. });
+    let restore = request.restores();
     match allowed {
         Allowed::Refused(_) => restore || request.only_looks(),
         Allowed::Restore(due) => !due.may_refuse.is_empty(),

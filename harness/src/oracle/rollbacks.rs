@@ -1,29 +1,39 @@
 //! The checkpoints that stand beside a history: those that the core takes before a restore, each
-//! with a ref of its own.
+//! with a ref of its own, and those that are pinned and out of sight otherwise.
 
 use super::stored::Refs;
-use herma_model::store::ROLLBACKS;
+use herma_model::store::{PINS, ROLLBACKS};
 use std::collections::BTreeMap;
 
 /// Puts the checkpoints with refs of their own among those of their projects, each before its
 /// parent, or at the end where that is out of sight.
 pub fn insert(visible: &mut BTreeMap<String, Vec<String>>, refs: &Refs) {
-    let mut beside: Vec<(&str, u64, &str, &String)> = refs
-        .iter()
-        .filter_map(|(name, id)| {
-            let (hash, place) = name.strip_prefix(ROLLBACKS)?.split_once('/')?;
-            let (number, parent) = place.split_once('-')?;
-            Some((hash, number.parse().ok()?, parent, id))
-        })
-        .collect();
-    beside.sort_unstable();
-    for (hash, _, parent, id) in beside.into_iter().rev() {
+    for (hash, _, _, id) in numbered(refs, PINS).into_iter().filter(|(_, number, ..)| *number > 0) {
+        let ids = visible.entry(hash.to_owned()).or_default();
+        if !ids.contains(id) {
+            ids.push(id.clone());
+        }
+    }
+    for (hash, _, parent, id) in numbered(refs, ROLLBACKS) {
         let ids = visible.entry(hash.to_owned()).or_default();
         if !ids.contains(id) {
             let before = ids.iter().position(|other| other == parent);
             ids.insert(before.unwrap_or(ids.len()), id.clone());
         }
     }
+}
+
+/// The refs below a folder as `<hash>/<number>-<id>`, the last number of each hash first.
+fn numbered<'a>(refs: &'a Refs, folder: &str) -> Vec<(&'a str, u64, &'a str, &'a String)> {
+    let parsed = |(name, id): (&'a String, &'a String)| {
+        let (hash, place) = name.strip_prefix(folder)?.split_once('/')?;
+        let (number, other) = place.split_once('-')?;
+        Some((hash, number.parse().ok()?, other, id))
+    };
+    let mut all: Vec<_> = refs.iter().filter_map(parsed).collect();
+    all.sort_unstable();
+    all.reverse();
+    all
 }
 
 #[cfg(test)]
@@ -41,10 +51,13 @@ mod tests {
             ("rollbacks/ab/11-w3", "w3"),
             ("rollbacks/ab/1-w0", "r1"),
             ("rollbacks/cd/1-w0", "r0"),
+            ("pins/ab/0-w1", "w1"),
+            ("pins/ab/1-p1", "p1"),
+            ("pins/ab/2-p2", "p2"),
         ];
         let refs = refs.map(|(name, id)| (format!("refs/{name}"), id.to_owned())).into();
         insert(&mut visible, &refs);
-        assert_eq!(visible["ab"], ids("w3 r10 r2 w2 w1 r1"));
+        assert_eq!(visible["ab"], ids("w3 r10 r2 w2 w1 p2 p1 r1"));
         assert_eq!(visible["cd"], ids("r0"));
     }
 }

@@ -7,6 +7,7 @@
 //! module only opens them; [`hunt`] searches for them.
 
 mod after_restore;
+mod agent;
 mod capture;
 mod configured;
 mod damaged;
@@ -29,6 +30,7 @@ mod stored;
 mod sweep;
 mod turn;
 
+use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
 use faulty_disk::{DiskFault, FaultyDisk};
@@ -98,6 +100,10 @@ impl Subject for InterceptedSubject {
         self.subject.core.identity()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        self.subject.core.capabilities()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         (self.ask)(&mut self.subject, request)
     }
@@ -122,6 +128,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         damaged::BUGS,
         migration::BUGS,
         configured::BUGS,
+        agent::BUGS,
     ]
     .into_iter()
     .flatten()

@@ -47,7 +47,11 @@ fn requests(
     let kind = request.kind();
     // A change to the store can only be observed in the store itself.
     let seen = (kind.about, kind.effect) != (About::Store, Effect::Stores);
-    if !kind.capability.is_none_or(|(needed, _)| capabilities.has(needed))
+    let needs = kind.capability.map(|(needed, _)| needed).into_iter().chain(request.also_needs());
+    // Nobody comes back from a sub-agent that there is not.
+    let is_alone = request == Request::Join && !world.has_parent();
+    if !needs.into_iter().all(|needed| capabilities.has(needed))
+        || is_alone
         || !(seen || capabilities.has("layout"))
     {
         return Vec::new();
@@ -77,6 +81,13 @@ fn requests(
             *exact = capabilities.has("restore.exact")
                 && (*exact || !capabilities.has("restore.leaves_new"));
             *force &= capabilities.has("restore.force");
+        }
+        Request::RestoreLatest { exact, .. } => {
+            *exact = capabilities.has("restore.exact")
+                && (*exact || !capabilities.has("restore.leaves_new"));
+        }
+        Request::External { compensation, .. } if !capabilities.has("external.compensate") => {
+            *compensation = None;
         }
         // Without manual checkpoints, an automatic one is taken in a turn of its own.
         Request::Checkpoint { reason, .. } if !capabilities.has("checkpoint") => {

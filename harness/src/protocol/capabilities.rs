@@ -67,6 +67,15 @@ static CAPABILITIES: &[Capability] = &[
         "restore.undoes_turn",
         "The answer to a restore says whether the last conversation turn is undone.",
     ),
+    ("state.kanban", "The cards of the agent's board are a part of its state."),
+    ("state.goal", "Its goal, with the progress, is one."),
+    ("state.memory", "The head of its memory index is one."),
+    ("state.history", "The tail of its tool history is one."),
+    ("event.high_risk", "It takes a checkpoint before a tool does something high-risk."),
+    ("event.milestone", "It takes one when the goal passes a milestone, once for each."),
+    ("event.card", "It takes one when a card becomes `done`."),
+    ("event.turn_boundary", "It takes one when a turn of a conversation over a gateway ends."),
+    ("event.long_call", "It takes one before a tool call that is expected to take long."),
     ("settings.enabled", "Automatic checkpoints can be switched off."),
     ("settings.max_snapshots", "The number of checkpoints of a project can be limited."),
     (MAX_FILE_BYTES, "Files above a size can be left out."),
@@ -100,11 +109,33 @@ const NEEDS: &[&str] = &["repository"];
 /// The folder of a project that such a store lies in.
 const REPOSITORY: &str = ".git";
 
-/// Stands for all capabilities but [`OWN_WAYS`].
+/// Stands for all capabilities but [`OWN_WAYS`] and [`WHOLE_AGENT`].
 pub(super) const COMPLETE: &str = "complete";
 
 /// What a complete implementation need not do: an own way where the rules leave one.
 const OWN_WAYS: &[&str] = &["restore.directory"];
+
+/// What makes an implementation carry a whole agent: who is complete without looks after files alone.
+pub const WHOLE_AGENT: &[&str] = &[
+    "state",
+    "state.kanban",
+    "state.goal",
+    "state.memory",
+    "state.history",
+    "label",
+    "pin",
+    "restore.latest",
+    "external",
+    "external.compensate",
+    "external.accept",
+    "event",
+    "event.high_risk",
+    "event.milestone",
+    "event.card",
+    "event.turn_boundary",
+    "event.long_call",
+    "subagent",
+];
 
 /// More than any history holds, and within the integers of every language.
 const UNBOUNDED: usize = 1_000_000_000;
@@ -155,9 +186,15 @@ impl Capabilities {
         Capabilities { claimed, ..Capabilities::none() }
     }
 
-    /// All that the rules ask for.
+    /// All that the rules ask for of who looks after files.
     pub fn complete() -> Self {
-        OWN_WAYS.iter().fold(Capabilities::all(), |all, one| all.without(one))
+        let beyond = OWN_WAYS.iter().chain(WHOLE_AGENT);
+        beyond.fold(Capabilities::all(), |all, one| all.without(one))
+    }
+
+    /// All that the rules ask for of who looks after a whole agent.
+    pub fn whole_agent() -> Self {
+        WHOLE_AGENT.iter().fold(Capabilities::complete(), |all, one| all.with(one))
     }
 
     /// None: only what every implementation does.

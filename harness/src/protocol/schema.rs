@@ -8,9 +8,9 @@ use super::capabilities::COMPLETE;
 use super::claims::{Claim, claims};
 use super::message::{Envelope, Hello, Reply};
 use super::translate::{
-    AllProtected, Checkpoints, Classified, Diffed, Printed, Project, Status, Swept,
+    AllProtected, Checkpoints, Classified, Diffed, Printed, Project, State, Status, Swept,
 };
-use herma_model::answer::{Restored, Taken};
+use herma_model::answer::{Compensated, Restored, Taken};
 use herma_model::configuration::Configuration;
 use herma_model::request::{Answered, REQUESTS};
 use schemars::generate::SchemaSettings;
@@ -33,6 +33,8 @@ fn answer(answered: Answered, generator: &mut SchemaGenerator) -> Schema {
         Answered::Swept => generator.subschema_for::<Swept>(),
         Answered::Status => generator.subschema_for::<Status>(),
         Answered::Configured => generator.subschema_for::<Configuration>(),
+        Answered::State => generator.subschema_for::<State>(),
+        Answered::Compensated => generator.subschema_for::<Compensated>(),
     }
 }
 
@@ -85,7 +87,7 @@ fn capabilities() -> Value {
         (one.name.to_owned(), json!({ "description": one.meaning, "type": types }))
     };
     let mut all: Map<String, Value> = claims().into_iter().map(described).collect();
-    let everything = "Everything that the rules ask for.";
+    let everything = "Everything that the rules ask for of who looks after files.";
     all.insert(COMPLETE.into(), json!({ "description": everything, "type": ["boolean", "null"] }));
     Value::Object(all)
 }

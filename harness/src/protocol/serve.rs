@@ -2,6 +2,7 @@
 //!
 //! The suite must judge it in the same way either way, which tests the protocol itself.
 
+use super::capabilities::Capabilities;
 use super::message::{self, Open, Versions};
 use super::{VERSION, translate};
 use crate::sandbox::Sandbox;
@@ -10,6 +11,7 @@ use herma_core::Environment;
 use herma_model::ByteString;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -80,11 +82,13 @@ fn refused(id: u64, code: &str, message: &str) -> Value {
 
 fn hello(asked: &Value) -> Value {
     let range = Versions::deserialize(&asked["protocol"]);
+    let claimed: BTreeMap<&str, bool> =
+        Capabilities::whole_agent().names().map(|name| (name, true)).collect();
     let protocol = range.map_or(VERSION, |range| range.max.min(VERSION));
     json!({
         "protocol": protocol,
         "impl": { "name": "herma-core", "version": env!("CARGO_PKG_VERSION") },
-        "capabilities": { "complete": true },
+        "capabilities": claimed,
         "reusable": true,
     })
 }

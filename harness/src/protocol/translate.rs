@@ -5,8 +5,8 @@
 use super::fault::Fault;
 use super::message::{ErrorCode, Reply};
 use herma_model::answer::{
-    Answer, Code, Counts, DiffEntry, Listed, ProjectStatus, Protected, Restored, Stats,
-    SweepOutcome, Taken,
+    Answer, Code, Compensated, Counts, DiffEntry, Listed, ProjectStatus, Protected, Restored,
+    Stats, SweepOutcome, Taken,
 };
 use herma_model::configuration::Configuration;
 use herma_model::request::Answered;
@@ -90,6 +90,14 @@ pub(super) struct Status {
     archives: Vec<String>,
 }
 
+/// The value of a part of the agent's state.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StateAnswer")]
+pub(super) struct State {
+    /// The value; null where there is none.
+    value: Value,
+}
+
 /// The answer that a reply to `request` stands for.
 ///
 /// # Errors
@@ -140,6 +148,8 @@ fn read(answered: Answered, value: Value) -> Result<Answer, serde_json::Error> {
             Answer::Status { projects, archives }
         }
         Answered::Configured => Answer::Configured(Configuration::deserialize(value)?),
+        Answered::State => Answer::State(State::deserialize(value)?.value),
+        Answered::Compensated => Answer::Compensated(Compensated::deserialize(value)?),
     })
 }
 
@@ -165,6 +175,8 @@ pub fn reply(id: u64, answer: Answer) -> Value {
         Answer::Swept { outcome, counts } => to_value(Swept { outcome, counts }),
         Answer::Status { projects, archives } => to_value(Status { projects, archives }),
         Answer::Configured(configuration) => to_value(configuration),
+        Answer::State(value) => to_value(State { value }),
+        Answer::Compensated(said) => to_value(said),
     };
     json!({ "id": id, "ok": ok.expect("an answer holds only what JSON can say") })
 }

@@ -148,6 +148,12 @@ fn other_values(request: Request<Target>) -> Vec<Operation> {
             vec![Request::EnsureCheckpoint { dir: dir.clone(), reason }, checkpoint(dir)]
         }
         Request::Checkpoint { dir, .. } => vec![checkpoint(dir)],
+        Request::Label { dir, .. } => {
+            vec![Request::Label { dir: dir.clone(), label: "l".into() }, checkpoint(dir)]
+        }
+        Request::SetState { part, .. } => {
+            [1, 2].map(|value| Request::SetState { part, value: value.into() }).to_vec()
+        }
         Request::Restore { dir, target, exact, force } => {
             let bits = [(false, false), (exact, false), (false, force)];
             let restore = |(exact, force)| {

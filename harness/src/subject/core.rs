@@ -1,15 +1,18 @@
 //! The core as a subject: requests and answers translated, nothing added and nothing repaired.
 
+use super::agent::{Agent, action};
 use super::hooked_disk::HookedDisk;
 use super::{Identity, Subject, patch};
+use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use herma_core::agent::{CheckpointManager, Policy};
 use herma_core::disk::Disk;
 use herma_core::text::Style;
 use herma_core::{
-    Change, Clock, Config, Environment, Error, Manager, Outcome, ProjectState, PruneOptions,
-    Pruned, RestoreOptions, Swept,
+    Change, Clock, Config, Environment, Error, Manager, Occasion, Outcome, ProjectState,
+    PruneOptions, Pruned, RestoreOptions, Swept,
 };
+use herma_model::agent::{Action, AgentEvent};
 use herma_model::answer::{
     self, Answer, Changed, CheckpointOutcome, Counts, DiffEntry, Listed, ProjectStatus, Protected,
     Remark, Stats, SweepOutcome, Taken,
@@ -46,6 +49,7 @@ pub struct CoreSubject {
     clock: Arc<SetClock>,
     environment: Environment,
     config: Config,
+    agent: Agent,
 }
 
 impl CoreSubject {
@@ -78,16 +82,18 @@ impl CoreSubject {
             max_snapshots: settings.max_snapshots,
             max_file_bytes: settings.max_file_bytes,
             max_files: settings.max_files,
+            policy: Policy { every_turns: 1, ..Policy::default() },
             max_total_bytes: settings.max_total_bytes,
             auto_prune: settings.auto_prune,
             retention_seconds: settings.retention_days.saturating_mul(DAY_SECONDS),
             delete_orphans: settings.delete_orphans,
             min_interval_seconds: settings.min_interval_hours.saturating_mul(HOUR_SECONDS),
-            policy: Policy::default(),
         };
+        let agent = Agent::new(&environment.base, disk.clone(), clock.clone());
         let checkpoints =
-            CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone());
-        CoreSubject { checkpoints, disk, clock, environment, config }
+            CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone())
+                .with_state(agent.state());
+        CoreSubject { checkpoints, disk, clock, environment, config, agent }
     }
 
     /// Opens the core as a subject of the suite.
@@ -107,6 +113,7 @@ impl CoreSubject {
     fn in_place(&self, environment: Environment) -> CheckpointManager {
         let (disk, clock) = (self.disk.clone(), self.clock.clone());
         CheckpointManager::on(disk, clock, environment, self.config.clone())
+            .with_state(self.agent.state())
     }
 
     fn answer(&mut self, request: &Request) -> Result<Answer, Error> {
@@ -116,6 +123,7 @@ impl CoreSubject {
                 Answer::Done
             }
             Request::Reopen => {
+                self.agent.end();
                 self.checkpoints = self.in_place(self.environment.clone());
                 Answer::Done
             }
@@ -152,7 +160,11 @@ impl CoreSubject {
             Request::Diff { dir, target } => diffed(self.manager().diff(path(dir), target)?),
             Request::Restore { dir, target, exact, force } => {
                 let options = RestoreOptions { exact: *exact, force: *force };
-                restored(self.manager().restore(path(dir), target, options)?)
+                self.restore(dir, target, options)?
+            }
+            // The newest is the first of the list.
+            Request::RestoreLatest { dir, exact } => {
+                self.restore(dir, b"1", RestoreOptions { exact: *exact, force: false })?
             }
             Request::RestoreFile { dir, target, path: file } => {
                 restored(self.manager().restore_file(path(dir), target, file)?)
@@ -163,6 +175,48 @@ impl CoreSubject {
             }
             Request::ToolWrote { dir, path: file } => {
                 self.manager().tool_wrote(path(dir), &[file])?;
+                Answer::Done
+            }
+            Request::SetState { part, value } => self
+                .agent
+                .set(*part, value)
+                .map_or_else(|error| not_kept(&error), |()| Answer::Done),
+            Request::GetState { part } => {
+                self.agent.get(*part).map_or_else(|error| not_kept(&error), Answer::State)
+            }
+            Request::Label { dir, label } => {
+                taken(self.manager().checkpoint_for(path(dir), &Occasion::labelled(label))?)
+            }
+            Request::Pin { dir, target } => {
+                self.manager().pin(path(dir), target)?;
+                Answer::Done
+            }
+            Request::Unpin { dir, target } => {
+                self.manager().unpin(path(dir), target)?;
+                Answer::Done
+            }
+            Request::External { kind, id, to, compensation } => {
+                let action = Action { kind: kind.clone(), id: id.clone(), to: to.clone() };
+                if self.agent.did(&action, compensation.as_ref())? {
+                    self.checkpoints.manager_mut()?.set_state(self.agent.state());
+                }
+                Answer::Done
+            }
+            Request::Compensate => Answer::Compensated(self.agent.compensate()?),
+            Request::Accept => {
+                self.agent.accept()?;
+                Answer::Done
+            }
+            Request::Event { dir, event } => self.happens(path(dir), event),
+            Request::Spawn => {
+                let own = self.in_place(self.environment.clone());
+                self.agent.spawn(std::mem::replace(&mut self.checkpoints, own));
+                Answer::Done
+            }
+            Request::Join => {
+                if let Some(parent) = self.agent.join() {
+                    self.checkpoints = parent;
+                }
                 Answer::Done
             }
             Request::Sweep => swept(&self.manager().sweep()),
@@ -227,6 +281,26 @@ impl CoreSubject {
         }
     }
 
+    fn restore(
+        &mut self,
+        dir: &ByteString,
+        target: &[u8],
+        options: RestoreOptions,
+    ) -> Result<Answer, Error> {
+        let done = self.manager().restore(path(dir), target, options)?;
+        self.checkpoints.rolled_back();
+        Ok(restored(done))
+    }
+
+    fn happens(&mut self, dir: &Path, event: &AgentEvent) -> Answer {
+        let event = self.agent.event(event);
+        match self.checkpoints.happens(dir, &event) {
+            (_, Some(done)) => taken(done),
+            // Why none was taken is told to a person.
+            (_, None) => Answer::Taken { outcome: CheckpointOutcome::NotDue, skipped: Vec::new() },
+        }
+    }
+
     fn configured(&self) -> Result<Config, Error> {
         let file = self.environment.configuration_file();
         Ok(herma_core::configuration::read(self.disk.as_ref(), &file)?.config)
@@ -236,6 +310,10 @@ impl CoreSubject {
 impl Subject for CoreSubject {
     fn identity(&self) -> Identity {
         Identity::new("herma-core", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::whole_agent()
     }
 
     fn ask(&mut self, request: &Request) -> Answer {
@@ -267,6 +345,12 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 fn code(word: &str) -> Code {
     let word: StrDeserializer<'_, serde::de::value::Error> = StrDeserializer::new(word);
     Code::deserialize(word).unwrap_or(Code::Internal)
+}
+
+/// A part of the agent's state that is not where the suite keeps it.
+fn not_kept(error: &std::io::Error) -> Answer {
+    let (message, changed) = (error.to_string(), Changed::None);
+    Answer::Refused { code: Code::Io, message, changed }
 }
 
 fn path(bytes: &ByteString) -> &Path {
@@ -352,6 +436,9 @@ fn restored(one: herma_core::Restored) -> Answer {
         forced_past: one.forced_past.is_some(),
         undoes_turn: one.undoes_turn,
         others: one.others.as_deref().map(paths),
+        external: one.agent.map(|agent| {
+            agent.external_actions.iter().map(|listed| action(&listed.note)).collect()
+        }),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The one interface between the harness and what it judges.
 
+mod agent;
 mod core;
 mod hooked_disk;
 mod patch;

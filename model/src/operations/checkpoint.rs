@@ -40,6 +40,12 @@ impl World {
         let rule: RuleRef = match self.slot(&project) {
             Some(Slot::Taken) => &rules::TURN_ONCE,
             Some(Slot::NothingToSave) => &rules::TURN_NOTHING_USES_SLOT,
+            Some(Slot::Unclear) => {
+                return match self.allows_new(project.clone(), refusal) {
+                    Allowed::Refused(may_refuse) => deduped_or_refused(project, may_refuse),
+                    allowed => allowed.or_as_well(&[CheckpointKind::Deduped]),
+                };
+            }
             _ => return self.allows_new(project, refusal),
         };
         settled(project, CheckpointKind::Deduped, rule, refusal)
@@ -54,7 +60,7 @@ impl World {
     }
 
     /// Implements [`rules::SCOPE_TOO_MANY_FILES`] and [`rules::SCOPE_COUNTS_CAPTURED`].
-    fn allows_new(&self, project: ByteString, refusal: Option<Refusal>) -> Allowed {
+    pub(super) fn allows_new(&self, project: ByteString, refusal: Option<Refusal>) -> Allowed {
         if let Some(refusal) = refusal {
             return Allowed::Refused(vec![refusal]);
         }
@@ -73,22 +79,27 @@ impl World {
         let same = captured_before.is_some_and(|before| before.tree == captured.tree);
         // No rule says whether other permissions alone are a change.
         let free = captured_before.is_some_and(|one| one.permissions != captured.permissions);
+        let state = newest.and_then(|newest| self.is_state_of(newest));
         // Where the newest is damaged, the one before it may be the newest that can be read.
         let doubtful = newest.is_some_and(|newest| self.is_damaged(newest));
         let holds_it =
             |one: &Checkpoint| one.captured.as_ref().is_none_or(|one| one.tree == captured.tree);
         let held = self.history(&project).iter().any(holds_it) || captured.tree.is_empty();
         let (kind, rule) = self.due(&project, &captured, recognises);
+        // Nor is it said whether a project without files is worth one that has parts of a state.
+        let may_decline_first = !self.has("take.declines_empty") || self.has_state();
+        let stands = state.is_none() || state == Some(true) && (!recognises || free);
         Allowed::Checkpoint(Box::new(AllowedCheckpoint {
             project,
             kind,
             rule,
             may_refuse: Vec::new(),
             may_be_unchanged: unseen
-                || same && (!recognises || free)
-                || first_of_nothing && !self.has("take.declines_empty")
+                || same && stands
+                || first_of_nothing && may_decline_first
                 || doubtful && held,
             may_be_created: doubtful,
+            also: &[],
             captured: Some(captured),
         }))
     }
@@ -96,28 +107,30 @@ impl World {
     /// What a checkpoint of this content comes to.
     ///
     /// Implements [`rules::CAPTURE_CREATED`], [`rules::CAPTURE_UNCHANGED`] and
-    /// [`rules::CAPTURE_EMPTY_FIRST`].
+    /// [`rules::CAPTURE_EMPTY_FIRST`]; a part of the agent's state is a change like a file
+    /// ([`rules::AGENT_PARTS`]).
     pub(super) fn due(
         &self,
         project: &[u8],
         captured: &Captured,
         recognises_unchanged: bool,
     ) -> (CheckpointKind, RuleRef) {
-        let declines_empty = self.has("take.declines_empty");
-        match self.newest(project).map(|newest| &newest.captured) {
-            Some(Some(newest))
-                if recognises_unchanged
-                    && newest.tree == captured.tree
-                    && newest.permissions == captured.permissions =>
-            {
-                return (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED);
-            }
-            None if declines_empty && captured.tree.is_empty() => {
-                return (CheckpointKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST);
-            }
-            _ => {}
+        let created: (CheckpointKind, RuleRef) = (CheckpointKind::Created, &rules::CAPTURE_CREATED);
+        let Some(newest) = self.newest(project) else {
+            let declines = self.has("take.declines_empty") && captured.tree.is_empty();
+            return match declines && !self.has_state() {
+                true => (CheckpointKind::Unchanged, &rules::CAPTURE_EMPTY_FIRST),
+                false => created,
+            };
+        };
+        let before = newest.captured.as_ref().filter(|before| before.tree == captured.tree);
+        let Some(before) = before else { return created };
+        let is_whole = recognises_unchanged && before.permissions == captured.permissions;
+        match self.is_state_of(newest) {
+            Some(false) => (CheckpointKind::Created, &rules::AGENT_PARTS),
+            Some(true) if is_whole => (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED),
+            _ => created,
         }
-        (CheckpointKind::Created, &rules::CAPTURE_CREATED)
     }
 
     /// Every rule that is broken by declining this request, because of the turn or because nothing
@@ -139,6 +152,7 @@ impl World {
                     broken.push(&rules::TURN_PER_PROJECT);
                 }
             }
+            Request::Event { .. } => {}
             _ if self.uses_slot(&project) || !self.settings.enabled => {
                 broken.push(&rules::TURN_MANUAL);
             }
@@ -159,9 +173,18 @@ impl World {
     }
 }
 
+/// Where it is not known whether the slot is used, who looks at the files may refuse.
+fn deduped_or_refused(project: ByteString, may_refuse: Vec<Refusal>) -> Allowed {
+    let mut allowed = settled(project, CheckpointKind::Deduped, &rules::TURN_ONCE, None);
+    if let Allowed::Checkpoint(due) = &mut allowed {
+        due.may_refuse = may_refuse;
+    }
+    allowed
+}
+
 /// An answer that needs no look at the files. Where the place is out of scope as well, saying that
 /// instead is as good.
-fn settled(
+pub(super) fn settled(
     project: ByteString,
     kind: CheckpointKind,
     rule: RuleRef,
@@ -173,6 +196,7 @@ fn settled(
         rule,
         may_refuse: refusal.into_iter().collect(),
         may_be_unchanged: false,
+        also: &[],
         may_be_created: false,
         captured: None,
     }))
@@ -197,20 +221,30 @@ pub(super) fn compare(
         CheckpointOutcome::Deduped => CheckpointKind::Deduped,
         CheckpointOutcome::Unchanged => CheckpointKind::Unchanged,
         CheckpointOutcome::Disabled => CheckpointKind::Disabled,
+        CheckpointOutcome::NotDue => CheckpointKind::NotDue,
     };
     let as_good = match found {
         CheckpointKind::Unchanged => due.may_be_unchanged,
         CheckpointKind::Created => due.may_be_created && due.kind == CheckpointKind::Unchanged,
         _ => false,
     };
-    if as_good {
+    if as_good || due.also.contains(&found) {
         return;
     }
-    let declined = matches!(found, CheckpointKind::Deduped | CheckpointKind::Disabled);
-    let is_due = !matches!(due.kind, CheckpointKind::Deduped | CheckpointKind::Disabled);
+    let declines = |kind| {
+        use CheckpointKind::{Deduped, Disabled, NotDue};
+        matches!(kind, Deduped | Disabled | NotDue)
+    };
+    let (declined, is_due) = (declines(found), !declines(due.kind));
     let fail = || mismatch(due, answer);
+    let happened = matches!(request, Request::Event { .. });
+    checks.held(&rules::AGENT_TRIGGERS, u64::from(happened && found == due.kind));
     if declined && found != due.kind {
-        let main: RuleRef = if is_due { &rules::CAPTURE_CREATED } else { due.rule };
+        let main: RuleRef = match is_due {
+            true if happened => &rules::AGENT_TRIGGERS,
+            true => &rules::CAPTURE_CREATED,
+            false => due.rule,
+        };
         checks.check(Judge::Answer, main, false, fail);
     } else {
         checks.check(Judge::Answer, due.rule, found == due.kind, fail);

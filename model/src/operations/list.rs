@@ -1,5 +1,6 @@
 //! The list of a project's checkpoints.
 
+use super::label;
 use crate::allowed::{AllowedList, AllowedListed, AllowedStats};
 use crate::answer::Listed;
 use crate::bytes::ByteString;
@@ -104,6 +105,7 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
         let held = found.len() <= due.entries.len();
         checks.check(Judge::Answer, &rules::LIST_AT_MOST, held, || wrong("too many"));
     }
+    label::compare_listed(world, &due.project, &ids, checks);
     let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
     // One that was handed out before has not changed, whether or not it should be there.
     let renamed = !same_set && ids.iter().any(|id| !due.handed_out.contains(*id));

@@ -10,6 +10,9 @@ mod clear;
 mod configured;
 mod damage;
 mod diff;
+mod event;
+mod external;
+mod label;
 mod list;
 mod print;
 mod project;
@@ -19,6 +22,7 @@ mod restore_answer;
 mod restore_files;
 mod restore_hands;
 mod restore_request;
+mod state;
 mod status;
 mod sweep;
 mod target;
@@ -44,7 +48,22 @@ impl World {
             | Request::Reopen
             | Request::SetClock { .. }
             | Request::ToolWrites { .. }
-            | Request::ToolWrote { .. } => Allowed::Done,
+            | Request::ToolWrote { .. }
+            | Request::SetState { .. }
+            | Request::External { .. }
+            | Request::Accept
+            | Request::Spawn
+            | Request::Join => Allowed::Done,
+            Request::GetState { part } => self.allows_state(*part),
+            Request::Label { dir, .. } => self.allows_label(dir),
+            Request::Pin { dir, target } | Request::Unpin { dir, target } => {
+                self.allows_pin(dir, target)
+            }
+            Request::Compensate => Allowed::Compensated,
+            Request::Event { dir, event } => self.allows_event(dir, event),
+            Request::RestoreLatest { dir, exact } => {
+                self.allows_restore_latest(request, dir, *exact)
+            }
             Request::ProjectOf { file } => self.allows_project(file),
             Request::Classify { command } => classify::allows(command),
             Request::BeforeTool { dir, tool } => self.allows_tool(dir, tool),
@@ -147,12 +166,21 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Restore(restore), Answer::Restored(found)) => {
             restore_answer::compare(world, restore, found, seen, checks);
             restore_hands::compare(world, restore, found, seen, checks);
+            external::compare_listed(world, found, seen, checks);
         }
         (Allowed::Status(status), Answer::Status { projects, archives }) => {
             status::compare(status, projects, archives, checks);
         }
         (Allowed::Configured(due), Answer::Configured(found)) => {
             configured::compare(due, found, checks);
+        }
+        (Allowed::State(due), Answer::State(found)) => {
+            state::compare(world, &seen.request, due.as_ref(), found, checks);
+        }
+        // What was never set need not be there.
+        (Allowed::State(None), Answer::Refused { .. }) => {}
+        (Allowed::Compensated, Answer::Compensated(said)) => {
+            external::compare_run(world, said, seen, checks);
         }
         (Allowed::Sweep(sweep), Answer::Swept { outcome, counts }) => {
             let mut found = Checks::default();
@@ -333,6 +361,8 @@ fn kind(allowed: &Allowed) -> String {
         Allowed::Status(_) => "the status",
         Allowed::Configured(_) => "what is configured",
         Allowed::Cleared(_) => "something cleared",
+        Allowed::State(_) => "a part of the agent's state",
+        Allowed::Compensated => "which compensations ran",
         Allowed::Unknown => "anything",
         Allowed::Refused(refusals) => {
             let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();

@@ -21,7 +21,7 @@ pub(super) fn compare(world: &World, due: &[Refusal], answer: &Answer, checks: &
     let rule: RuleRef = match answer {
         // A target that is well named is not malformed, whatever else is wrong.
         Answer::Refused { code, .. }
-            if is_about_target(*code) && !due.iter().any(names_target)
+            if fitting.is_none() && is_about_target(*code) && !due.iter().any(names_target)
                 || fitting.is_none() && *code == Code::BadTarget =>
         {
             &rules::RESTORE_TARGET

@@ -4,7 +4,7 @@
 //! the store really holds of the state before, and the state afterwards; how a subject gets from
 //! the one to the other is its own affair. Empty directories are nobody's concern.
 
-use super::{restore_files, untouched};
+use super::{external, restore_files, untouched};
 use crate::allowed::AllowedRestore;
 use crate::answer::{Answer, Restored};
 use crate::bytes::{self, ByteString, below};
@@ -409,6 +409,9 @@ fn is_made_for(due: &AllowedRestore, world: &World, seen: &Observation, path: &[
 ///
 /// Implements [`rules::RESTORE_CONTAINED`].
 fn outside(due: &AllowedRestore, world: &World, seen: &Observation, path: &[u8]) -> RuleRef {
+    if world.is_log(path) {
+        return external::rule_of_log(seen);
+    }
     let found = seen.files.get(path);
     let astray = due.target.tree.values().any(|entry| found == Some(&entry.node()));
     let rule = untouched::rule_outside(world, path).filter(|_| !astray);

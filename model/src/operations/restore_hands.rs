@@ -20,9 +20,8 @@ pub(super) fn compare(
     checks: &mut Checks,
 ) {
     let rule = &rules::RESTORE_OTHER_HANDS;
-    let asked = seen.request.dir().zip(seen.request.target());
-    let target = asked.and_then(|(dir, text)| world.find(&world.locate(dir), text).ok());
-    let Some((_, target)) = target.filter(|_| world.has("restore.others")) else { return };
+    let target = world.meant(&seen.request);
+    let Some(target) = target.filter(|_| world.has("restore.others")) else { return };
     let Some(is_told) = world.is_told_since(&due.project, &target.id) else { return };
     let Some(others) = &found.others else {
         checks.check(Judge::Answer, rule, !is_told, || {

@@ -8,9 +8,10 @@ use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::files::Node;
 use crate::place::{Place, Standing};
+use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::tree::Tree;
-use crate::world::World;
+use crate::world::{Checkpoint, World};
 use std::sync::Arc;
 
 impl World {
@@ -23,6 +24,22 @@ impl World {
         force: bool,
     ) -> Allowed {
         self.prepare(dir, text, None, (exact, force)).unwrap_or_else(Allowed::Refused)
+    }
+
+    /// The same of the most recent checkpoint.
+    pub(super) fn allows_restore_latest(
+        &self,
+        request: &Request,
+        dir: &[u8],
+        exact: bool,
+    ) -> Allowed {
+        match self.target_of(request) {
+            Some(newest) => self.allows_restore(dir, &newest, exact, false),
+            None if self.canonical(dir).is_some_and(|dir| !self.listed(&dir).is_empty()) => {
+                Allowed::Unknown
+            }
+            None => self.allows_restore(dir, b"", exact, false),
+        }
     }
 
     /// Implements [`rules::RESTORE_FILE_LITERAL`]: the path is taken as it stands.
@@ -92,9 +109,13 @@ impl World {
             newest.as_ref().is_none_or(|newest| newest.tree == before.tree)
         };
         let doubtful = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
-        let may_skip_safety =
-            self.newest(&project).is_some_and(|newest| may_stand(&newest.captured))
-                || doubtful && history.iter().any(|one| may_stand(&one.captured));
+        // A single file leaves the agent's state alone, so that nothing of that need be held.
+        let may_stand_for = |newest: &Checkpoint| {
+            let is_another = path.is_none() && self.is_state_of(newest) == Some(false);
+            may_stand(&newest.captured) && !is_another
+        };
+        let may_skip_safety = self.newest(&project).is_some_and(may_stand_for)
+            || doubtful && history.iter().any(|one| may_stand(&one.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             spared: self.is_spared(&project, index),
             project,

@@ -146,7 +146,10 @@ impl Judgement<'_> {
         let damaged = self.world.maintenance.damaged.contains(path);
         let evidence = if damaged { Evidence::None } else { evidence };
         let stale = self.stale(touched.min(taken), latest);
-        self.disposition(evidence, (stale.0, stale.1 && !damaged))
+        let disposition = self.disposition(evidence, (stale.0, stale.1 && !damaged));
+        // Whether a project with pinned checkpoints counts as one that nobody needs, no rule says.
+        let is_pinned = self.world.listed(path).iter().any(|one| one.carried.pinned);
+        Disposition { may_stay: disposition.may_stay || is_pinned, ..disposition }
     }
 
     fn repository(&self, one: &Repository) -> Disposition {

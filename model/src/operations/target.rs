@@ -17,10 +17,32 @@ pub(super) const NO_SUCH_PROJECT: Refusal = Refusal {
     rule: &rules::SCOPE_NO_DIRECTORY,
 };
 
+/// The refusal of what names several checkpoints.
+const AMBIGUOUS: Refusal =
+    Refusal { codes: &[Code::AmbiguousCheckpoint], rule: &rules::RESTORE_TARGET };
+
+/// The refusal of a label that several checkpoints have.
+const AMBIGUOUS_LABEL: Refusal =
+    Refusal { codes: &[Code::AmbiguousCheckpoint], rule: &rules::AGENT_ALL_OR_NONE };
+
+/// The checkpoint of that label, if there is any.
+///
+/// Implements [`rules::AGENT_ALL_OR_NONE`].
+fn labelled<'a>(
+    listed: &'a [Checkpoint],
+    text: &[u8],
+) -> Option<Result<(usize, &'a Checkpoint), Refusal>> {
+    let has_it =
+        |one: &Checkpoint| one.carried.label.as_ref().is_some_and(|label| label.as_bytes() == text);
+    let mut found = listed.iter().enumerate().filter(|(_, one)| has_it(one));
+    let first = found.next()?;
+    Some(found.next().map_or(Ok(first), |_| Err(AMBIGUOUS_LABEL)))
+}
+
 impl World {
     /// Whether it is not known what `text` names, since some pre-rollback checkpoint made room and
     /// which one was for the implementation to choose, or since one is damaged.
-    pub(super) fn is_doubtful(&self, place: &Place, text: &[u8]) -> bool {
+    pub(crate) fn is_doubtful(&self, place: &Place, text: &[u8]) -> bool {
         let Place::Inside(project, _) = place else { return false };
         let ids: Vec<&str> = self.listed(project).iter().map(|one| one.id.as_str()).collect();
         if self.is_adrift(project) {
@@ -36,9 +58,13 @@ impl World {
         }
         self.is_open(project)
             && match target::parse(text, &ids, self.has("target.number")) {
-                Target::Malformed => false,
+                Target::Malformed if !self.has("label") => false,
                 Target::Number(_) => true,
-                Target::Id(_) => self.find(place, text).map_or(true, |(_, found)| found.safety),
+                Target::Malformed | Target::Id(_) => {
+                    let may_be_gone =
+                        |found: &Checkpoint| found.safety || self.may_be_gone(project, &found.id);
+                    self.find(place, text).map_or(true, |(_, found)| may_be_gone(found))
+                }
             }
     }
 
@@ -46,7 +72,9 @@ impl World {
     /// out, and was before it.
     pub(super) fn is_spared(&self, project: &[u8], index: usize) -> bool {
         let listed = self.listed(project).len();
-        self.was_whole(project) && index < listed.saturating_sub(self.settings.max_snapshots)
+        self.was_whole(project)
+            && !self.has_pins(project)
+            && index < listed.saturating_sub(self.settings.max_snapshots)
     }
 
     /// The checkpoint that `text` names among those listed for the project, with its index.
@@ -70,7 +98,13 @@ impl World {
             rule: &rules::RESTORE_BAD_TARGET,
         };
         let ids: Vec<&str> = listed.iter().map(|one| one.id.as_str()).collect();
-        match target::parse(text, &ids, self.has("target.number")) {
+        let parsed = target::parse(text, &ids, self.has("target.number"));
+        if !matches!(parsed, Target::Number(_))
+            && let Some(found) = labelled(listed, text)
+        {
+            return found;
+        }
+        match parsed {
             Target::Malformed => Err(malformed),
             Target::Number(number) => {
                 let index = listed.len().checked_sub(number).filter(|_| number > 0);
@@ -87,10 +121,7 @@ impl World {
                 match (found.next(), found.next()) {
                     (Some(only), None) => Ok(only),
                     (None, _) => Err(unknown),
-                    (Some(_), Some(_)) => Err(Refusal {
-                        codes: &[Code::AmbiguousCheckpoint],
-                        rule: &rules::RESTORE_TARGET,
-                    }),
+                    (Some(_), Some(_)) => Err(AMBIGUOUS),
                 }
             }
         }

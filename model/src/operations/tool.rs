@@ -58,7 +58,7 @@ impl World {
     fn needs_checkpoint(&self, project: &[u8]) -> bool {
         let due = self.allows_automatic(project);
         let needed = |kind| kind == CheckpointKind::Created;
-        matches!(due, Allowed::Checkpoint(due) if needed(due.kind) && !due.may_be_unchanged)
+        matches!(due, Allowed::Checkpoint(due) if needed(due.kind) && !due.may_be_unchanged && due.also.is_empty())
     }
 }
 

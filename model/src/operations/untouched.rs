@@ -1,6 +1,7 @@
 //! What a request leaves as it is: files and their times, the user's repositories and home, and the
 //! store where nothing is to be stored.
 
+use super::external;
 use crate::allowed::{Allowed, CheckpointKind};
 use crate::answer::{Answer, Changed};
 use crate::bytes::{ByteString, below, file_name};
@@ -22,7 +23,7 @@ const TREE_LINES_MAX: usize = 12;
 /// [`rules::DIFF_LEAVES_STORE`], [`rules::TURN_DISABLED`], [`rules::ISOLATION_HOME`] and
 /// [`rules::RESTORE_CONTAINED`].
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
-    let restores = matches!(seen.request, Request::Restore { .. } | Request::RestoreFile { .. });
+    let restores = seen.request.restores();
     let refused = matches!(allowed, Allowed::Refused(_) | Allowed::Restore(_));
     if let Some(changes) = &seen.base_changes {
         // A refusal may leave its mark in the bookkeeping, such as when a project was last used,
@@ -46,6 +47,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
         if restores { &rules::RESTORE_REFUSAL_CHANGES_NOTHING } else { &rules::CAPTURE_READ_ONLY };
     let project = seen.request.dir().and_then(|dir| world.canonical(dir)).filter(|_| restores);
     let against = |path: &ByteString| match (rule_outside(world, path), &project) {
+        _ if world.is_log(path) => external::rule_of_log(seen),
         (Some(outside), _) => outside,
         // Whatever was to be refused, what is written beside the project is the worst of it.
         (None, Some(project)) if below(project, path).is_none() && path != project => {
@@ -53,8 +55,13 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
         }
         (None, _) => rule,
     };
-    let broken: Vec<(RuleRef, ByteString)> =
-        differing(world, &seen.files).into_iter().map(|path| (against(&path), path)).collect();
+    // What compensations write is judged with them.
+    let is_theirs = |path: &ByteString| {
+        seen.request == Request::Compensate && world.appended(path, seen).is_some()
+    };
+    let differing = differing(world, &seen.files).into_iter();
+    let differing = differing.filter(|path| !(world.is_log(path) && is_theirs(path)));
+    let broken: Vec<(RuleRef, ByteString)> = differing.map(|path| (against(&path), path)).collect();
     report(&broken, &|path| world.files.get(path).cloned(), seen, checks);
     checks.check(Judge::Disk, rule, seen.touched.is_empty(), || {
         let found = format!("touched: {}", plain(&seen.touched));

@@ -22,8 +22,20 @@ fn every_kind() -> Vec<Request> {
         Request::Diff { dir: dir(), target: target() },
         Request::Restore { dir: dir(), target: target(), exact: false, force: false },
         Request::RestoreFile { dir: dir(), target: target(), path: "p".into() },
+        Request::RestoreLatest { dir: dir(), exact: false },
         Request::ToolWrites { dir: dir(), path: "p".into() },
         Request::ToolWrote { dir: dir(), path: "p".into() },
+        Request::SetState { part: Part::Goal, value: Value::Null },
+        Request::GetState { part: Part::Goal },
+        Request::Label { dir: dir(), label: "l".into() },
+        Request::Pin { dir: dir(), target: target() },
+        Request::Unpin { dir: dir(), target: target() },
+        Request::External { kind: "k".into(), id: None, to: None, compensation: None },
+        Request::Compensate,
+        Request::Accept,
+        Request::Event { dir: dir(), event: AgentEvent::TurnBoundary },
+        Request::Spawn,
+        Request::Join,
         Request::Sweep,
         Request::Prune { retention_days: 1, max_total_bytes: 0, delete_orphans: true },
         Request::PruneAsConfigured,
@@ -80,6 +92,7 @@ fn the_directory_and_the_checkpoint_can_be_named_otherwise() {
 fn what_only_looks_may_change_nothing() {
     let only_look: Vec<_> =
         every_kind().iter().filter(|one| one.only_looks()).map(Request::name).collect();
-    let due = "project_of classify test.without_backend list print_list diff configured status";
+    let due =
+        "project_of classify test.without_backend list print_list diff get_state configured status";
     assert_eq!(only_look, due.split(' ').collect::<Vec<_>>());
 }

@@ -8,9 +8,10 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["state"],
+        hint: "A change of a part alone is taken for no change, or a part is not what was set: record each part as JSON, and compare it like files.",
     }
     AGENT_TRIGGERS {
         id: "agent/triggers",
@@ -19,9 +20,10 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["event"],
+        hint: "An event is not noticed, or is noticed each time it is told: decide by what happened, and note what a checkpoint was taken for.",
     }
     AGENT_ALL_OR_NONE {
         id: "agent/all-or-none",
@@ -30,9 +32,10 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["state"],
+        hint: "A part stays as it was, or changes although nothing was restored: write all parts once the files are there, and put back what was written when one fails.",
     }
     AGENT_EXTERNAL_LISTED {
         id: "agent/external-listed",
@@ -41,9 +44,10 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["external"],
+        hint: "Some actions are missing, or one was undone: keep them in the order in which they happened, note at each checkpoint how many there were, and only list.",
     }
     AGENT_COMPENSATION {
         id: "agent/compensation",
@@ -52,9 +56,10 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["external.compensate"],
+        hint: "One runs twice, though accepted, or not at all: note that it runs before it does, and that it is accepted, for good.",
     }
     AGENT_PINNED {
         id: "agent/pinned",
@@ -62,9 +67,10 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["label"],
+        hint: "A limit drops by age alone: leave out what is pinned wherever checkpoints are dropped.",
     }
     AGENT_COMPOSES {
         id: "agent/composes",
@@ -73,8 +79,9 @@ super::rules! {
         tier: Agent,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "behaviour: Agent state; seed 003",
-        needs: [],
+        needs: ["state", "subagent"],
+        hint: "What was restored is the newest state that somebody recorded: take the parts of the checkpoint that was named, whoever took others since.",
     }
 }

@@ -147,8 +147,9 @@ pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Ch
                 break;
             };
             // Where they begin with such a one, what came before is out of sight; and what one of
-            // them followed may have made room.
-            if !checkpoint.safety && before.first().is_some_and(|first| !first.safety) {
+            // them followed may have made room, as it may where some are pinned.
+            let may_follow_none = checkpoint.safety || world.has_pins(project);
+            if !may_follow_none && before.first().is_some_and(|first| !first.safety) {
                 let goes_on = before.iter().any(|one| one.id == commit.parent);
                 checks.check(Judge::Git, &rules::LIST_STABLE, goes_on, || {
                     let due: Vec<&String> = before.iter().map(|one| &one.id).collect();

@@ -83,7 +83,8 @@ fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut 
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;
-    for (project, _) in world.histories() {
+    // Where some are or were pinned, they may stand there until the next one is taken.
+    for (project, _) in world.histories().filter(|(project, _)| !world.has_pins(project)) {
         let most = limit.max(world.listed(project).len());
         let ids = stored.visible.get(&world.hash(project)).map_or(0, Vec::len);
         checks.check(Judge::Git, rule, ids <= most, || {

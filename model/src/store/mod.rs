@@ -7,6 +7,7 @@ pub(crate) mod content;
 pub mod explain;
 mod layout;
 mod naming;
+mod pinned;
 mod size;
 mod truncated_history;
 mod v1;
@@ -23,6 +24,15 @@ pub const HISTORIES: &str = "refs/hermes/";
 
 /// Where the refs are of checkpoints that stand beside the history of their project.
 pub const ROLLBACKS: &str = "refs/rollbacks/";
+
+/// Where the refs are of pinned checkpoints, which stand beside it as well once a limit drops the rest.
+pub const PINS: &str = "refs/pins/";
+
+/// Where the refs are of what checkpoints carry beside files.
+pub const ENVELOPES: &str = "refs/envelopes/";
+
+/// Where refs are that belong to a history, each below the hash of its project.
+pub const BESIDE: [&str; 3] = [ROLLBACKS, PINS, ENVELOPES];
 
 /// Compares what was seen of the store around a request with what must hold of it.
 pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {

@@ -1,7 +1,7 @@
 //! By what the store knows a project: what is kept under another name than its own is missed
 //! everywhere else.
 
-use super::{HISTORIES, ROLLBACKS};
+use super::{BESIDE, HISTORIES};
 use crate::observation::Histories;
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
@@ -86,7 +86,8 @@ pub(super) fn compare_refs(world: &World, stored: &Histories, checks: &mut Check
     }
     // What stands beside a history is one of the same project.
     let history = |name: &str| {
-        let beside = name.strip_prefix(ROLLBACKS).and_then(|rest| rest.split('/').next());
+        let beside = BESIDE.iter().find_map(|folder| name.strip_prefix(folder));
+        let beside = beside.and_then(|rest| rest.split('/').next());
         beside.map_or_else(|| name.to_owned(), |hash| format!("{HISTORIES}{hash}"))
     };
     let phantom = stored.refs.keys().find(|name| !expected.contains(&history(name)));

@@ -4,6 +4,7 @@
 //! each object is what it takes on the disk. Objects are shared, so that of every set of checkpoints
 //! the size is known that a correct subject could have left.
 
+use super::pinned;
 use crate::answer::{Answer, SweepOutcome};
 use crate::bytes::ByteString;
 use crate::observation::{Contents, Observation, Sizes};
@@ -41,8 +42,11 @@ impl World {
             Request::BeforeTool { .. }
             | Request::EnsureCheckpoint { .. }
             | Request::Checkpoint { .. }
+            | Request::Label { .. }
+            | Request::Event { .. }
             | Request::Restore { .. }
             | Request::RestoreFile { .. }
+            | Request::RestoreLatest { .. }
             | Request::Sweep => self.settings.max_total_bytes,
             Request::Prune { max_total_bytes, .. } => *max_total_bytes,
             Request::PruneAsConfigured => {
@@ -63,6 +67,10 @@ pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, ch
         _ => false,
     };
     if bytes == 0 || !keeps {
+        return;
+    }
+    // Where some are pinned, what goes need not be the oldest.
+    if pinned::compare(known, &contents.visible, checks) {
         return;
     }
     let mut kept = Vec::new();

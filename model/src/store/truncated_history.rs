@@ -1,5 +1,6 @@
 //! Where a history was truncated: whether what limits dropped from it is what they should have.
 
+use super::pinned;
 use crate::bytes::ByteString;
 use crate::observation::Histories;
 use crate::plain::plain;
@@ -13,8 +14,11 @@ use crate::world::World;
 /// Implements [`rules::LIST_STABLE`], [`rules::LIMIT_NEWEST_REMAIN`] and
 /// [`rules::RESTORE_KEEPS_HISTORY`].
 pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
-    // Where one is damaged, what comes after it may stand on what came before it.
-    for (project, _) in world.histories().filter(|(project, _)| !world.is_disturbed(project)) {
+    pinned::compare(world, &stored.visible, checks);
+    // Where one is damaged, what comes after it may stand on what came before it, and where some are
+    // pinned, what goes need not be the oldest.
+    let is_plain = |project: &[u8]| !world.is_disturbed(project) && !world.has_pins(project);
+    for (project, _) in world.histories().filter(|(project, _)| is_plain(project)) {
         let due: Vec<&String> = world.listed(project).iter().rev().map(|one| &one.id).collect();
         let found = stored.visible.get(&world.hash(project)).map_or(&[][..], Vec::as_slice);
         let same_length = found.len() == due.len() && found.first() == due.first().copied();

@@ -1,6 +1,7 @@
 //! The model as its caller uses it: what it allows, how it judges what was seen, and what the world
 //! learns of that. One file for each subject.
 
+mod agent;
 mod amiss;
 mod base;
 mod blame;
@@ -22,6 +23,7 @@ mod sweep;
 mod tools;
 mod untouched;
 
+use crate::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
 use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
 use crate::answer::{
     Answer, Changed, CheckpointOutcome, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark,
@@ -191,7 +193,11 @@ impl Scene {
     /// What is seen of a correct subject.
     fn right(&self, asked: &str) -> Observation {
         let mut files = self.world.files.clone();
-        let answer = self.right_answer(&self.allows(asked), &mut files);
+        let mut answer = self.right_answer(&self.allows(asked), &mut files);
+        let outside = self.world.must_be_named(&request(asked));
+        if let Answer::Restored(said) = &mut answer {
+            said.external = (!outside.is_empty()).then(|| outside.into_iter().collect());
+        }
         Observation { files, ..self.seen(asked, answer) }
     }
 
@@ -242,6 +248,8 @@ impl Scene {
 
     fn right_answer(&self, allowed: &Allowed, files: &mut Files) -> Answer {
         match allowed {
+            Allowed::State(due) => Answer::State(due.clone().unwrap_or_default()),
+            Allowed::Compensated => Answer::Compensated(Default::default()),
             Allowed::Done | Allowed::Cleared(_) | Allowed::Unknown => Answer::Done,
             Allowed::Project { path, .. } => Answer::Project(path.clone()),
             Allowed::Classified(changes_files) => {
@@ -258,6 +266,7 @@ impl Scene {
                     CheckpointKind::Deduped => CheckpointOutcome::Deduped,
                     CheckpointKind::Unchanged => CheckpointOutcome::Unchanged,
                     CheckpointKind::Disabled => CheckpointOutcome::Disabled,
+                    CheckpointKind::NotDue => CheckpointOutcome::NotDue,
                 };
                 Answer::Taken { outcome, skipped: left_out.cloned().map(remark).collect() }
             }
@@ -388,6 +397,34 @@ fn request(text: &str) -> Request {
         "file" => Request::RestoreFile { dir, target, path: words[3].into() },
         "begins" => Request::ToolWrites { dir, path: words[2].into() },
         "ends" => Request::ToolWrote { dir, path: words[2].into() },
+        "latest" => Request::RestoreLatest { dir, exact: false },
+        "label" => Request::Label { dir, label: words[2].to_owned() },
+        "pin" => Request::Pin { dir, target },
+        "unpin" => Request::Unpin { dir, target },
+        "set" => Request::SetState { part: Part::Goal, value: words[1].into() },
+        "get" => Request::GetState { part: Part::Goal },
+        "did" => {
+            let log = "/world/outside/log".into();
+            let compensation = |word: &&str| Compensation { log, fails: *word == "fails" };
+            let (kind, id) = ("pr".to_owned(), Some(words[1].to_owned()));
+            let compensation = words.get(2).map(compensation);
+            Request::External { kind, id, to: None, compensation }
+        }
+        "compensate" => Request::Compensate,
+        "accept" => Request::Accept,
+        "risk" => {
+            Request::Event { dir, event: AgentEvent::HighRisk { command: HIGH_RISK[0].into() } }
+        }
+        "looks" => Request::Event { dir, event: AgentEvent::HighRisk { command: "ls".into() } },
+        "progress" => {
+            let percent = |at: usize| words[at].parse().unwrap();
+            Request::Event {
+                dir,
+                event: AgentEvent::Milestone { from: percent(2), to: percent(3) },
+            }
+        }
+        "spawn" => Request::Spawn,
+        "join" => Request::Join,
         "sweep" => Request::Sweep,
         "prune" => Request::Prune {
             retention_days: number(1),

@@ -37,9 +37,9 @@ impl World {
 
     /// The checkpoints that a request took or restored, by their ids.
     fn touched_by(&self, seen: &Observation) -> BTreeSet<String> {
-        let target = seen.request.dir().zip(seen.request.target());
+        let target = seen.request.dir().zip(self.target_of(&seen.request));
         let target = target.and_then(|(dir, text)| {
-            self.find(&self.locate(dir), text).ok().map(|(_, one)| one.id.clone())
+            self.find(&self.locate(dir), &text).ok().map(|(_, one)| one.id.clone())
         });
         let protected = seen.protected().filter_map(|(_, id)| id.cloned());
         seen.taken().cloned().into_iter().chain(protected).chain(target).collect()
@@ -83,5 +83,6 @@ fn checkpoint_of(id: &str, commit: &Commit, believed: Option<&Checkpoint>) -> Ch
         reason: believed.and_then(|one| one.reason.clone()),
         time,
         safety: believed.is_some_and(|one| one.safety),
+        carried: believed.map(|one| one.carried.clone()).unwrap_or_default(),
     }
 }

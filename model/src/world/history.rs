@@ -14,6 +14,9 @@ pub(super) struct History {
     /// Whether all that should be listed were seen to be, since the last one that was not taken
     /// before a restore.
     pub(super) is_whole: bool,
+    /// Whether any was pinned since anything was known of them: from then on what goes is looked up,
+    /// since it need not be the oldest.
+    has_pins: bool,
 }
 
 /// Which pre-rollback checkpoints made room, which is for the implementation to choose.
@@ -31,8 +34,9 @@ impl History {
     /// All of which these are not dropped, oldest first; `dropped` come before them.
     pub(super) fn of(dropped: Vec<Checkpoint>, listed: Vec<Checkpoint>) -> Self {
         let count = dropped.len();
+        let has_pins = listed.iter().any(|one| one.carried.pinned);
         let all = [dropped, listed].concat();
-        History { all, dropped: count, choice: None, is_whole: true }
+        History { all, dropped: count, choice: None, is_whole: true, has_pins }
     }
 
     /// How many are out of sight where `limit` may stay: those that a restore took stay beyond it
@@ -40,6 +44,9 @@ impl History {
     ///
     /// Implements [`crate::rules::LIST_AT_MOST`] and [`crate::rules::RESTORE_KEEPS_HISTORY`].
     pub(super) fn out_of_sight(&self, limit: usize) -> usize {
+        if self.has_pins {
+            return self.dropped;
+        }
         let safety = self.all.iter().rev().take_while(|one| one.safety).count();
         let most = limit.saturating_add(safety);
         self.all.len().saturating_sub(most).max(self.dropped)
@@ -49,27 +56,111 @@ impl History {
     ///
     /// Implements [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub(super) fn take(&mut self, checkpoint: Checkpoint, limit: usize) {
+        self.is_whole = false;
         self.leave_out(&checkpoint.id);
+        if self.has_pins {
+            self.take_beside_pins(checkpoint, limit);
+            return;
+        }
         self.all.push(checkpoint);
         self.dropped = self.out_of_sight(limit);
         self.choice = None;
-        self.is_whole = false;
+    }
+
+    /// The same where some are pinned: whether these count towards the limit is for the
+    /// implementation to choose, and so is which of the others go.
+    ///
+    /// Implements [`crate::rules::AGENT_PINNED`].
+    fn take_beside_pins(&mut self, checkpoint: Checkpoint, limit: usize) {
+        let newest = checkpoint.id.clone();
+        let all = [&self.all[self.dropped..], &[checkpoint]].concat();
+        let spare: Vec<String> = all
+            .iter()
+            .filter(|one| !one.carried.pinned && one.id != newest)
+            .map(|one| one.id.clone())
+            .collect();
+        let left = limit.saturating_sub(1).min(spare.len());
+        let gone = spare[..spare.len() - left].to_vec();
+        let is_open = all.len() > limit && !spare.is_empty();
+        self.choice = is_open.then(|| Choice { all: all.clone(), spare, left });
+        self.all.truncate(self.dropped);
+        self.list(all, &gone);
+    }
+
+    /// Labels a checkpoint.
+    pub(super) fn label(&mut self, id: &str, label: &str) {
+        self.change(id, |one| one.carried.label = Some(label.to_owned()));
+    }
+
+    /// Pins a checkpoint, or lets limits drop it again, at once or later.
+    ///
+    /// Implements [`crate::rules::AGENT_PINNED`].
+    pub(super) fn pin(&mut self, id: &str, pinned: bool, limit: usize) {
+        self.dropped = self.out_of_sight(limit);
+        self.has_pins |= pinned;
+        self.change(id, |one| one.carried.pinned = pinned);
+        if let Some(choice) = self.choice.as_mut().filter(|_| pinned) {
+            choice.spare.retain(|spare| spare != id);
+            choice.left = choice.left.min(choice.spare.len());
+        }
+        let listed = &self.all[self.dropped..];
+        let newest = listed.last().map(|one| one.id.clone());
+        let is_spare = |one: &&Checkpoint| !one.carried.pinned && Some(&one.id) != newest.as_ref();
+        let spare: Vec<String> = listed.iter().filter(is_spare).map(|one| one.id.clone()).collect();
+        let (all, left) = (listed.to_vec(), spare.len());
+        if self.has_pins && self.choice.is_none() && all.len() > limit && left > 0 {
+            self.choice = Some(Choice { all, spare, left });
+        }
+    }
+
+    fn change(&mut self, id: &str, change: impl Fn(&mut Checkpoint)) {
+        let open = self.choice.iter_mut().flat_map(|choice| &mut choice.all);
+        self.all.iter_mut().chain(open).filter(|one| one.id == id).for_each(change);
+    }
+
+    /// Whether any is or was pinned.
+    pub(super) fn has_pins(&self) -> bool {
+        self.has_pins
+    }
+
+    /// Drops all that are listed but these.
+    pub(super) fn retain(&mut self, ids: &[String]) {
+        let all = self.all.split_off(self.dropped);
+        let gone = all.iter().filter(|one| !ids.contains(&one.id)).map(|one| one.id.clone());
+        let gone: Vec<String> = gone.collect();
+        self.choice = None;
+        self.list(all, &gone);
+    }
+
+    /// Whether a checkpoint may have made room for others.
+    pub(super) fn may_be_gone(&self, id: &str) -> bool {
+        self.choice.as_ref().is_some_and(|one| one.spare.iter().any(|spare| spare == id))
     }
 
     /// Takes one in that was taken before `target` was restored: older ones of its kind make room.
     /// Those must that no other checkpoint came after, and the others may; the oldest are taken for
-    /// those that did, until it is seen which.
+    /// those that did, until it is seen which. Where it is not known which one was restored, none
+    /// must.
     ///
     /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
-    pub(super) fn take_safety(&mut self, checkpoint: Checkpoint, target: &str, limit: usize) {
+    pub(super) fn take_safety(
+        &mut self,
+        checkpoint: Checkpoint,
+        target: Option<&str>,
+        limit: usize,
+    ) {
         self.leave_out(&checkpoint.id);
         self.dropped = self.out_of_sight(limit);
         let listed = &self.all[self.dropped..];
-        let may_go = |one: &&Checkpoint| one.safety && one.id != target;
+        let may_go =
+            |one: &&Checkpoint| one.safety && !one.carried.pinned && Some(&*one.id) != target;
         let spare: Vec<String> = listed.iter().filter(may_go).map(|one| one.id.clone()).collect();
         let newest = listed.iter().rev().take_while(|one| one.safety).filter(may_go).count();
         let excess = (listed.len() + 1).saturating_sub(limit);
-        let left = spare.len() - excess.min(newest);
+        // Those that are pinned need not count.
+        let pinned = listed.iter().filter(|one| one.carried.pinned).count();
+        let must_go = if target.is_some() { excess.saturating_sub(pinned) } else { 0 };
+        let left = spare.len() - must_go.min(newest);
         let all = [listed, &[checkpoint]].concat();
         let gone = spare[..excess.min(spare.len())].to_vec();
         self.choice = (excess > 0 && left > 0).then(|| Choice { all: all.clone(), spare, left });

@@ -5,7 +5,7 @@
 
 use super::history::History;
 use super::maintenance::Marker;
-use super::{Checkpoint, Slot, World};
+use super::{Carried, Checkpoint, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, Protected, SweepOutcome, Taken};
 use crate::bytes::ByteString;
 use crate::observation::{Base, Contents, Observation};
@@ -15,6 +15,7 @@ use std::sync::Arc;
 impl World {
     /// Takes in what was seen around one request.
     pub fn learn(&mut self, seen: &Observation) {
+        let meant = self.meant(&seen.request).map(|one| one.carried.clone());
         self.learn_hands(seen);
         self.learn_answer(seen);
         if let Some(stored) = seen.readable_histories() {
@@ -37,6 +38,7 @@ impl World {
             }
             self.learn_base(base);
         }
+        self.learn_agent(seen, meant);
         self.files.clone_from(&seen.files);
     }
 
@@ -65,9 +67,18 @@ impl World {
             (Request::Checkpoint { reason, .. }, Some(project)) => {
                 self.learn_taken(&project, &seen.answer, Some(reason));
             }
-            (Request::Restore { .. } | Request::RestoreFile { .. }, Some(project)) => {
-                self.learn_safety(&project, seen);
+            (Request::Label { label, .. }, Some(project)) => {
+                self.learn_taken(&project, &seen.answer, None);
+                self.learn_label(&project, &seen.answer, label);
             }
+            (Request::Pin { .. }, Some(project)) => self.learn_pin(&project, seen, true),
+            (Request::Unpin { .. }, Some(project)) => self.learn_pin(&project, seen, false),
+            (Request::Event { event, .. }, project) => {
+                let project = project.unwrap_or_default();
+                self.learn_event(&project, event, &seen.answer);
+                self.learn_taken(&project, &seen.answer, None);
+            }
+            (request, Some(project)) if request.restores() => self.learn_safety(&project, seen),
             (Request::BeforeTool { .. }, _) => {
                 if let Answer::Protected(all) = &seen.answer {
                     all.iter().for_each(|one| self.learn_protected(one));
@@ -133,17 +144,40 @@ impl World {
         }
     }
 
+    /// The label names the checkpoint that was taken, or the newest where none was.
+    ///
+    /// Implements [`crate::rules::AGENT_PINNED`].
+    fn learn_label(&mut self, project: &ByteString, answer: &Answer, label: &str) {
+        let Answer::Taken { outcome, .. } = answer else { return };
+        let Some(newest) = self.history(project).last().map(|one| one.id.clone()) else { return };
+        if matches!(outcome, CheckpointOutcome::Created { .. } | CheckpointOutcome::Unchanged) {
+            let limit = self.settings.max_snapshots;
+            if let Some(history) = self.histories.get_mut(project) {
+                history.label(&newest, label);
+                history.pin(&newest, true, limit);
+            }
+        }
+    }
+
+    fn learn_pin(&mut self, project: &ByteString, seen: &Observation, pinned: bool) {
+        let Some(id) = self.meant(&seen.request).map(|one| one.id.clone()) else { return };
+        let limit = self.settings.max_snapshots;
+        if let (Answer::Done, Some(history)) = (&seen.answer, self.histories.get_mut(project)) {
+            history.pin(&id, pinned, limit);
+        }
+    }
+
     /// The pre-rollback checkpoint holds what was there before the restore.
     fn learn_safety(&mut self, project: &ByteString, seen: &Observation) {
         let Answer::Restored(restored) = &seen.answer else { return };
         if let Some(id) = &restored.safety {
-            let found = seen.request.dir().zip(seen.request.target());
-            let found = found.and_then(|(dir, text)| self.find(&self.locate(dir), text).ok());
-            let target = found.map_or_else(String::new, |(_, one)| one.id.clone());
+            let found = seen.request.dir().zip(self.target_of(&seen.request));
+            let found = found.and_then(|(dir, text)| self.find(&self.locate(dir), &text).ok());
+            let target = found.map(|(_, one)| one.id.clone());
             let checkpoint = Checkpoint { safety: true, ..self.taken(project, id, None) };
             let limit = self.settings.max_snapshots;
             let history = self.histories.entry(project.clone()).or_default();
-            history.take_safety(checkpoint, &target, limit);
+            history.take_safety(checkpoint, target.as_deref(), limit);
             self.rolled_back.insert(project.clone());
             return;
         }
@@ -158,7 +192,8 @@ impl World {
     fn taken(&mut self, project: &ByteString, id: &str, reason: Option<String>) -> Checkpoint {
         self.maintenance.touch(project, self.seconds);
         let captured = Some(Arc::new(self.capture(project)));
-        Checkpoint { id: id.to_owned(), captured, reason, time: self.seconds, safety: false }
+        let (time, carried) = (self.seconds, self.carries());
+        Checkpoint { id: id.to_owned(), captured, reason, time, safety: false, carried }
     }
 
     /// The checkpoints of a project are those that are listed. Of one that nobody saw taken only
@@ -178,6 +213,7 @@ impl World {
                 reason: Some(one.reason.clone()),
                 time: one.time,
                 safety: false,
+                carried: Carried::default(),
             })
         };
         let visible: Vec<Checkpoint> = listed.iter().rev().map(as_listed).collect();
@@ -215,6 +251,11 @@ impl World {
                     if bounded {
                         self.histories.insert(project, History::of(gone, left));
                     }
+                }
+                Some(left) if left < self.listed(&project).len() && self.has_pins(&project) => {
+                    let ids = contents.visible[&self.hash(&project)].clone();
+                    let history = self.histories.get_mut(&project);
+                    history.into_iter().for_each(|history| history.retain(&ids));
                 }
                 Some(left) if left < self.listed(&project).len() => {
                     let left = self.listed(&project)[self.listed(&project).len() - left..].to_vec();

@@ -3,6 +3,7 @@
 //! Here it is held and asked. What a request may come to is decided in [`crate::operations`]; the
 //! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
 
+mod agent;
 mod amiss;
 mod damage;
 mod hands;
@@ -11,6 +12,8 @@ mod learn;
 mod maintenance;
 mod scope;
 
+pub use agent::Carried;
+pub(crate) use agent::{Deed, Held, Origin};
 pub(crate) use hands::Another;
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
@@ -33,6 +36,7 @@ use crate::capture::{Bounds, Captured, Capturer};
 use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
+use agent::Agent;
 use damage::Damages;
 use hands::Hands;
 use history::History;
@@ -109,6 +113,8 @@ pub struct Checkpoint {
     pub time: i64,
     /// Whether it was taken to undo a restore.
     pub safety: bool,
+    /// What it carries beside the files.
+    pub carried: Carried,
 }
 
 /// Whether a project's slot of the turn is free, and what happened to it last.
@@ -122,6 +128,8 @@ pub(crate) enum Slot {
     Taken,
     /// Used by an attempt that found nothing to save.
     NothingToSave,
+    /// No rule says whether it is used.
+    Unclear,
 }
 
 /// What is asked of an implementation beyond what every one does.
@@ -144,6 +152,7 @@ pub struct World {
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
     hands: Hands,
+    pub(crate) agent: Agent,
     damages: Damages,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
@@ -168,6 +177,7 @@ impl World {
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
             hands: Hands::default(),
+            agent: Agent::default(),
             damages: Damages::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
@@ -227,6 +237,17 @@ impl World {
     /// Whether it is not known which pre-rollback checkpoints of `project` made room for others.
     pub fn is_open(&self, project: &[u8]) -> bool {
         self.histories.get(&ByteString::from(project)).is_some_and(History::is_open)
+    }
+
+    /// Whether any checkpoint of a project is or was pinned, so that what goes need not be the oldest.
+    pub fn has_pins(&self, project: &[u8]) -> bool {
+        self.histories.get(&ByteString::from(project)).is_some_and(History::has_pins)
+    }
+
+    /// Whether a checkpoint of a project may have made room for others.
+    pub(crate) fn may_be_gone(&self, project: &[u8], id: &str) -> bool {
+        let history = self.histories.get(&ByteString::from(project));
+        history.is_some_and(|history| history.may_be_gone(id))
     }
 
     /// Takes in which checkpoints of a project are left, newest first: which pre-rollback ones made

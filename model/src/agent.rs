@@ -1,0 +1,129 @@
+//! What an agent is beside its files: the parts of its state, what it did that cannot be rolled back,
+//! and the events at which a checkpoint is due.
+
+use crate::bytes::ByteString;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A part of an agent's state beside the files; its value is any JSON.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The cards of its board.
+    Kanban,
+    /// Its goal, with the progress.
+    Goal,
+    /// The head of its memory index.
+    Memory,
+    /// The tail of its tool history.
+    History,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Part; 4] = [Part::Kanban, Part::Goal, Part::Memory, Part::History];
+
+    /// The capability of who has this part.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Part::Kanban => "state.kanban",
+            Part::Goal => "state.goal",
+            Part::Memory => "state.memory",
+            Part::History => "state.history",
+        }
+    }
+}
+
+/// Something that an agent did outside, and that no rollback undoes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Action {
+    /// What it was, such as `github.pr.opened`.
+    pub kind: String,
+    /// What it made, such as the number of a pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whom it went to, such as a channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+impl Action {
+    /// The line that its compensation appends to a file.
+    pub fn line(&self) -> String {
+        format!("{} {}", self.kind, self.id.as_deref().unwrap_or_default())
+    }
+}
+
+/// What compensates an action: it appends the line `kind id` to a file, and then succeeds or fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compensation {
+    /// The file; it need not exist.
+    pub log: ByteString,
+    /// Whether it fails once it has written there.
+    #[serde(default)]
+    pub fails: bool,
+}
+
+/// Something that happens to an agent, at which a checkpoint may be due.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentEvent {
+    /// A tool is about to do something of which much may be lost.
+    HighRisk {
+        /// The command, a line of shell.
+        command: String,
+    },
+    /// The goal progressed.
+    Milestone {
+        /// From so many percent.
+        from: u8,
+        /// To so many percent.
+        to: u8,
+    },
+    /// A card of the board moved.
+    Card {
+        /// Which one.
+        card: String,
+        /// From this column.
+        from: String,
+        /// To this column.
+        to: String,
+    },
+    /// A turn of a conversation over a gateway ends.
+    TurnBoundary,
+    /// A tool call begins that is expected to take long.
+    LongCall {
+        /// So many seconds.
+        seconds: u64,
+    },
+}
+
+impl AgentEvent {
+    /// The capability of who takes checkpoints at such events.
+    pub fn capability(&self) -> &'static str {
+        match self {
+            AgentEvent::HighRisk { .. } => "event.high_risk",
+            AgentEvent::Milestone { .. } => "event.milestone",
+            AgentEvent::Card { .. } => "event.card",
+            AgentEvent::TurnBoundary => "event.turn_boundary",
+            AgentEvent::LongCall { .. } => "event.long_call",
+        }
+    }
+}
+
+/// Commands that anybody would call high-risk: they delete, push by force, migrate destructively or
+/// edit in masses.
+pub const HIGH_RISK: &[&str] = &[
+    "rm -rf src",
+    "git push --force origin main",
+    "psql -c 'DROP TABLE users'",
+    "find . -name '*.txt' -exec sed -i s/a/b/ {} +",
+];
+
+/// The progress that is a milestone by default, in percent.
+pub const MILESTONES: [u8; 4] = [25, 50, 75, 100];
+
+/// A call that is expected to take longer counts as long by default, in seconds.
+pub const LONG_CALL_SECONDS: u64 = 30;

@@ -1,0 +1,31 @@
+//! Pinned checkpoints: no limit drops them, of whichever kind.
+
+use crate::plain::plain;
+use crate::rules;
+use crate::verdict::{Checks, Judge, Mismatch};
+use crate::world::World;
+use std::collections::BTreeMap;
+
+/// Looks whether every pinned checkpoint is stored of a project of which anything is, and returns
+/// whether any is or was pinned.
+///
+/// Implements [`rules::AGENT_PINNED`].
+pub(super) fn compare(
+    world: &World,
+    visible: &BTreeMap<String, Vec<String>>,
+    checks: &mut Checks,
+) -> bool {
+    let mut has_pins = false;
+    for (project, _) in world.histories().filter(|(project, _)| world.has_pins(project)) {
+        has_pins = true;
+        let Some(found) = visible.get(&world.hash(project)) else { continue };
+        let pinned = world.listed(project).iter().filter(|one| one.carried.pinned);
+        let lost: Vec<&String> =
+            pinned.map(|one| &one.id).filter(|id| !found.contains(*id)).collect();
+        checks.check(Judge::Git, &rules::AGENT_PINNED, lost.is_empty(), || {
+            let lost = format!("{lost} of {project} dropped", lost = plain(&lost));
+            Mismatch::new("pinned, and dropped", "every pinned checkpoint", lost)
+        });
+    }
+    has_pins
+}
