@@ -1,7 +1,7 @@
 //! What a subject can be asked, and the one table of it: each request with its name, its fields and
 //! what holds of it. Protocol, schema, capability filter and coverage are read off here.
 
-use crate::agent::{AgentEvent, Compensation, Part};
+use crate::agent::{Action, AgentEvent, Compensation, Part};
 use crate::bytes::ByteString;
 use crate::rules::{self, RuleRef};
 use crate::tool::Tool;
@@ -364,14 +364,8 @@ requests! {
 
     /// The agent did something outside that no rollback undoes.
     External {
-        /// What it was, such as `github.pr.opened`.
-        kind: String,
-        /// What it made, such as the number of a pull request.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<String>,
-        /// Whom it went to, such as a channel.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<String>,
+        /// What it did.
+        action: Action,
         /// What is registered to compensate it, if anything is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compensation: Option<Compensation>,

@@ -39,9 +39,8 @@ impl Agent {
                 self.parts.insert(*part, value.clone());
             }
             Request::GetState { part } => return Some(self.part(*part)),
-            Request::External { kind, id, to, compensation } => {
-                let action = Action { kind: kind.clone(), id: id.clone(), to: to.clone() };
-                let compensation = compensation.clone();
+            Request::External { action, compensation } => {
+                let (action, compensation) = (action.clone(), compensation.clone());
                 let (is_left_behind, is_decided) = (false, false);
                 self.deeds.push(Deed { action, compensation, is_left_behind, is_decided });
             }
@@ -106,7 +105,8 @@ impl Agent {
             AgentEvent::HighRisk { command } => HIGH_RISK.contains(&&command[..]),
             AgentEvent::Milestone { from, to } => {
                 let passed = MILESTONES.iter().filter(|one| from < *one && *one <= to);
-                passed.fold(false, |new, one| self.known.insert(format!("goal {one}")) || new)
+                // Each that was passed is known from now on, not the first alone.
+                passed.filter(|one| self.known.insert(format!("goal {one}"))).count() > 0
             }
             AgentEvent::Card { card, from, to } => {
                 to == "done" && from != to && self.known.insert(format!("card {card}"))

@@ -8,7 +8,7 @@ use super::content::Sizes;
 use super::idiom::{Place, checkpoint, place, restore, write};
 use super::names;
 use crate::history::{Event, Operation, Target};
-use herma_model::agent::{AgentEvent, Compensation, HIGH_RISK, Part};
+use herma_model::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
 use herma_model::{ByteString, Request};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -93,14 +93,12 @@ fn target() -> BoxedStrategy<Target> {
 fn did(kind: &str, id: &str, fails: Option<bool>) -> Operation {
     let compensation = fails.map(|fails| Compensation { log: LOG.into(), fails });
     let (id, to) = (Some(id.to_owned()), None);
-    Request::External { kind: kind.to_owned(), id, to, compensation }.into()
+    Request::External { action: Action { kind: kind.to_owned(), id, to }, compensation }.into()
 }
 
 fn external() -> BoxedStrategy<Operation> {
     let sent = Request::External {
-        kind: KINDS[2].to_owned(),
-        id: None,
-        to: Some("#eng".to_owned()),
+        action: Action { kind: KINDS[2].to_owned(), id: None, to: Some("#eng".to_owned()) },
         compensation: None,
     };
     let undone = (select(&KINDS[..2]), 1..6u8, prop::bool::weighted(0.3));

@@ -273,9 +273,7 @@ fn labelled(subject: &Intercepted, about: &Request, label: Option<&ByteString>) 
 /// Does what the compensation of an action does.
 fn append(subject: &Intercepted, action: &Action) -> io::Result<()> {
     let log = subject.log.iter().find_map(|(request, _)| match request {
-        Request::External { kind, id, compensation: Some(compensation), .. }
-            if (kind, id) == (&action.kind, &action.id) =>
-        {
+        Request::External { action: own, compensation: Some(compensation) } if own == action => {
             Some(OsStr::from_bytes(&compensation.log).to_owned())
         }
         _ => None,

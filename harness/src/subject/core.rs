@@ -12,7 +12,7 @@ use herma_core::{
     Change, Clock, Config, Environment, Error, Manager, Occasion, Outcome, ProjectState,
     PruneOptions, Pruned, RestoreOptions, Swept,
 };
-use herma_model::agent::{Action, AgentEvent};
+use herma_model::agent::AgentEvent;
 use herma_model::answer::{
     self, Answer, Changed, CheckpointOutcome, Counts, DiffEntry, Listed, ProjectStatus, Protected,
     Remark, Stats, SweepOutcome, Taken,
@@ -195,9 +195,8 @@ impl CoreSubject {
                 self.manager().unpin(path(dir), target)?;
                 Answer::Done
             }
-            Request::External { kind, id, to, compensation } => {
-                let action = Action { kind: kind.clone(), id: id.clone(), to: to.clone() };
-                if self.agent.did(&action, compensation.as_ref())? {
+            Request::External { action, compensation } => {
+                if self.agent.did(action, compensation.as_ref())? {
                     self.checkpoints.manager_mut()?.set_state(self.agent.state());
                 }
                 Answer::Done

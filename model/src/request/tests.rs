@@ -30,7 +30,10 @@ fn every_kind() -> Vec<Request> {
         Request::Label { dir: dir(), label: "l".into() },
         Request::Pin { dir: dir(), target: target() },
         Request::Unpin { dir: dir(), target: target() },
-        Request::External { kind: "k".into(), id: None, to: None, compensation: None },
+        Request::External {
+            action: Action { kind: "k".into(), id: None, to: None },
+            compensation: None,
+        },
         Request::Compensate,
         Request::Accept,
         Request::Event { dir: dir(), event: AgentEvent::TurnBoundary },
@@ -95,4 +98,14 @@ fn what_only_looks_may_change_nothing() {
     let due =
         "project_of classify test.without_backend list print_list diff get_state configured status";
     assert_eq!(only_look, due.split(' ').collect::<Vec<_>>());
+}
+
+#[test]
+fn no_field_is_called_like_one_of_the_line_that_carries_it() {
+    for request in every_kind() {
+        let written = serde_json::to_value(&request).unwrap();
+        let fields = written.get(request.name()).and_then(Value::as_object);
+        let own = |name: &&str| fields.is_some_and(|fields| fields.contains_key(*name));
+        assert_eq!(["id", "op"].iter().find(|name| own(name)), None, "{request:?}");
+    }
 }

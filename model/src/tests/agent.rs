@@ -49,7 +49,7 @@ fn state(value: &str) -> Answer {
 fn goals(scene: &Scene, of: &[&str]) -> (Vec<String>, String) {
     let verdict = |goal: &&str| scene.answered("get", state(goal));
     let right = of.iter().filter(|goal| verdict(goal).is_empty());
-    let broken = of.iter().map(|goal| verdict(goal)).find(|broken| !broken.is_empty());
+    let broken = of.iter().map(verdict).find(|broken| !broken.is_empty());
     (right.map(|goal| (*goal).to_owned()).collect(), broken.unwrap_or_default())
 }
 

@@ -408,7 +408,7 @@ fn request(text: &str) -> Request {
             let compensation = |word: &&str| Compensation { log, fails: *word == "fails" };
             let (kind, id) = ("pr".to_owned(), Some(words[1].to_owned()));
             let compensation = words.get(2).map(compensation);
-            Request::External { kind, id, to: None, compensation }
+            Request::External { action: Action { kind, id, to: None }, compensation }
         }
         "compensate" => Request::Compensate,
         "accept" => Request::Accept,

@@ -275,9 +275,8 @@ impl World {
                     self.agent.parts.insert(*part, (Held::Is(found.clone()), origin));
                 }
             }
-            (Request::External { kind, id, to, compensation }, Answer::Done) => {
-                let action = Action { kind: kind.clone(), id: id.clone(), to: to.clone() };
-                self.learn_deed(action, compensation.as_ref());
+            (Request::External { action, compensation }, Answer::Done) => {
+                self.learn_deed(action.clone(), compensation.as_ref());
             }
             (Request::Compensate, answer) => self.learn_compensated(seen, answer),
             (Request::Accept, _) => {
