@@ -79,7 +79,7 @@ fn a_failure_that_nobody_expects_is_a_regression_with_its_shortest_history() {
     assert!(said.contains("NOT EXPECTED  list/newest-first (fail: another order)"), "{said}");
     assert!(said.contains("failed again 3 times of 3"), "{said}");
     assert!(said.contains("list/newest-first [wrong answer]: "), "{said}");
-    assert!(said.contains("5 operations, as asked (>) and answered (<):"), "{said}");
+    assert!(said.contains("4 operations, as asked (>) and answered (<):"), "{said}");
     assert!(
         said.contains("\n    > {\"op\":\"list\",\"dir\":\"$ROOT/work/alpha\"}\n    < {"),
         "{said}"

@@ -215,9 +215,11 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
             fields.retain(|name, _| {
                 !["message", "why", "time", "bytes_freed"].contains(&name.as_str())
             });
+            // What was done outside has an id of its own, which says nothing of checkpoints.
+            let is_action = fields.contains_key("kind");
             for (name, field) in fields {
                 match field {
-                    Value::String(id) if name == "id" || name == "safety" => {
+                    Value::String(id) if !is_action && (name == "id" || name == "safety") => {
                         if !ids.contains(id) {
                             ids.push(id.clone());
                         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What happened since the checkpoint, in up to three steps.
-const STEPS: [fn(&Agent); 5] = [
+const STEPS: [fn(&Agent); 6] = [
     |agent| agent.machine.write("a.txt", "changed\n"),
     |agent| agent.machine.write("new.txt", "new\n"),
     |agent| agent.set("goal", r#"{"active": "Something else", "progress": 0.5}"#),
@@ -17,6 +17,11 @@ const STEPS: [fn(&Agent); 5] = [
     |agent| {
         std::fs::remove_file(agent.project().join("src/b.txt")).unwrap();
         agent.unset("kanban");
+    },
+    |agent| {
+        std::fs::remove_file(agent.project().join("a.txt")).unwrap();
+        std::fs::create_dir(agent.project().join("a.txt")).unwrap();
+        agent.machine.write("a.txt/inner", "in the place of a file\n");
     },
 ];
 

@@ -287,7 +287,8 @@ impl Manager {
         let others = others.map(|others| by_others(others, &report));
         self.note_restore((&store, &objects), &project, &restore, &report);
         if let Some(undo) = &undo {
-            self.end_whole((&store, &objects), &project, undo, &parts, &report)?;
+            let what = (&wanted, &parts);
+            self.end_whole((&store, &objects), &project, undo, what, &report)?;
         }
         // What stays beside its place the next restore is to look for.
         if restore.tidy() && report.failed.is_empty() {

@@ -6,7 +6,7 @@
 use super::Manager;
 use super::rollback::Wanted;
 use crate::capture::Current;
-use crate::disk::folder;
+use crate::disk::{Kind as FileKind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
 use crate::project::Project;
@@ -37,6 +37,13 @@ pub(super) struct WantedParts {
 }
 
 impl WantedParts {
+    /// The names of those that are something else now.
+    fn changed(&self) -> impl Iterator<Item = &str> {
+        let is_other =
+            |(note, text): &&(PartNote, String)| self.before.get(&note.name) != Some(text);
+        self.texts.iter().filter(is_other).map(|(note, _)| &note.name[..])
+    }
+
     /// The token of a preview of the files, for these parts and what is left behind as well.
     pub fn token(&self, files: Token, agent: Option<&AgentRestored>) -> Token {
         let Some(agent) =
@@ -185,7 +192,8 @@ impl Manager {
         let is_new = |path: &&Vec<u8>| {
             let full = on_disk(&project.directory, path);
             !restore.current.contains_key(*path)
-                && folder::stat(store.disk, &full).is_ok_and(|stat| stat.is_none())
+                && folder::stat(store.disk, &full)
+                    .is_ok_and(|stat| stat.is_none_or(|stat| stat.kind == FileKind::Directory))
         };
         let undo = Undo {
             directory: project.directory.as_os_str().as_bytes().to_vec(),
@@ -207,10 +215,19 @@ impl Manager {
         (store, objects): (&Store<'_>, &Objects<'_>),
         project: &Project,
         undo: &Undo,
-        parts: &WantedParts,
+        (wanted, parts): (&Wanted, &WantedParts),
         report: &Restored,
     ) -> Result<()> {
-        let failed = report.failed.first();
+        // What is damaged costs what needs it, and nothing more: where no part would change, the other
+        // files come back all the same.
+        // rule: maintenance/damage
+        let is_lost = |path: &[u8]| {
+            let item = wanted.snapshot.get(path);
+            let checked = item.map(|item| objects.check(Kind::Blob, item.blob));
+            matches!(checked, Some(Err(error)) if error.is_damage())
+        };
+        let is_about_state = parts.changed().next().is_some();
+        let failed = report.failed.iter().find(|one| is_about_state || !is_lost(&one.path));
         let mut why =
             failed.map(|one| format!("{} was not restored: {}", shown(&one.path), one.why));
         for (note, text) in parts.texts.iter().take_while(|_| why.is_none()) {
@@ -222,8 +239,10 @@ impl Manager {
         }
         // Or a power loss would take what the note is gone for.
         let disk = self.disk.as_ref();
-        let synced = disk.sync_file_system(&project.directory);
-        if let Some(error) = synced.err().filter(|_| why.is_none()) {
+        let synced = disk.sync_file_system(&project.directory).err();
+        // A checkpoint without files leaves a directory that is gone as it is.
+        let synced = synced.filter(|error| why.is_none() && !is_absence(error));
+        if let Some(error) = synced {
             why = Some(format!("{}: {error}", project.directory.display()));
         }
         match why {
@@ -315,11 +334,8 @@ impl Manager {
                 )),
             }
         }
-        let is_other =
-            |(note, text): &&(PartNote, String)| parts.before.get(&note.name) != Some(text);
-        let changed = parts.texts.iter().filter(is_other).map(|(note, _)| note.name.clone());
         Some(AgentRestored {
-            changed: changed.collect(),
+            changed: parts.changed().map(str::to_owned).collect(),
             parts: parts.texts.iter().map(|(note, _)| note.clone()).collect(),
             external_actions,
             trigger: Some(envelope.trigger),

@@ -69,8 +69,8 @@ pub fn write(objects: &mut Objects<'_>, envelope: &Envelope) -> Result<Oid> {
 
 /// Makes a stored envelope that of a checkpoint. The caller holds the project's lock.
 pub fn keep(store: &Store<'_>, hash: &str, checkpoint: Oid, tree: Oid) -> Result<()> {
-    refs::make_folder(store.disk, &store.path, &folder_of(hash))?;
-    refs::advance(store.disk, &store.path, &name(hash, &checkpoint.to_string()), None, tree)
+    let name = name(hash, &checkpoint.to_string());
+    refs::set(store.disk, &store.path, &folder_of(hash), &name, tree)
 }
 
 /// The envelopes of a project, which are read when they are asked for.

@@ -77,16 +77,7 @@ pub fn put_beside(disk: &dyn Disk, store: &Path, hash: &str, oldest_first: &[Oid
 }
 
 fn put(disk: &dyn Disk, store: &Path, hash: &str, number: u64, id: Oid) -> Result<()> {
-    let name = name(hash, number, id);
-    refs::make_folder(disk, store, &folder_of(hash))?;
-    let seen = match refs::read(disk, store, &name) {
-        Err(error) if error.is_damage() => None,
-        seen => seen?,
-    };
-    match seen {
-        Some(one) if one == id => Ok(()),
-        seen => refs::advance(disk, store, &name, seen, id),
-    }
+    refs::set(disk, store, &folder_of(hash), &name(hash, number, id), id)
 }
 
 /// Whether that is the path of such a ref in the store.

@@ -256,6 +256,20 @@ pub fn remove_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
     folder::remove(disk, &store.join(folder))
 }
 
+/// Lets a ref in a folder point at something, whether it is there, damaged or not. The caller holds the
+/// project's lock.
+pub fn set(disk: &dyn Disk, store: &Path, folder: &str, name: &str, id: Oid) -> Result<()> {
+    make_folder(disk, store, folder)?;
+    let seen = match read(disk, store, name) {
+        Err(error) if error.is_damage() => None,
+        seen => seen?,
+    };
+    match seen {
+        Some(one) if one == id => Ok(()),
+        seen => advance(disk, store, name, seen, id),
+    }
+}
+
 /// Makes a folder of refs below another, durable: one that a power loss takes would take the refs
 /// with it.
 pub fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {

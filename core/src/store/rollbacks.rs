@@ -62,16 +62,7 @@ pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)
 
 /// Adds a checkpoint, unless it is there. The caller holds the project's lock.
 pub fn add(disk: &dyn Disk, store: &Path, hash: &str, place: Place, id: Oid) -> Result<()> {
-    let name = place.name(hash);
-    refs::make_folder(disk, store, &folder_of(hash))?;
-    let seen = match refs::read(disk, store, &name) {
-        Err(error) if error.is_damage() => None,
-        seen => seen?,
-    };
-    if seen == Some(id) {
-        return Ok(());
-    }
-    refs::advance(disk, store, &name, seen, id)
+    refs::set(disk, store, &folder_of(hash), &place.name(hash), id)
 }
 
 /// Drops the one at that place. The caller holds the project's lock.

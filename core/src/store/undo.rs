@@ -23,7 +23,7 @@ pub struct Undo {
     pub target: String,
     /// The checkpoint that holds the files as they were, by its full id; none where there were none.
     pub before: Option<String>,
-    /// The paths, as bytes, where nothing was and the checkpoint holds something.
+    /// The paths, as bytes, where nothing was, or a directory, and the checkpoint holds something.
     pub creates: BTreeSet<Vec<u8>>,
     /// The parts of the agent's state as they were, each by its name.
     pub parts: BTreeMap<String, String>,

@@ -157,7 +157,17 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         AgentEvent::TurnBoundary,
     ]);
     let scene = (place(sizes), part(), once);
-    (scene, select(idioms.to_vec())).prop_map(|(scene, idiom)| idiom(&scene)).boxed()
+    let unit = sizes.units.total;
+    let in_units = move |operation: Operation| match operation {
+        // A bound is as many units as the subject takes it in.
+        Operation::Ask(Request::Prune { max_total_bytes, retention_days, delete_orphans }) => {
+            let max_total_bytes = max_total_bytes.div_ceil(unit) * unit;
+            Request::Prune { max_total_bytes, retention_days, delete_orphans }.into()
+        }
+        other => other,
+    };
+    let drawn = (scene, select(idioms.to_vec())).prop_map(|(scene, idiom)| idiom(&scene));
+    drawn.prop_map(move |all| all.into_iter().map(in_units).collect()).boxed()
 }
 
 /// The file is as it was drawn, or another.
