@@ -203,6 +203,19 @@ fn a_ref_and_the_newest_commit_that_are_both_damaged_cost_that_one() {
 }
 
 #[test]
+fn where_the_ref_and_the_only_commit_are_damaged_the_next_checkpoint_is_taken() {
+    for (what, how) in DAMAGES {
+        let machine = Machine::new();
+        let only = machine.next("1\n");
+        damage(&machine.object(&only), *how);
+        damage(&machine.base().join("store/refs/hermes").join(machine.hash()), *how);
+        let newer = machine.next("2\n");
+        assert!(machine.list().iter().any(|one| one.id == newer), "{what}");
+        machine.restores(&newer, "2\n");
+    }
+}
+
+#[test]
 fn a_damaged_folder_costs_the_checkpoints_that_hold_it() {
     for (what, how) in DAMAGES {
         let machine = Machine::new();

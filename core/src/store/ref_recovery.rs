@@ -46,10 +46,14 @@ fn stored(
             Ok((Some(tip), other.or(Some(tip))))
         }
         Ok(None) => Ok((None, recorded_whole(store, objects, hash))),
-        Err(error) if error.is_damage() => match recorded_whole(store, objects, hash) {
-            Some(tip) => Ok((None, Some(tip))),
-            None => Err(error),
-        },
+        // Where none of those can be read, their history is where it was before its ref was damaged: at
+        // the newest, which the next checkpoint passes by.
+        Err(error) if error.is_damage() => {
+            match recorded_whole(store, objects, hash).or_else(|| recorded_newest(store, hash)) {
+                Some(tip) => Ok((None, Some(tip))),
+                None => Err(error),
+            }
+        }
         Err(error) => Err(error),
     }
 }
@@ -104,6 +108,11 @@ fn recorded_tip(store: &Store<'_>, objects: &Objects<'_>, hash: &str) -> Option<
     let known = metadata::read(store.disk, &store.path, hash)?;
     let tip = known.checkpoints.first()?.id()?;
     commit::read(objects, tip).ok().map(|checkpoint| checkpoint.id)
+}
+
+/// The newest checkpoint that the metadata names, whatever became of it.
+fn recorded_newest(store: &Store<'_>, hash: &str) -> Option<Oid> {
+    metadata::read(store.disk, &store.path, hash)?.checkpoints.first()?.id()
 }
 
 /// The newest of the checkpoints that the metadata names whose commit can be read: where the ref is lost,
