@@ -63,7 +63,7 @@ impl Options {
     pub fn within(&self, capabilities: &Capabilities) -> Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
-        let damage = self.damage && capabilities.has("test.store") && capabilities.has("layout");
+        let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
         let agent = self.agent && WHOLE_AGENT.iter().any(|one| capabilities.has(one));
         Options { maintenance, hands, damage, agent, units: capabilities.units(), ..self.clone() }
     }

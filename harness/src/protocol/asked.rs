@@ -27,8 +27,11 @@ pub fn asked_for(
         }
         Operation::Edit(edit) => kept(is_offered(capabilities, edit)),
         Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
-        Operation::Event(Event::Store(_)) => {
-            kept(capabilities.has("test.store") && capabilities.has("layout"))
+        Operation::Event(Event::Store(what)) => {
+            use crate::history::StoreEvent::{Head, Ref, Stored};
+            let is_damage = matches!(what, Stored { .. } | Ref { .. } | Head { .. });
+            let may = if is_damage { "test.damage" } else { "test.store" };
+            kept(capabilities.has(may) && capabilities.has("layout"))
         }
         Operation::Event(Event::RestoreEach { dir }) => {
             let offered = capabilities.has("restore.exact") && is_inside(dir, world);

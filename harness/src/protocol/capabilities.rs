@@ -83,7 +83,11 @@ static CAPABILITIES: &[Capability] = &[
     (MAX_TOTAL_BYTES, "The size of the whole store can be limited."),
     (
         "test.store",
-        "The suite may put v1 repositories and foreign files into the base, and damage the store.",
+        "The suite may put v1 repositories and foreign files into the base, and damage the bookkeeping.",
+    ),
+    (
+        "test.damage",
+        "The suite may damage what is stored as well: objects, refs and the head of the repository.",
     ),
     (
         "layout",

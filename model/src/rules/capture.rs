@@ -262,7 +262,7 @@ super::rules! {
         since: "0.1",
         state: Modelled,
         source: "behaviour: Capture",
-        needs: ["test.store", "layout"],
+        needs: ["test.damage", "layout"],
         hint: "What was read is taken for what is stored: look whether each object is there and \
             whole, and store it again where it is not.",
     }

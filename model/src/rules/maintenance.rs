@@ -62,7 +62,7 @@ super::rules! {
         since: "0.1",
         state: Modelled,
         source: "behaviour: Limits and maintenance",
-        needs: ["test.store", "layout"],
+        needs: ["test.damage", "layout"],
         hint: "One object that cannot be read ends the walk over all of them: leave out what needs \
             it, say so, and go on with the rest.",
     }
