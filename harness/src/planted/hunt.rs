@@ -35,8 +35,13 @@ pub struct Score {
 pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
     let open = bug.opener();
     let started = Instant::now();
+    // Among histories that are about what it breaks: an agent's state, damage, or anything else.
+    let agent = bug.rule.id.starts_with("agent/");
+    let of_damage = ["maintenance/damage", "capture/stored", "restore/honest"];
+    let damage = of_damage.contains(&bug.rule.id);
+    let options = Options { agent, damage, ..Options::default() };
     for number in 0..HISTORIES_MAX {
-        let history = draw(&Options::default(), seed, number);
+        let history = draw(&options, seed, number);
         let outcome = trial(&history, &open, scratch)?;
         let Some(divergence) = outcome.run.divergences.into_iter().next() else { continue };
         let finding = started.elapsed();
