@@ -185,9 +185,10 @@ fn restored_from_store(
     kind: &str,
 ) -> Option<Answer> {
     let history = subject.history(request)?;
-    // In a full history, the checkpoints added here and by the restore would push others out.
+    // In a full history or store, the checkpoints added here and by the restore would push others out.
     let taken = subject.git(&["rev-list", "--count", &history]).unwrap_or_default();
-    if taken.trim().parse().unwrap_or(0) + 2 > subject.settings.max_snapshots {
+    let is_bounded = (1..1 << 20).contains(&subject.settings.max_total_bytes);
+    if is_bounded || taken.trim().parse().unwrap_or(0) + 2 > subject.settings.max_snapshots {
         return None;
     }
     let before = subject.git(&["rev-parse", "--verify", "--quiet", &history]).ok();
