@@ -203,14 +203,12 @@ impl Cap<'_> {
         for project in projects.iter() {
             let mut is_reached = false;
             for checkpoint in &project.history {
-                if checkpoint.is_pinned {
+                let stands_alone = checkpoint.beside.is_some() || checkpoint.is_aside;
+                if stands_alone || checkpoint.is_pinned {
                     // Whatever becomes of what leads to it.
                     reach.add(checkpoint.id)?;
                 }
-                if checkpoint.beside.is_some() || checkpoint.is_aside {
-                    if !checkpoint.is_pinned {
-                        reach.add(checkpoint.id)?;
-                    }
+                if stands_alone {
                     continue;
                 }
                 if !is_reached {

@@ -138,10 +138,7 @@ impl Manager {
         let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
         let (would, token) =
             self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
-        let parts = match extent {
-            Extent::All(_) => self.wanted_parts(&objects, &wanted)?,
-            Extent::One(_) => WantedParts::default(),
-        };
+        let parts = self.parts_of(extent, &objects, &wanted)?;
         let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
         let token = parts.token(token, agent.as_ref());
         Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
@@ -240,10 +237,7 @@ impl Manager {
             Ok(()) | Err(Error::MissingDirectory(_)) => {}
             Err(error) => return Err(error),
         }
-        let mut parts = match extent {
-            Extent::All(_) => self.wanted_parts(&objects, &wanted)?,
-            Extent::One(_) => WantedParts::default(),
-        };
+        let mut parts = self.parts_of(extent, &objects, &wanted)?;
         let mut others = None;
         if typed.is_some() || token.is_some() || wanted.changes.is_some() {
             // Checked before anything is stored, since a refusal must change nothing.
@@ -306,6 +300,19 @@ impl Manager {
             agent.notices.extend(undone);
         }
         Ok((Restored { id, safety, left_out, forced_past, others, agent, ..report }, due))
+    }
+
+    /// What is to come back beside the files, which a file alone leaves as it is.
+    fn parts_of(
+        &self,
+        extent: Extent<'_>,
+        objects: &Objects<'_>,
+        wanted: &Wanted,
+    ) -> Result<WantedParts> {
+        match extent {
+            Extent::All(_) => self.wanted_parts(objects, wanted),
+            Extent::One(_) => Ok(WantedParts::default()),
+        }
     }
 
     /// What is said of the agent's state, which a file alone leaves as it is.
