@@ -231,8 +231,8 @@ fn without_choices(value: &mut Value, ids: &mut Vec<String>) {
                             *typed = format!("{} digits of checkpoint {number}", typed.len());
                         }
                     }
-                    // The agent's own, in which an id is that of a card.
-                    _ if name == "value" => {}
+                    // The agent's own, asked or answered, in which an id is that of a card.
+                    Value::Object(_) if name == "value" || name == "state" => {}
                     // A status names its projects in any order.
                     Value::Array(all) if name == "projects" => {
                         all.sort_by_key(Value::to_string);
