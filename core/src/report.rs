@@ -201,7 +201,7 @@ pub struct Preview {
     /// What it would answer, but for the pre-rollback checkpoint.
     #[serde(flatten)]
     pub would: Restored,
-    /// Given to [`crate::Manager::restore_as_previewed`], it lets nothing else happen.
+    /// Given to [`crate::Manager::restore_extent`], it lets nothing else happen.
     #[serde(serialize_with = "displayed")]
     pub token: Token,
 }

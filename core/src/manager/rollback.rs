@@ -172,24 +172,10 @@ impl Manager {
         }
     }
 
-    /// Restores what was previewed, or nothing where that would be something else by now.
-    ///
-    /// # Errors
-    /// As [`Manager::restore`], and [`Error::ChangedSincePreview`].
-    pub fn restore_as_previewed(
-        &self,
-        dir: &Path,
-        target: &[u8],
-        extent: Extent<'_>,
-        token: Token,
-    ) -> Result<Restored> {
-        self.restore_extent(dir, target, extent, Some(token))
-    }
-
     /// Restores a checkpoint or a file of one; with the token of a preview only what that showed.
     ///
     /// # Errors
-    /// As [`Manager::restore`], [`Manager::restore_file`] and [`Manager::restore_as_previewed`].
+    /// As [`Manager::restore`] and [`Manager::restore_file`], and [`Error::ChangedSincePreview`].
     pub fn restore_extent(
         &self,
         dir: &Path,
