@@ -154,3 +154,33 @@ fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
     assert!(back.contains("may still stand"), "{back}");
     assert_eq!(world.read("a.txt"), "one\n");
 }
+
+#[test]
+fn what_is_damaged_of_an_agent_and_what_pins_take_too_much_is_shown() {
+    let world = enabled();
+    world.write("a.txt", "one\n");
+    let said =
+        played(&world, "goal g\n/checkpoint base\nactions\naudit\n/accept-external\n").done();
+    for nothing in ["Nothing was done outside", "Nothing was decided", "nothing to decide about"] {
+        assert!(said.text().contains(nothing), "{nothing}: {}", said.text());
+    }
+    let store = world.base().join("store");
+    let folder =
+        fs::read_dir(store.join("refs/envelopes")).unwrap().next().unwrap().unwrap().path();
+    let envelope = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    fs::write(envelope, "no id").unwrap();
+    let verified = world.herma(&["checkpoints", "verify"]);
+    assert_eq!(verified.exit, Some(2));
+    assert!(verified.text().contains("no file is lost by it"), "{}", verified.text());
+    // What no compression makes small.
+    let mut state = 1u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let noise: Vec<u8> = (0..2_000_000).map(|_| byte()).collect();
+    world.write("large", noise);
+    world.herma(&["checkpoint", "--label", "large"]).done();
+    let pruned = world.herma(&["checkpoints", "prune", "--max-size-mb", "1"]).done().text();
+    assert!(pruned.contains("more than it may: what is left is pinned"), "{pruned}");
+}

@@ -4,7 +4,9 @@
 use super::agent::{Agent, Everything};
 use herma_core::{Config, Error, RestoreOptions, Restored};
 use herma_harness::subject::HookedDisk;
+use std::fs;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,12 +17,12 @@ const STEPS: [fn(&Agent); 6] = [
     |agent| agent.set("goal", r#"{"active": "Something else", "progress": 0.5}"#),
     |agent| agent.set("memory", r#"{"head": "mem_2"}"#),
     |agent| {
-        std::fs::remove_file(agent.project().join("src/b.txt")).unwrap();
+        fs::remove_file(agent.project().join("src/b.txt")).unwrap();
         agent.unset("kanban");
     },
     |agent| {
-        std::fs::remove_file(agent.project().join("a.txt")).unwrap();
-        std::fs::create_dir(agent.project().join("a.txt")).unwrap();
+        fs::remove_file(agent.project().join("a.txt")).unwrap();
+        fs::create_dir(agent.project().join("a.txt")).unwrap();
         agent.machine.write("a.txt/inner", "in the place of a file\n");
     },
 ];
@@ -45,6 +47,11 @@ impl Round {
         let manager = self.agent.with(disk, Config::default());
         let options = RestoreOptions { exact: true, force: false };
         manager.restore(&self.agent.project(), b"1", options)
+    }
+
+    /// Where it is noted how a rollback is undone.
+    fn notes(&self) -> PathBuf {
+        self.agent.machine.base().join("store/undo")
     }
 
     /// The checkpoint, or what was before; the files of a rollback that was answered are the first.
@@ -146,29 +153,70 @@ fn a_call_that_fails_leaves_everything_or_nothing() {
     assert!(points > 100 && done > 0 && done < points);
 }
 
-// rule: agent/all-or-none
-#[test]
-fn a_rollback_that_died_is_undone_before_a_checkpoint_of_another_project() {
+/// A rollback after all of the steps that died half-way, with a note of how to undo it.
+fn died(prepare: impl Fn(&Round)) -> Round {
     for from in (0..).step_by(7) {
         let round = round(&[0, 2, 4]);
+        prepare(&round);
         let (disk, calls) = failing(from, true, ErrorKind::Other);
         let _ = round.roll_back(disk);
         assert!(
             calls.load(Ordering::Relaxed) > from,
             "it never died with a note of how to undo it"
         );
-        let notes = std::fs::read_dir(round.agent.machine.base().join("store/undo"));
-        let is_half =
-            round.agent.everything() != round.before && notes.is_ok_and(|notes| notes.count() == 1);
-        if !is_half {
-            continue;
+        let notes = fs::read_dir(round.notes());
+        let is_noted = notes.is_ok_and(|notes| notes.count() == 1);
+        if is_noted && round.agent.project().join("src/b.txt").exists() {
+            return round;
         }
-        let other = round.agent.project().with_file_name("other");
-        std::fs::create_dir(&other).unwrap();
-        std::fs::write(other.join("a.txt"), "other\n").unwrap();
-        let taken = round.agent.manager().checkpoint(&other, "other").unwrap();
-        assert!(taken.notices[0].contains("was interrupted, and is undone"), "{taken:?}");
-        assert_eq!(round.agent.everything(), round.before);
-        return;
     }
+    unreachable!("the calls of a rollback end")
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_rollback_that_died_is_undone_before_a_checkpoint_of_another_project() {
+    let round = died(|_| ());
+    let other = round.agent.project().with_file_name("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("a.txt"), "other\n").unwrap();
+    let taken = round.agent.manager().checkpoint(&other, "other").unwrap();
+    assert!(taken.notices[0].contains("was interrupted, and is undone"), "{taken:?}");
+    assert_eq!(round.agent.everything(), round.before);
+}
+
+// rule: agent/all-or-none
+#[test]
+fn what_somebody_saved_after_a_rollback_died_stays_and_is_named_where_it_is_in_the_way() {
+    let round = died(|_| ());
+    // The one was changed before the rollback, the other was not there.
+    let saved = ["a.txt", "src/b.txt"];
+    saved.iter().for_each(|path| round.agent.machine.write(path, "saved since\n"));
+    let said = round.agent.manager().recover().unwrap();
+    assert!(said[0].contains("undone but for this: a.txt: "), "{said:?}");
+    let mut expected = round.before.clone();
+    let saved = saved.map(|path| (format!("project/{path}"), b"saved since\n".to_vec()));
+    expected.extend(saved);
+    assert_eq!(round.agent.everything(), expected);
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_project_that_was_gone_has_no_files_again_where_its_rollback_died() {
+    let round = died(|round| fs::remove_dir_all(round.agent.project()).unwrap());
+    round.agent.manager().recover().unwrap();
+    let left: Vec<String> =
+        round.agent.everything().into_keys().filter(|name| name.starts_with("project/")).collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_damaged_note_of_how_to_undo_a_rollback_is_said_to_be_lost_once() {
+    let round = died(|_| ());
+    let note = fs::read_dir(round.notes()).unwrap().next().unwrap().unwrap().path();
+    fs::write(note, "{").unwrap();
+    let said = round.agent.manager().recover().unwrap();
+    assert!(said[0].contains("how to undo it is lost"), "{said:?}");
+    assert_eq!(round.agent.manager().recover().unwrap(), Vec::<String>::new());
 }

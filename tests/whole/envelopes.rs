@@ -2,11 +2,14 @@
 //! damaged no file is missing.
 
 use super::agent::{Agent, created};
+use herma_core::disk::{Disk, SystemDisk};
+use herma_core::state::{FilePart, Part, PartKind, State};
 use herma_core::{Config, Extent, Occasion, Outcome, RestoreOptions, Trigger};
 use herma_harness::subject::HookedDisk;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 fn all() -> RestoreOptions {
     RestoreOptions { exact: true, force: false }
@@ -157,4 +160,45 @@ fn a_part_that_cannot_be_restored_refuses_all_of_it() {
     assert_eq!(refused.code(), "bad_state");
     assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), before);
     assert_eq!(agent.manager().list(&agent.project()).unwrap().len(), 1);
+}
+
+// rule: agent/parts
+// rule: agent/all-or-none
+#[test]
+fn one_damaged_part_costs_all_of_them_and_no_file_and_is_found() {
+    let agent = Agent::new();
+    agent.take("good");
+    let manager = agent.manager();
+    let envelope = manager.envelope(&agent.project(), b"1").unwrap().1.unwrap();
+    let goal = envelope.parts.iter().find(|part| part.name == "goal").unwrap();
+    let (folder, name) = goal.hash.split_at(2);
+    fs::remove_file(agent.machine.base().join("store/objects").join(folder).join(name)).unwrap();
+    let verified = manager.verify(&mut |_, _| {}).unwrap();
+    assert!(verified.envelopes[0].why.contains("its goal is damaged"), "{verified:?}");
+    assert!(!verified.is_whole());
+    let file = fs::read(agent.project().join("a.txt")).unwrap();
+    agent.machine.write("a.txt", "bad\n");
+    agent.set("kanban", "{}");
+    agent.set("goal", "{}");
+    let restored = manager.restore(&agent.project(), b"1", all()).unwrap().agent.unwrap();
+    assert!(restored.parts.is_empty(), "{restored:?}");
+    assert!(restored.notices[0].contains("its goal is damaged"), "{restored:?}");
+    assert_eq!(fs::read(agent.project().join("a.txt")).unwrap(), file);
+    assert_eq!(fs::read_to_string(agent.folder().join("kanban.json")).unwrap(), "{}");
+}
+
+// rule: agent/parts
+#[test]
+fn an_agent_gets_the_parts_back_that_it_has_and_is_told_of_the_others() {
+    let agent = Agent::new();
+    agent.take("good");
+    let goal = fs::read(agent.folder().join("goal.json")).unwrap();
+    agent.set("goal", "{}");
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    let part: Arc<dyn Part> = Arc::new(FilePart::new(disk, PartKind::Goal, &agent.folder()));
+    let manager = agent.machine.manager().with_state(State::of([part]));
+    let restored = manager.restore(&agent.project(), b"1", all()).unwrap().agent.unwrap();
+    assert_eq!(restored.changed, ["goal"]);
+    assert!(restored.notices.contains(&"this agent has no kanban".to_owned()), "{restored:?}");
+    assert_eq!(fs::read(agent.folder().join("goal.json")).unwrap(), goal);
 }
