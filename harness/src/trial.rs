@@ -203,8 +203,15 @@ fn blame_on_damage(history: &History, damaged: &mut Run, run: Again<'_>) -> Resu
                     || one.step == divergence.step
                         && one.mismatch.symptom == divergence.mismatch.symptom
             };
-            if !whole.iter().any(same) {
-                blame(divergence, rule, "with no damage");
+            if whole.iter().any(same) {
+                continue;
+            }
+            // Where the history ended earlier, nothing shows what damage has to do with it.
+            let earlier =
+                whole.iter().find(|one| one.follows.is_none() && one.step < divergence.step);
+            match earlier {
+                Some(earlier) => divergence.follows = Some(earlier.fingerprint()),
+                None => blame(divergence, rule, "with no damage"),
             }
         }
     }

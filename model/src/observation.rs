@@ -188,3 +188,10 @@ pub struct Metadata {
     /// Whether it says when the project was first and last used.
     pub has_times: bool,
 }
+
+/// Whether a path of the base is part of what is stored, not of what is noted about it.
+pub fn is_stored(path: &[u8]) -> bool {
+    [&b"store/refs/"[..], b"store/objects/", b"store/packed-refs"]
+        .iter()
+        .any(|part| path.starts_with(part))
+}

@@ -9,11 +9,13 @@ use crate::git_objects::name_of;
 use crate::sandbox::harm::Left;
 use crate::sandbox::store_edits::Harmed;
 use crate::sandbox::{Sandbox, Understood, edits};
+use herma_model::observation::is_stored;
 use herma_model::{ByteString, Object, World};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -56,6 +58,15 @@ impl Harms {
     /// Whether a history damaged nothing.
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether anything of the checkpoints themselves was damaged, not only what is noted of them.
+    pub fn is_of_history(&self) -> bool {
+        let is_noted = |one: &Harmed| {
+            let path = Path::new("store").join(&one.path);
+            one.path != Path::new("HEAD") && !is_stored(path.as_os_str().as_bytes())
+        };
+        !self.0.iter().all(is_noted)
     }
 
     /// Git on the store as it would be without the damage that is still there.

@@ -21,7 +21,7 @@ use crate::sandbox::store_edits::Harmed;
 use harms::{Harms, Reading};
 use herma_model::allowed::CheckpointKind;
 use herma_model::answer::{Answer, Restored, SweepOutcome};
-use herma_model::observation::{Contents, Sizes};
+use herma_model::observation::{Contents, Sizes, is_stored};
 use herma_model::store::End;
 use herma_model::{Allowed, ByteString, Files, Object, Observation, Request, Tree, World};
 use plain_git::Git;
@@ -140,7 +140,7 @@ impl Oracle {
         ask: &mut dyn FnMut(&Request) -> Answer,
     ) -> io::Result<Observation> {
         // What is damaged may be mended by who only looks.
-        let leaves_store = must_leave_store(request, allowed) && self.harms.is_none();
+        let leaves_store = must_leave_store(request, allowed) && !self.harms.is_of_history();
         let outline = || manifest::outline(&sandbox.base());
         // Read only where it is compared: most requests may change the store.
         let before = leaves_store.then(outline).transpose()?;
@@ -152,10 +152,13 @@ impl Oracle {
         let bytes = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
         let answer = ask(request);
         let after = self.look(sandbox)?;
-        let base_changes = match before {
+        let mut base_changes = match before {
             Some(before) => Some(manifest::changes(&before, &outline()?)),
             None => None,
         };
+        if let Some(changes) = base_changes.as_mut().filter(|_| !self.harms.is_none()) {
+            changes.retain(|path| is_stored(path));
+        }
         let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
         // Only what a restore left is judged by these.
         let restored = matches!(answer, Answer::Restored(_));

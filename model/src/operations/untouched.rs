@@ -6,7 +6,7 @@ use crate::allowed::{Allowed, CheckpointKind};
 use crate::answer::{Answer, Changed};
 use crate::bytes::{ByteString, below, file_name};
 use crate::files::{Files, Node};
-use crate::observation::Observation;
+use crate::observation::{Observation, is_stored};
 use crate::plain::plain;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
@@ -83,13 +83,6 @@ impl World {
         });
         checks
     }
-}
-
-/// Whether a path of the base is part of what is stored.
-fn is_stored(path: &[u8]) -> bool {
-    [&b"store/refs/"[..], b"store/objects/", b"store/packed-refs"]
-        .iter()
-        .any(|part| path.starts_with(part))
 }
 
 /// What a change is where there should be none.
