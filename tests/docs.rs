@@ -112,6 +112,16 @@ fn the_page_of_capabilities_is_that_of_the_protocol() {
     is_current("capabilities.md", &herma_harness::protocol::claims::page());
 }
 
+/// What was found of each, CI computes again a third at a time.
+#[test]
+fn the_kill_matrix_names_every_planted_bug() {
+    let page = fs::read_to_string(root().join("docs/kill-matrix.md")).unwrap();
+    let missing = herma_harness::planted::catalogue()
+        .map(|bug| bug.name)
+        .filter(|name| !page.contains(&format!("\n| {name} | ")));
+    assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "see CONTRIBUTING for how to write the page");
+}
+
 #[test]
 fn the_map_has_one_sentence_for_every_module() {
     let mut page = String::from(

@@ -158,11 +158,14 @@ pub fn outline(root: &Path) -> io::Result<Outline> {
                 // A folder alone is neither size nor history.
                 pending.push(path);
             } else {
-                let size = entry.metadata()?.size();
+                let metadata = entry.metadata()?;
+                let size = metadata.size();
                 let pointer = [&b"store/refs/"[..], b"store/projects/", b"store/packed-refs"]
                     .iter()
                     .any(|folder| path.starts_with(folder));
-                let value = if pointer { digest(&fs::read(entry.path())?) } else { size };
+                // A history may have put a link or a fifo in its place, which nobody follows.
+                let is_read = pointer && metadata.is_file();
+                let value = if is_read { digest(&fs::read(entry.path())?) } else { size };
                 found.insert(ByteString(path), value);
             }
         }

@@ -346,8 +346,8 @@ pub struct BugsArguments {
     /// How many bugs are searched for at the same time; one for each core by default
     #[arg(long)]
     jobs: Option<usize>,
-    /// Write the kill matrix to this file, as Markdown
-    #[arg(long, value_name = "FILE", conflicts_with = "names")]
+    /// Write the kill matrix of these bugs to this file, as Markdown
+    #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
