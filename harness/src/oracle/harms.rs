@@ -62,11 +62,10 @@ impl Harms {
 
     /// Whether anything of the checkpoints themselves was damaged, not only what is noted of them.
     pub fn is_of_history(&self) -> bool {
-        let is_noted = |one: &Harmed| {
+        self.0.iter().any(|one| {
             let path = Path::new("store").join(&one.path);
-            one.path != Path::new("HEAD") && !is_stored(path.as_os_str().as_bytes())
-        };
-        !self.0.iter().all(is_noted)
+            one.path == Path::new("HEAD") || is_stored(path.as_os_str().as_bytes())
+        })
     }
 
     /// Git on the store as it would be without the damage that is still there.

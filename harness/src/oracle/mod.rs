@@ -152,13 +152,14 @@ impl Oracle {
         let bytes = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
         let answer = ask(request);
         let after = self.look(sandbox)?;
-        let mut base_changes = match before {
-            Some(before) => Some(manifest::changes(&before, &outline()?)),
+        let base_changes = match before {
+            Some(before) => {
+                let mut changes = manifest::changes(&before, &outline()?);
+                changes.retain(|path| self.harms.is_none() || is_stored(path));
+                Some(changes)
+            }
             None => None,
         };
-        if let Some(changes) = base_changes.as_mut().filter(|_| !self.harms.is_none()) {
-            changes.retain(|path| is_stored(path));
-        }
         let touched = self.seen.as_ref().map(|before| manifest::touched(before, &after));
         // Only what a restore left is judged by these.
         let restored = matches!(answer, Answer::Restored(_));
