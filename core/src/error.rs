@@ -80,7 +80,7 @@ pub enum Error {
         why: &'static str,
     },
     /// A part of the agent's state cannot be captured or restored.
-    #[error("the agent's {part} cannot be restored: {why}; nothing was changed")]
+    #[error("the agent's {part} cannot be used: {why}; nothing was changed")]
     BadState {
         /// The part.
         part: String,

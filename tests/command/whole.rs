@@ -60,6 +60,8 @@ fn a_compensation_that_is_killed_half_way_is_not_run_again_unasked() {
     // It is known what the first is; the second never began.
     let listed = world.herma(&["actions"]).done().text();
     assert!(listed.contains("pr #2 (its compensation was interrupted"), "{listed}");
+    let place = format!(" in {})", world.project().display());
+    assert_eq!(listed.matches(&place).count(), 2, "{listed}");
     fs::write(
         world.root.join("hermes/agent/compensations.json"),
         "{\"pr\": \"echo $HERMA_ID >> ran.log\"}",
@@ -144,6 +146,8 @@ fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
     assert!(list.complaint.contains("compensations.json\" cannot be read"), "{}", list.complaint);
     fs::remove_file(agent.join("compensations.json")).unwrap();
     fs::write(agent.join("goal.json"), "{").unwrap();
+    let examined = world.herma(&["doctor"]).done().text();
+    assert!(examined.contains("notice   agent") && examined.contains("goal.json"), "{examined}");
     world.write("a.txt", "one\n");
     let taken = world.herma(&["checkpoint"]).done().text();
     assert!(taken.contains("⚠ the agent's goal is in no checkpoint"), "{taken}");
@@ -153,6 +157,37 @@ fn what_is_wrong_with_an_agents_state_is_said_and_files_come_back_as_ever() {
     let back = world.herma(&["rollback", "1"]).done().text();
     assert!(back.contains("may still stand"), "{back}");
     assert_eq!(world.read("a.txt"), "one\n");
+}
+
+#[test]
+fn what_a_session_cannot_use_of_an_agent_is_said_where_it_is_needed() {
+    let world = enabled();
+    let agent = world.root.join("hermes/agent");
+    fs::create_dir_all(&agent).unwrap();
+    for name in ["compensations.json", "external.json"] {
+        fs::write(agent.join(name), "{").unwrap();
+    }
+    let lines = "goal g\nregister pr true\noutside pr 1\nactions\n/checkpoint base\n\
+        progress 0.6\nslow 31 true\ncard c doing Write\ncard c done\n";
+    let said = played(&world, lines);
+    assert_eq!(said.exit, Some(2));
+    for expected in [
+        "compensations.json\" cannot be read",
+        "failed: the agent's log of external actions cannot be used",
+        "what was done outside since is in no checkpoint",
+        "  took checkpoint",
+    ] {
+        assert!(said.text().contains(expected), "{expected}: {}", said.text());
+    }
+    // Where nothing can be stored, the agent still has its goal, and says what it cannot do.
+    world.configure("checkpoints:\n  enabled: yes\n");
+    let more = "outside pr 1\nexplain rm a\nactions\n/pin base\nremember m\nslow 31 true\n";
+    let said = played(&world, &format!("{lines}{more}"));
+    assert_eq!(said.exit, Some(2));
+    assert!(said.text().contains("the goal is: g"), "{}", said.text());
+    let refused = said.text().matches("failed: \"").count();
+    assert!(refused >= 5, "{refused}: {}", said.text());
+    assert!(said.text().contains("would not take a checkpoint"), "{}", said.text());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! It changes nothing, so that it can be asked anywhere, and waits for no other process for longer
 //! than a moment. Whether what is stored is whole is said by [`crate::Manager::verify`].
 
+mod agent;
 mod base;
 mod letter_case;
 mod locks;
@@ -46,6 +47,8 @@ pub enum Check {
     Project,
     /// Whether names that differ in letter case only are one file.
     LetterCase,
+    /// What an agent has beside its files, and rollbacks of it that died.
+    Agent,
 }
 
 /// How a finding is meant.
@@ -177,6 +180,7 @@ pub fn examine(given: &Surroundings<'_>) -> Examined {
             ),
         });
         findings.push(letter_case::look(disk, &base, project.as_deref()));
+        findings.extend(agent::look(disk, &base, &environment.agent_folder()));
     } else {
         findings.push(surroundings::clock(disk, now, None));
     }

@@ -382,6 +382,48 @@ fn a_directory_of_which_no_checkpoint_is_taken() {
 }
 
 #[test]
+fn a_base_that_no_file_system_can_have() {
+    let world = World::new();
+    let hermes_home = Some(world.home.join("x".repeat(300)));
+    let examined = examine(&Surroundings { hermes_home, ..world.surroundings() });
+    assert_verdict(&examined, Check::Base, Trouble, "cannot be looked at");
+    assert_verdict(&examined, Check::Space, Notice, "cannot be told");
+}
+
+#[test]
+fn what_an_agent_has_beside_its_files() {
+    let world = World::with_store();
+    assert!(world.examined().findings.iter().all(|one| one.check != Check::Agent));
+    let agent = world.home.join(".hermes/agent");
+    fs::create_dir(&agent).unwrap();
+    world.shows(Check::Agent, Fine, "can go into checkpoints");
+    fs::write(agent.join("goal.json"), "{").unwrap();
+    fs::write(agent.join("external.json"), "{\"version\": 2}").unwrap();
+    world.shows(Check::Agent, Notice, "goal.json is no JSON");
+    world.shows(Check::Agent, Notice, "external actions: it is of version 2");
+}
+
+#[test]
+fn a_rollback_that_died_and_one_that_goes_on() {
+    let world = World::with_store();
+    let (store, hash) = (world.base().join("store"), "0123456789abcdef");
+    let undo = store.join("undo");
+    fs::create_dir(&undo).unwrap();
+    let note = undo.join(format!("{hash}.json"));
+    // Its directory is noted as bytes: `/p`.
+    let text = r#"{"directory":[47,112],"target":"","before":null,"creates":[],"parts":{}}"#;
+    fs::write(&note, text).unwrap();
+    world.shows(Check::Agent, Trouble, "a rollback of /p was interrupted");
+    let lock = store.join("locks").join(hash);
+    assert!(!lock.exists(), "it was made");
+    let held = SystemDisk.try_lock(&lock, Sharing::Exclusive).unwrap().unwrap();
+    assert!(world.examined().findings.iter().all(|one| one.check != Check::Agent));
+    drop(held);
+    fs::write(&note, "{").unwrap();
+    world.shows(Check::Agent, Trouble, "how to undo it is lost");
+}
+
+#[test]
 fn this_machine_answers() {
     let world = World::new();
     assert_eq!(SystemMachine.user(), world.machine.user, "who made it owns it");

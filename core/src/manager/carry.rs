@@ -109,7 +109,12 @@ impl Manager {
         };
         let is_same = before.as_ref().map_or(parts.is_empty(), carries);
         let through = before.map_or(0, |before| before.external_through);
-        let actions = self.state.actions_after(through);
+        let actions = self.state.actions_after(through).unwrap_or_else(|error| {
+            let why = error.cause();
+            notices.push(format!("what was done outside since is in no checkpoint: {why}"));
+            // Whatever was done is listed by a rollback once it can be read again.
+            (Vec::new(), through)
+        });
         notices.extend(self.too_many_pins(store, project, is_labelled)?);
         let turn = self.state.turn().map(str::to_owned);
         Ok(Carried { parts, actions, turn, is_agent, is_same, notices })

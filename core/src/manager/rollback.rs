@@ -139,7 +139,7 @@ impl Manager {
         let (would, token) =
             self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
         let parts = self.parts_of(extent, &objects, &wanted)?;
-        let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
+        let agent = self.agent_of(extent, &project, &wanted, &parts, false);
         let token = parts.token(token, agent.as_ref());
         Ok(Preview { would: Restored { id: wanted.id.to_string(), agent, ..would }, token })
     }
@@ -230,7 +230,7 @@ impl Manager {
             // rule: restore/refusal-changes-nothing
             let what = (extent, typed.as_deref());
             let (would, now) = self.plan((&store, &objects), &project, &wanted, what)?;
-            let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
+            let agent = self.agent_of(extent, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(now, agent.as_ref()))?;
             others = would.others;
         }
@@ -243,7 +243,7 @@ impl Manager {
         if token.is_some() {
             // Somebody may have saved meanwhile; the pre-rollback checkpoint holds it, and stays.
             let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
-            let agent = self.agent_of(extent, &project.hash, &wanted, &parts, false);
+            let agent = self.agent_of(extent, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(restore.token(&now), agent.as_ref()))?;
         }
         if forced_past.is_some() {
@@ -281,7 +281,7 @@ impl Manager {
         let due =
             is_whole.then(|| limits::make_room(&store, &objects, &project.hash, most, wanted.id));
         let id = wanted.id.to_string();
-        let mut agent = self.agent_of(extent, &project.hash, &wanted, &parts, true);
+        let mut agent = self.agent_of(extent, &project, &wanted, &parts, true);
         if let Some(agent) = &mut agent {
             agent.notices.extend(undone);
         }
@@ -305,13 +305,13 @@ impl Manager {
     fn agent_of(
         &self,
         extent: Extent<'_>,
-        hash: &str,
+        project: &Project,
         wanted: &Wanted,
         parts: &WantedParts,
         is_done: bool,
     ) -> Option<AgentRestored> {
         match extent {
-            Extent::All(_) => self.agent_restored(hash, wanted, parts, is_done),
+            Extent::All(_) => self.agent_restored(project, wanted, parts, is_done),
             Extent::One(_) => None,
         }
     }

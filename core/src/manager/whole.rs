@@ -91,7 +91,7 @@ impl Manager {
         let disk = self.disk.as_ref();
         let Some(store) = Store::open(disk, &self.base())? else { return Ok(Vec::new()) };
         let mut said = Vec::new();
-        for hash in undo::projects(&store)? {
+        for hash in undo::projects(disk, &store.path)? {
             // A rollback that goes on holds it.
             let _lock = store.lock_project(&hash)?;
             said.extend(self.undo_interrupted(&store, &store.objects(), &hash)?);
@@ -106,7 +106,7 @@ impl Manager {
         objects: &Objects<'_>,
         hash: &str,
     ) -> Result<Option<String>> {
-        let undo = match undo::read(store, hash) {
+        let undo = match undo::read(store.disk, &store.path, hash) {
             Err(error) if error.is_damage() => {
                 undo::end(store, hash)?;
                 return Ok(Some(format!(
@@ -306,7 +306,7 @@ impl Manager {
     // rule: agent/external-listed
     pub(super) fn agent_restored(
         &self,
-        hash: &str,
+        project: &Project,
         wanted: &Wanted,
         parts: &WantedParts,
         is_done: bool,
@@ -322,8 +322,9 @@ impl Manager {
         if let Some(external) = self.state.external() {
             let through = envelope.external_through;
             let listed = external.after(through);
+            let place = project.directory.display().to_string();
             let left = match is_done {
-                true => external.leave_behind(through, &wanted.id.to_string(), hash),
+                true => external.leave_behind(through, &wanted.id.to_string(), &place),
                 false => Ok(()),
             };
             match listed.and_then(|listed| left.map(|()| listed)) {

@@ -63,7 +63,7 @@ pub struct Action {
     /// The checkpoint that a rollback went back to, which left this behind; its full id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_by: Option<String>,
-    /// The hash of the project of that checkpoint.
+    /// The directory of that checkpoint's project, as it is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_in: Option<String>,
 }
@@ -132,6 +132,10 @@ pub struct External {
     compensations: Compensations,
 }
 
+fn path(folder: &Path) -> PathBuf {
+    folder.join("external.json")
+}
+
 impl External {
     /// What is noted in the file `external.json` below `folder`, an absolute path.
     pub fn new(
@@ -140,7 +144,7 @@ impl External {
         folder: &Path,
         compensations: Compensations,
     ) -> Self {
-        External { disk, clock, path: folder.join("external.json"), compensations }
+        External { disk, clock, path: path(folder), compensations }
     }
 
     /// Something is about to be done outside; returns its number. Noted before it is done, it is
@@ -331,18 +335,7 @@ impl External {
     }
 
     fn read(&self) -> Result<Log> {
-        let read = folder::read_file(self.disk.as_ref(), &self.path, BYTES_MAX)?;
-        let Some(bytes) = read else {
-            return Ok(Log { version: VERSION, actions: Vec::new(), audit: Vec::new() });
-        };
-        let unreadable =
-            |why: String| Error::BadState { part: "log of external actions".into(), why };
-        let log: Log =
-            serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
-        match log.version {
-            VERSION => Ok(log),
-            other => Err(unreadable(format!("it is of version {other}"))),
-        }
+        read(self.disk.as_ref(), &self.path)
     }
 
     /// Changes the file in one step, while no other process does.
@@ -358,6 +351,27 @@ impl External {
         replace_file(disk, &fresh, &self.path)?;
         Ok(done)
     }
+}
+
+fn read(disk: &dyn Disk, path: &Path) -> Result<Log> {
+    let Some(bytes) = folder::read_file(disk, path, BYTES_MAX)? else {
+        return Ok(Log { version: VERSION, actions: Vec::new(), audit: Vec::new() });
+    };
+    let unreadable = |why: String| Error::BadState { part: "log of external actions".into(), why };
+    let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    match log.version {
+        VERSION => Ok(log),
+        other => Err(unreadable(format!("it is of version {other}"))),
+    }
+}
+
+/// Whether what was done outside can be read, where it is noted below `folder`.
+///
+/// # Errors
+/// Why not, for people.
+pub(crate) fn readable(disk: &dyn Disk, folder: &Path) -> std::result::Result<(), String> {
+    let path = path(folder);
+    read(disk, &path).map(drop).map_err(|error| format!("{}: {}", path.display(), error.cause()))
 }
 
 impl Log {

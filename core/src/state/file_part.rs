@@ -28,7 +28,7 @@ impl FilePart {
 
     /// Where it is.
     pub fn path(&self) -> PathBuf {
-        self.folder.join(format!("{}.json", self.kind.name()))
+        path(self.kind, &self.folder)
     }
 
     /// How the names begin of files that are to take the place of this one.
@@ -67,16 +67,7 @@ impl Part for FilePart {
     }
 
     fn capture(&self) -> Result<String, String> {
-        let path = self.path();
-        let read = folder::read_file(self.disk.as_ref(), &path, BYTES_MAX + 1);
-        let Some(bytes) = read.map_err(|error| error.cause())? else { return Ok(NOTHING.into()) };
-        if bytes.len() as u64 > BYTES_MAX {
-            return Err(format!("{} is larger than {BYTES_MAX} bytes", path.display()));
-        }
-        let text =
-            String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))?;
-        parse(&text).map_err(|why| format!("{} is no JSON: {why}", path.display()))?;
-        Ok(text)
+        read(self.disk.as_ref(), &self.path())
     }
 
     fn check(&self, state: &str) -> Result<(), String> {
@@ -96,6 +87,33 @@ impl Part for FilePart {
         }
         self.write(state).map_err(|error| error.cause())
     }
+}
+
+/// What the part is that is kept in that file.
+///
+/// # Errors
+/// Why that cannot be said, for people.
+fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
+    let read = folder::read_file(disk, path, BYTES_MAX + 1);
+    let Some(bytes) = read.map_err(|error| error.cause())? else { return Ok(NOTHING.into()) };
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(format!("{} is larger than {BYTES_MAX} bytes", path.display()));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))?;
+    parse(&text).map_err(|why| format!("{} is no JSON: {why}", path.display()))?;
+    Ok(text)
+}
+
+/// Whether the part can be read that is kept below `folder`.
+///
+/// # Errors
+/// Why not, for people.
+pub(crate) fn readable(disk: &dyn Disk, kind: Kind, folder: &Path) -> Result<(), String> {
+    read(disk, &path(kind, folder)).map(drop)
+}
+
+fn path(kind: Kind, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.json", kind.name()))
 }
 
 fn parse(text: &str) -> Result<(), String> {

@@ -15,8 +15,12 @@ pub use external::{
 pub use file_part::FilePart;
 pub use kinds::{Kind as PartKind, TAIL_MAX};
 
+pub(crate) use external::readable as readable_log;
+pub(crate) use file_part::readable as readable_part;
+
 use crate::disk::Disk;
 use crate::environment::Clock;
+use crate::error::Result;
 use crate::store::envelope::{ActionNote, PartNote};
 use serde_json::Value;
 use std::path::Path;
@@ -37,19 +41,19 @@ pub trait Part: Send + Sync {
     ///
     /// # Errors
     /// Why that cannot be said, for people.
-    fn capture(&self) -> Result<String, String>;
+    fn capture(&self) -> std::result::Result<String, String>;
 
     /// Whether it could be restored to this; it changes nothing.
     ///
     /// # Errors
     /// Why not, for people.
-    fn check(&self, state: &str) -> Result<(), String>;
+    fn check(&self, state: &str) -> std::result::Result<(), String>;
 
     /// Becomes this, as a whole or not at all.
     ///
     /// # Errors
     /// Why not, for people.
-    fn restore(&self, state: &str) -> Result<(), String>;
+    fn restore(&self, state: &str) -> std::result::Result<(), String>;
 }
 
 /// What an agent has beside its files.
@@ -154,19 +158,15 @@ impl State {
     }
 
     /// What the agent did outside after that action, and the number of the last.
-    pub(crate) fn actions_after(&self, number: u64) -> (Vec<ActionNote>, u64) {
-        let Some(external) = self.external() else { return (Vec::new(), number) };
-        match external.all() {
-            Ok(all) => {
-                let last = all.iter().map(|one| one.note.number).max().unwrap_or(number);
-                let later = all.into_iter().map(|one| one.note).filter(|one| one.number > number);
-                (later.collect(), last.max(number))
-            }
-            Err(error) => {
-                tracing::warn!("what was done outside is not known: {error}");
-                (Vec::new(), number)
-            }
-        }
+    ///
+    /// # Errors
+    /// A log that is damaged, a disk that fails.
+    pub(crate) fn actions_after(&self, number: u64) -> Result<(Vec<ActionNote>, u64)> {
+        let Some(external) = self.external() else { return Ok((Vec::new(), number)) };
+        let all = external.all()?;
+        let last = all.iter().map(|one| one.note.number).max().unwrap_or(number);
+        let later = all.into_iter().map(|one| one.note).filter(|one| one.number > number);
+        Ok((later.collect(), last.max(number)))
     }
 }
 

@@ -3,13 +3,13 @@
 //! died, and what it changed is taken back.
 
 use crate::disk::atomic_write::write_whole;
-use crate::disk::folder;
+use crate::disk::{Disk, folder};
 use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
 use crate::store::{Store, refs};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// More bytes than any note takes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -29,8 +29,8 @@ pub struct Undo {
     pub parts: BTreeMap<String, String>,
 }
 
-fn path(store: &Store<'_>, hash: &str) -> PathBuf {
-    store.path.join("undo").join(format!("{hash}.json"))
+fn path(store: &Path, hash: &str) -> PathBuf {
+    store.join("undo").join(format!("{hash}.json"))
 }
 
 /// Notes that a rollback is about to begin. The project's lock is held.
@@ -38,7 +38,7 @@ fn path(store: &Store<'_>, hash: &str) -> PathBuf {
 /// # Errors
 /// A disk that fails; then the rollback must not begin.
 pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
-    let path = path(store, hash);
+    let path = path(&store.path, hash);
     let text =
         serde_json::to_string(undo).map_err(|error| Error::unusable(&path, error.to_string()))?;
     let folder = store.path.join("undo");
@@ -50,20 +50,24 @@ pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
     write_whole(store.disk, &store.path, &format!("undo-{hash}"), text.as_bytes(), &path)
 }
 
-/// The hashes of the projects of which a rollback goes on or died.
-pub fn projects(store: &Store<'_>) -> Result<Vec<String>> {
-    let names = folder::text_names(store.disk, &store.path.join("undo"))?;
+/// The hashes of the projects of which a rollback goes on or died, in the store at that path.
+///
+/// # Errors
+/// A disk that fails.
+pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
+    let names = folder::text_names(disk, &store.join("undo"))?;
     let hash = |name: &String| Some(name.strip_suffix(".json")?.to_owned());
     Ok(names.iter().filter_map(hash).filter(|hash| refs::is_hash(hash)).collect())
 }
 
-/// What is to be undone; none where no rollback died. The project's lock is held.
+/// What is to be undone; none where no rollback died. While the project's lock is not held, a rollback
+/// may go on.
 ///
 /// # Errors
 /// A disk that fails, and a note that is damaged.
-pub fn read(store: &Store<'_>, hash: &str) -> Result<Option<Undo>> {
+pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Undo>> {
     let path = path(store, hash);
-    let Some(bytes) = folder::read_file(store.disk, &path, BYTES_MAX)? else { return Ok(None) };
+    let Some(bytes) = folder::read_file(disk, &path, BYTES_MAX)? else { return Ok(None) };
     let undo = serde_json::from_slice(&bytes);
     undo.map(Some).map_err(|error| Error::unusable(&path, error.to_string()))
 }
@@ -71,7 +75,7 @@ pub fn read(store: &Store<'_>, hash: &str) -> Result<Option<Undo>> {
 /// Notes that the rollback, or undoing it, came to its end: durably, since a note that comes back would
 /// undo what was answered. The project's lock is held.
 pub fn end(store: &Store<'_>, hash: &str) -> Result<()> {
-    let path = path(store, hash);
+    let path = path(&store.path, hash);
     if folder::stat(store.disk, &path)?.is_none() {
         return Ok(());
     }

@@ -10,9 +10,9 @@ use herma_core::doctor::{Check, Examined, Finding, Surroundings, Verdict, examin
 
 /// For the help of `herma doctor`.
 pub const EXAMPLES: &str = "\
-Looks at the home, the configuration, the place of the store, the clock, locks and the project of
-the current directory. Changes nothing, and makes no store. Whether what is stored is whole is
-said by `herma checkpoints verify`.
+Looks at the home, the configuration, the place of the store, the clock, locks, the project of the
+current directory and what an agent has beside its files. Changes nothing, and makes no store.
+Whether what is stored is whole is said by `herma checkpoints verify`.
 
 Examples:
   herma doctor
@@ -83,6 +83,7 @@ fn name(check: Check) -> &'static str {
         Check::Locks => "locks",
         Check::Project => "project",
         Check::LetterCase => "letter case",
+        Check::Agent => "agent",
     }
 }
 

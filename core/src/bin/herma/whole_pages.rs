@@ -118,11 +118,13 @@ pub fn actions(style: Style, all: &[Action], is_running: bool) -> Vec<u8> {
         };
         let left = match &one.left_by {
             Some(id) if one.standing.is_undecided() => {
-                format!(", left behind by a rollback to {}", id.get(..SHORT).unwrap_or(id))
+                let place = one.left_in.as_deref();
+                let place = place.map_or_else(String::new, |place| format!(" in {place}"));
+                format!(", left behind by a rollback to {}{place}", id.get(..SHORT).unwrap_or(id))
             }
             _ => String::new(),
         };
-        let state = style.paint(tone, &line(state.as_bytes()));
+        let (state, left) = (style.paint(tone, &line(state.as_bytes())), line(left.as_bytes()));
         let number = one.note.number;
         page.line(format_args!("  {number}. {} ({state}{left})", action(&one.note)));
     }
