@@ -70,6 +70,25 @@ fn a_total_that_is_just_met_is_kept() {
 }
 
 #[test]
+fn what_git_packed_counts_as_it_is_once_it_stands_alone() {
+    let world = World::new();
+    let text = noise(1, 100 * KIBIBYTE);
+    for step in 0..4 {
+        let other = noise(2, 100 * KIBIBYTE);
+        world.write("a", &if step < 3 { format!("{text}{step}") } else { other });
+        world.manager().checkpoint(&world.project("a"), &format!("{step}")).unwrap();
+        if step == 2 {
+            // Two of the three are small differences to the third then.
+            world.git(&["gc", "--quiet"]);
+        }
+    }
+    let most = bytes_of(&world, &["--all"]) - 1;
+    pruned_to(&world, most);
+    let left = bytes_of(&world, &["--all"]);
+    assert!(left <= most, "{left} bytes are left, and {most} may be");
+}
+
+#[test]
 fn whoever_has_the_oldest_checkpoint_is_the_first_to_lose_one() {
     // Whatever their hashes are, by which projects are found: each of them is the oldest once.
     let names = ["a", "b", "c", "d"];

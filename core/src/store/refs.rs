@@ -11,6 +11,7 @@ use crate::error::{Context, Error, Result};
 use crate::store::repository::make_private;
 use crate::store::{envelopes, pins, rollbacks};
 use git2::Oid;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -180,11 +181,11 @@ pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
 /// # Errors
 /// A ref that cannot be read.
 pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
-    let mut found = Vec::new();
+    let mut found = BTreeMap::new();
     let packed = packed_refs(disk, store)?;
     for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
-        let digits = line.split(' ').next().unwrap_or_default();
-        found.push(parse(&store.join("packed-refs"), digits.as_bytes())?);
+        let (digits, name) = line.split_once(' ').unwrap_or((line, ""));
+        found.insert(store.join(name), parse(&store.join("packed-refs"), digits.as_bytes())?);
     }
     let mut pending = vec![store.join("HEAD"), store.join("refs")];
     while let Some(path) = pending.pop() {
@@ -204,12 +205,13 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
                     Err(_) if rollbacks::has(store, &path) => {}
                     // The checkpoints that these are about are in sight without them.
                     Err(_) if pins::has(store, &path) || envelopes::has(store, &path) => {}
-                    id => found.push(id?),
+                    // A packed one of that name has been replaced.
+                    id => drop(found.insert(path, id?)),
                 }
             }
         }
     }
-    Ok(found)
+    Ok(found.into_values().collect())
 }
 
 /// The names of the refs below a folder of them that are in `packed-refs`, relative to it.
@@ -299,6 +301,19 @@ mod tests {
     use std::fs;
 
     const TIP: &str = "1111111111111111111111111111111111111111";
+
+    #[test]
+    fn a_ref_hides_the_packed_one_of_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        let (old, new) = (TIP, "2222222222222222222222222222222222222222");
+        let packed = format!("{old} refs/hermes/a\n{old} refs/hermes/b\n");
+        fs::write(store.join("packed-refs"), packed).unwrap();
+        fs::create_dir_all(store.join("refs/hermes")).unwrap();
+        fs::write(store.join("refs/hermes/a"), format!("{new}\n")).unwrap();
+        let found = everything(&SystemDisk, store).unwrap();
+        assert_eq!(found.iter().map(Oid::to_string).collect::<Vec<_>>(), [new, old]);
+    }
 
     #[test]
     fn a_removed_ref_is_gone_from_its_file_and_from_the_packed_ones() {
