@@ -273,9 +273,9 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &
         Allowed::List(list) => {
             !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
         }
-        // What is not found there may also have been dropped to make room.
-        Allowed::Restore(restore) => unknown && !restore.evicting,
-        Allowed::Diff(_) => unknown,
+        // What is not found there may also have been dropped to make room, or be damaged.
+        Allowed::Restore(restore) => unknown && !restore.evicting && !restore.damaged,
+        Allowed::Diff(diff) => unknown && !diff.damaged,
         _ => false,
     }
 }

@@ -308,6 +308,22 @@ fn compensations_run_once_newest_first_and_only_when_they_are_asked_for() {
     assert_eq!((&*none, &*once, &*running(&before, "compensate", "1 1", "1")), ("", "", rule));
 }
 
+#[test]
+fn after_the_store_was_cleared_no_rule_says_what_is_left_to_compensate() {
+    let mut cleared = scene("a=1", ROLLED_BACK);
+    cleared.ask("clear");
+    for (lines, said) in [("", ""), ("2 1", "!2 1")] {
+        assert_eq!(running(&cleared, "compensate", lines, said), "");
+    }
+}
+
+#[test]
+fn where_a_part_could_not_be_set_nobody_knows_what_it_is() {
+    let mut scene = scene("a=1", "set one");
+    scene.told("set two", refused(Code::Io));
+    assert_eq!(goals(&scene, &["one", "two"]).0, ["one", "two"]);
+}
+
 /// The scene once it compensated.
 fn compensated(scene: &Scene, lines: &str) -> Scene {
     let mut done = scene.clone();
@@ -387,6 +403,19 @@ fn whether_an_event_or_a_sub_agent_uses_the_slot_of_the_turn_no_rule_says() {
         let scene = scene("a=1", happens);
         assert_eq!(scene.answered("ensure alpha", created(9)), new, "{happens}");
         assert_eq!(scene.answered("ensure alpha", deduped()), none, "{happens}");
+    }
+}
+
+#[test]
+fn where_the_slot_of_the_turn_is_unclear_a_project_may_be_too_large_or_done() {
+    let mut scene = scene("a=1", "risk alpha | +a=2 b=2");
+    scene.world.settings.max_files = 1;
+    for (answer, broken) in [
+        (taken(CheckpointOutcome::Deduped), ""),
+        (refused(Code::TooManyFiles), ""),
+        (created(9), "turn/once"),
+    ] {
+        assert_eq!(scene.answered("ensure alpha", answer), broken);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the world learns of an operation that did not do as it must.
 
 use super::*;
+use crate::answer::{Protected, Taken};
 use crate::capture::Captured;
 use crate::observation::Commit;
 use crate::tree::{Entry, Tree};
@@ -98,6 +99,17 @@ fn where_nobody_can_read_the_store_what_was_taken_or_restored_is_unknown() {
     scene.world.learn_amiss(&scene.seen("restore alpha 3", Answer::Restored(said)));
     let unknown = |at: usize| believed(&scene)[at].1.is_none();
     assert_eq!([0, 1, 2, 3].map(unknown), [true, false, true, true]);
+}
+
+#[test]
+fn what_was_taken_before_a_tool_is_unknown_too() {
+    let mut scene = scene();
+    let outcome = CheckpointOutcome::Created { id: id(3) };
+    let taken = Some(Taken { outcome, skipped: Vec::new() });
+    let all = vec![Protected { project: "/world/work/alpha".into(), taken }];
+    scene.world.learn_amiss(&scene.seen("writes alpha a", Answer::Protected(all)));
+    assert_eq!(believed(&scene)[2], ("3f".to_owned(), None));
+    assert_eq!(believed(&scene)[1], holds("2f", "2"));
 }
 
 #[test]

@@ -210,6 +210,21 @@ fn a_restore_of_what_is_damaged_says_what_did_not_come_back() {
 }
 
 #[test]
+fn what_is_lost_is_not_found_whatever_the_project_is_called() {
+    let mut scene = three();
+    for is_lost in [false, true] {
+        if is_lost {
+            scene.lose(2, &Piece::Checkpoint);
+        }
+        for asked in ["restore /world/work/./alpha 2f2f", "diff /world/work/./alpha 2f2f"] {
+            let broken = scene.answered(asked, refused(Code::UnknownCheckpoint));
+            assert_eq!(broken.contains("scope/identity"), !is_lost, "{asked}: {broken}");
+            assert_eq!(broken.is_empty(), is_lost, "{asked}: {broken}");
+        }
+    }
+}
+
+#[test]
 fn nothing_is_known_of_a_project_that_nothing_names_until_it_is_listed() {
     let mut scene = three();
     scene.world.lose(BTreeSet::new(), ["work/alpha".into()].into());

@@ -1,10 +1,11 @@
 //! Whose hand changed a file: what a restore must say of that, may say, and must not.
 
 use super::*;
+use crate::answer::{Protected, Taken};
 use pretty_assertions::assert_eq;
 
 /// What happens after a checkpoint of `alpha`: edits as in [`edits`]; `(a` and `a)` tell that a tool
-/// of the agent begins and ends to write `a`; `take` and `restore` are asked of `alpha`.
+/// of the agent begins and ends to write `a`; `take`, `restore` and what is done before a `tool` are asked of `alpha`.
 fn scene(taken: &str, happens: &str) -> Scene {
     let has = CAPABILITIES.into_iter().chain(["restore.others"]).collect();
     let mut scene = Scene::able(has, taken);
@@ -14,6 +15,12 @@ fn scene(taken: &str, happens: &str) -> Scene {
             (Some(path), _) => drop(scene.ask(&format!("begins alpha {path}"))),
             (_, Some(path)) => drop(scene.ask(&format!("ends alpha {path}"))),
             _ if word == "take" => drop(scene.ask("take alpha")),
+            _ if word == "tool" => {
+                let outcome = CheckpointOutcome::Created { id: id(9) };
+                let taken = Some(Taken { outcome, skipped: Vec::new() });
+                let all = vec![Protected { project: "/world/work/alpha".into(), taken }];
+                scene.told("writes alpha a", Answer::Protected(all));
+            }
             _ if word == "restore" => restore(&mut scene, ""),
             _ => scene.put(word),
         }
@@ -82,6 +89,13 @@ fn what_the_checkpoint_does_not_hold_was_not_there_or_nobody_knows() {
     }
     assert_eq!(verdict("b=1 a?=1", "a=2", "1"), "?");
     assert_eq!(verdict("b=1 a?=1", "(a a=2 a)", "1"), "?");
+}
+
+#[test]
+fn a_checkpoint_that_was_taken_before_a_tool_is_one_to_compare_with() {
+    for (happens, is) in [("(a a=2 a) a=3 tool a=4", "+"), ("a=2 (b b) tool (a a=3 a)", "-")] {
+        assert_eq!(verdict("Makefile=x a=1", happens, "1"), is, "{happens}");
+    }
 }
 
 #[test]

@@ -88,6 +88,26 @@ fn holds(stored: &mut Histories, number: usize, files: &str) {
 }
 
 #[test]
+fn a_pinned_checkpoint_is_stored_whatever_the_limit() {
+    let has = CAPABILITIES.into_iter().chain(["label", "pin"]).collect();
+    let mut scene = Scene::able(has, "a=1");
+    scene.ask("label alpha base");
+    scene.world.settings.max_snapshots = 1;
+    for files in ["a=2", "a=3"] {
+        scene.set(files);
+        scene.ask("take alpha");
+    }
+    let dropping = |numbers: &'static [usize]| {
+        ended(&scene, |stored, _| {
+            let visible = stored.visible.get_mut(&hash("alpha")).unwrap();
+            visible.retain(|known| !numbers.iter().any(|number| id(*number) == *known));
+        })
+    };
+    assert_eq!(dropping(&[]), "");
+    assert_eq!(dropping(&[1]), "agent/pinned");
+}
+
+#[test]
 fn a_store_is_laid_out_for_its_owner_alone_and_says_what_it_keeps() {
     let metadata = |layout: &mut StoreLayout, spoil: fn(&mut Metadata)| {
         spoil(layout.metadata.get_mut(&hash("alpha")).unwrap());

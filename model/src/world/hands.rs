@@ -91,7 +91,8 @@ impl World {
         if !self.knows_hands() {
             return;
         }
-        if let Some(id) = seen.taken() {
+        let before_tools = seen.protected().filter_map(|(_, id)| id);
+        for id in seen.taken().into_iter().chain(before_tools) {
             self.hands.taken.insert(id.clone(), self.hands.log.len());
         }
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
