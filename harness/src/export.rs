@@ -143,7 +143,7 @@ pub fn script(
         match event {
             Event::Began { files, .. } => script.make_all(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
-            Event::StoreEdited(edit, file) => match file.and_then(|at| script.damage(&edit, &at)) {
+            Event::StoreEdited(edit, file) => match script.store_edit(&edit, file.as_deref()) {
                 Some(line) => {
                     if !script.text.contains(damage::FUNCTIONS) {
                         script.text.push_str(damage::FUNCTIONS);

@@ -89,7 +89,7 @@ pub enum StoreEdit {
         /// How.
         damage: Damage,
     },
-    /// A piece of a checkpoint is damaged where it is stored.
+    /// A piece of a checkpoint is damaged where it is stored: its own file, or the pack that it is in.
     Stored {
         /// The project.
         project: ByteString,
@@ -112,6 +112,8 @@ pub enum StoreEdit {
         /// How.
         damage: Damage,
     },
+    /// Somebody runs plain `git gc` in the store.
+    Collected,
     /// The mark of the last sweep says something else.
     Marker {
         /// Seconds since the epoch; none for what is no time.

@@ -7,7 +7,7 @@ use super::record::{Call, Contents, Record, Round};
 use crate::damage::DamageError;
 use crate::history::History;
 use crate::runner::FIRST_SECOND;
-use crate::sandbox::{Sandbox, Scratch, git_alone};
+use crate::sandbox::{Sandbox, Scratch, store_edits};
 use crate::subject::{ProcessSubject, Subject};
 use herma_model::{Answer, ByteString, Request, Settings};
 use std::collections::BTreeMap;
@@ -299,9 +299,8 @@ impl<'a> Store<'a> {
 
     /// Plain git packs the store and removes what is garbage by its own rules.
     fn collect_garbage(&self) -> io::Result<Child> {
-        let mut git = git_alone();
-        git.args(["-c", "core.sharedRepository=0600", "--git-dir"]).arg(self.sandbox.store());
-        git.args(["gc", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+        let mut git = store_edits::collect_garbage(&self.sandbox.store());
+        git.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
     /// Whether an entry of a project is no file of it, but a repository or a store.

@@ -115,16 +115,16 @@ impl Stock {
     /// Looks into a store with plain git.
     ///
     /// # Errors
-    /// The store or git is not there.
+    /// The store or git is not there, or the index of a pack is damaged.
     pub fn of(store: &Path) -> io::Result<Self> {
         let mut stock = Stock::default();
         for path in files(store)? {
             if let Some(id) = loose(&path) {
                 stock.loose.insert(id);
             } else if path.extension().is_some_and(|extension| extension == "idx") {
-                // Git needs a repository to know how long ids are, wherever this is run.
+                // Said, since git learns it from a repository only, and this store may be damaged.
                 let mut git = git_alone();
-                git.arg("--git-dir").arg(store).arg("show-index");
+                git.args(["show-index", "--object-format=sha1"]);
                 let output = git.stdin(File::open(store.join(&path))?).output()?;
                 if !output.status.success() {
                     let why = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -9,9 +9,19 @@ use std::path::Path;
 /// What a script needs once to damage files of the store.
 pub(super) const FUNCTIONS: &str = r#"STORE=$ROOT/home/.hermes/checkpoints/store
 hash_of() { printf %s "$1" | sha256sum | cut -c1-16; }
-# Damages a file of the store, if there is one.
+# The pack that holds the object of that file.
+pack_of() {
+    local id=${1#objects/} index
+    for index in "$STORE"/objects/pack/*.idx; do
+        if git show-index --object-format=sha1 <"$index" | grep -q " ${id/\//} "; then
+            printf %s "${index%.idx}.pack"
+        fi
+    done
+}
+# Damages a file of the store, or the pack that its object is in, if there is one.
 damage() {
     local file=$STORE/$1 left size byte
+    [ -e "$file" ] || [ "${1%%/*}" != objects ] || file=$(pack_of "$1")
     [ -f "$file" ] && [ ! -L "$file" ] || return 0
     left=$(mktemp -p "$ROOT") size=$(stat -c %s -- "$file")
     case $2 in
@@ -37,13 +47,14 @@ damage() {
 "#;
 
 impl Script {
-    /// The line that damages that file of the store; none where an edit is no damage.
-    pub(super) fn damage(&self, edit: &StoreEdit, file: &Path) -> Option<String> {
+    /// The line that does this to the store, where that is damage to that file or needs none; none
+    /// where a shell cannot do it.
+    pub(super) fn store_edit(&self, edit: &StoreEdit, file: Option<&Path>) -> Option<String> {
         let of_project = |before: &str, project: &ByteString, after: &str| {
             let hash = format!("$(hash_of \"$ROOT\"/{})", self.quoted(project));
             format!("{before}\"{hash}\"{after}")
         };
-        let plain = || self.quoted(file.as_os_str().as_bytes());
+        let plain = || self.quoted(file.unwrap_or(Path::new("")).as_os_str().as_bytes());
         let (file, damage) = match edit {
             StoreEdit::Stored { piece: Piece::Checkpoint, id, damage, .. } => {
                 let known = self.ids.iter().rposition(|known| known == id);
@@ -58,6 +69,10 @@ impl Script {
             StoreEdit::Index { project, damage } => (of_project("indexes/", project, ""), damage),
             StoreEdit::Metadata { project, damage } => {
                 (of_project("projects/", project, ".json"), damage)
+            }
+            StoreEdit::Collected => {
+                let gc = "git -c core.sharedRepository=0600 --git-dir \"$STORE\" gc --quiet";
+                return Some(format!("[ ! -f \"$STORE/HEAD\" ] || {gc}"));
             }
             _ => return None,
         };
@@ -81,7 +96,8 @@ mod tests {
         let script =
             Script { text: String::new(), root: b"/tmp/x".to_vec(), ids: ids.clone(), requests: 0 };
         let project = ByteString::from("work/alpha");
-        let line = |edit| script.damage(&edit, Path::new("objects/ab/cd")).unwrap_or_default();
+        let file = Some(Path::new("objects/ab/cd"));
+        let line = |edit| script.store_edit(&edit, file).unwrap_or_default();
         let stored = |piece| StoreEdit::Stored {
             project: project.clone(),
             id: ids[1].clone(),
@@ -94,6 +110,7 @@ mod tests {
         let named = StoreEdit::Ref { project, damage: Damage::Fifo };
         let hash = "damage refs/hermes/\"$(hash_of \"$ROOT\"/$'work/alpha')\" fifo";
         assert_eq!(line(named), hash);
+        assert!(line(StoreEdit::Collected).ends_with("gc --quiet"));
         assert_eq!(line(StoreEdit::Stray { name: "x".into() }), "");
     }
 }

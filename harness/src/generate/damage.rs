@@ -65,7 +65,7 @@ fn stored() -> BoxedStrategy<Operation> {
 }
 
 /// What shows what a damage costs.
-fn followed() -> BoxedStrategy<Operation> {
+pub fn followed() -> BoxedStrategy<Operation> {
     let list = names::project().prop_map(|dir| Request::List { dir }.into());
     let take = names::project().prop_map(|dir| checkpoint(&dir));
     let back = (names::project(), 0..3usize, any::<bool>())
@@ -81,7 +81,7 @@ fn restore_of(dir: &ByteString, back: usize, exact: bool) -> Operation {
 }
 
 /// A checkpoint is damaged for sure, and shown.
-fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let what = (0..4usize, 0..2usize, damage());
     (idiom::place(sizes), what, 0..4usize)
         .prop_map(|((dir, path, content), (piece, back, damage), shown)| {

@@ -7,6 +7,7 @@
 
 mod agent;
 mod attributes;
+mod collected;
 mod content;
 mod damage;
 mod hands;
@@ -103,35 +104,47 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let last = last::fragments(maintenance);
         let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let agent = if is_agent { agent::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let drawn = (fragments, attributes::fragments(sizes), command, last, hands, damage, agent);
-        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent)| {
-            let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
-            let mut operations = attributes::among(operations, others);
-            operations = attributes::among(operations, hands);
-            // What a damaged object costs of an agent's state nobody has decided: one or the other.
-            let agent = if damage.is_empty() { agent } else { Vec::new() };
-            operations = attributes::among(operations, damage);
-            operations = attributes::among(operations, agent);
-            operations.truncate(options.operations_max);
-            if operations.len() < options.operations_max {
-                operations.extend(command);
-            }
-            for fragment in last {
-                if operations.len() + fragment.len() <= options.operations_max {
-                    operations.extend(fragment);
+        let collected = match maintenance && !real {
+            true => collected::fragments(sizes, damages),
+            false => Just(Vec::new()).boxed(),
+        };
+        let attributes = attributes::fragments(sizes);
+        let drawn = (fragments, attributes, command, last, hands, damage, agent, collected);
+        drawn.prop_map(
+            move |(fragments, others, command, last, hands, damage, agent, collected)| {
+                let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+                let mut operations = attributes::among(operations, others);
+                operations = attributes::among(operations, hands);
+                // What a damaged object costs of an agent's state nobody has decided: one or the other.
+                let mut packed = collected.iter().flat_map(|(_, operations)| operations);
+                let is_whole = damage.is_empty() && !packed.any(collected::damages);
+                let agent = if is_whole { agent } else { Vec::new() };
+                operations = attributes::among(operations, damage);
+                operations = attributes::among(operations, collected);
+                operations = attributes::among(operations, agent);
+                operations.truncate(options.operations_max);
+                if operations.len() < options.operations_max {
+                    operations.extend(command);
                 }
-            }
-            if workspace.is_some() {
-                // The point of a real tree: it is checkpointed unchanged, and at the end every
-                // checkpoint is restored.
-                let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
-                operations
-                    .insert(0, Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }));
-                operations.push(Operation::Event(Event::RestoreEach { dir }));
-            }
-            let (settings, workspace) = (settings.clone(), workspace.clone());
-            History { settings, workspace, plain_home: false, operations }
-        })
+                for fragment in last {
+                    if operations.len() + fragment.len() <= options.operations_max {
+                        operations.extend(fragment);
+                    }
+                }
+                if workspace.is_some() {
+                    // The point of a real tree: it is checkpointed unchanged, and at the end every
+                    // checkpoint is restored.
+                    let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
+                    operations.insert(
+                        0,
+                        Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }),
+                    );
+                    operations.push(Operation::Event(Event::RestoreEach { dir }));
+                }
+                let (settings, workspace) = (settings.clone(), workspace.clone());
+                History { settings, workspace, plain_home: false, operations }
+            },
+        )
     })
 }
 

@@ -130,6 +130,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
             StoreEdit::Ref { project: project(dir), damage: *damage }
         }
         StoreEvent::Head { damage } => StoreEdit::Head { damage: *damage },
+        StoreEvent::Collected => StoreEdit::Collected,
     })
 }
 

@@ -102,7 +102,8 @@ pub enum StoreEvent {
         /// How.
         damage: Damage,
     },
-    /// A piece of a checkpoint is damaged where it is stored, if it has a file of its own there.
+    /// A piece of a checkpoint is damaged where it is stored: its own file, or the pack that it is in,
+    /// if that is lost as a whole.
     Stored {
         /// The project.
         dir: ByteString,
@@ -125,6 +126,8 @@ pub enum StoreEvent {
         /// How.
         damage: Damage,
     },
+    /// Somebody runs plain `git gc` in the store, unless it is damaged.
+    Collected,
     /// The marker of the last sweep says something else.
     Marker {
         /// How many hours ago the sweep was; `None` for text that is no time.

@@ -68,6 +68,11 @@ impl Harms {
         })
     }
 
+    /// Whether that file of the store is still as damage left it.
+    fn stands(&self, store: &Path, path: &Path) -> bool {
+        self.0.iter().any(|one| one.path == path && one.stands(store))
+    }
+
     /// Git on the store as it would be without the damage that is still there.
     ///
     /// # Errors
@@ -79,9 +84,7 @@ impl Harms {
         understood: &Understood,
     ) -> io::Result<Reading<'a>> {
         let store = sandbox.store();
-        let is_left =
-            |one: &&Harmed| Left::at(&store.join(&one.path)).is_ok_and(|at| at == one.left);
-        let harms: Vec<&Harmed> = self.0.iter().filter(is_left).collect();
+        let harms: Vec<&Harmed> = self.0.iter().filter(|one| one.stands(&store)).collect();
         if harms.is_empty() || !store.is_dir() {
             return Ok(Reading { plain, mended: None });
         }
@@ -120,8 +123,9 @@ impl Harms {
             return Ok(BTreeSet::new());
         }
         let is_packed = fs::read_dir(folder.join("pack")).is_ok_and(|mut all| all.next().is_some());
-        // Git knows the form of an index only where it finds a repository.
-        let stock = if is_packed { Stock::of(git.store())? } else { Stock::default() };
+        let mut stock = if is_packed { Stock::of(git.store())? } else { Stock::default() };
+        // Where git reads it, a damaged pack is whole.
+        stock.packs.retain(|pack, _| !self.stands(store, &pack.with_extension("pack")));
         let packed = |one: &&&Object| stock.packs.values().any(|ids| ids.contains(&name_of(one)));
         Ok(absent.iter().filter(|one| !packed(one)).map(|one| (*one).clone()).collect())
     }

@@ -98,6 +98,11 @@ impl Oracle {
         Ok(())
     }
 
+    /// Whether the runner damaged the store.
+    pub fn is_harmed(&self) -> bool {
+        !self.harms.is_none()
+    }
+
     /// The runner damaged a file of the store.
     ///
     /// # Errors

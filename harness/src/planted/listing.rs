@@ -43,6 +43,17 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-packed-ref-is-not-read",
+        rule: &rules::LIST_COMPLETE,
+        about: "Only refs that have a file of their own are read: after a git gc there are none.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let refs = subject.sandbox.store().join("refs/hermes");
+            let has_none = fs::read_dir(refs).is_ok_and(|mut all| all.next().is_none());
+            listed(subject, request, |_, list| list.retain(|_| !has_none))
+        }),
+    },
+    PlantedBug {
         name: "the-list-is-of-all-projects",
         rule: &rules::LIST_OWN_PROJECT,
         about: "Every checkpoint in the store is listed, whichever project it is of.",

@@ -77,6 +77,18 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "nothing-is-freed-after-a-git-gc",
+        rule: &rules::SWEEP_RECLAIMS,
+        about: "Once git packed the refs, what they named then is kept for ever.",
+        operations_min: 6,
+        flaw: Intercept(|subject, request| {
+            match subject.sandbox.store().join("packed-refs").exists() {
+                true => keeping_objects(subject, request, |_| true),
+                false => subject.ask(request),
+            }
+        }),
+    },
+    PlantedBug {
         name: "orphan-frees-nothing",
         rule: &rules::SWEEP_RECLAIMS,
         about: "A sweep drops what projects had and leaves the objects.",

@@ -1,9 +1,10 @@
 //! What the runner itself does to a checkpoint base: v1 repositories and archives as v1 made them,
 //! foreign files, and damage.
 
-use super::Sandbox;
 use super::harm::Left;
 use super::v1_repository::FirstLayout;
+use super::{Sandbox, git_alone};
+use crate::damage::places::Stock;
 use crate::git_objects;
 use herma_model::store_edit::{Damage, Likeness};
 use herma_model::{Object, StoreEdit, World};
@@ -12,6 +13,7 @@ use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 /// The name of the only repository in a planted archive.
@@ -35,12 +37,21 @@ pub enum Done {
 pub struct Harmed {
     /// Where it is in the store.
     pub path: PathBuf,
+    /// Where the object that was to be damaged would be in the store, had it a file of its own.
+    pub sought: PathBuf,
     /// What it held.
     pub was: Vec<u8>,
     /// Its permissions.
     pub permissions: Permissions,
     /// What stands there since.
     pub left: Left,
+}
+
+impl Harmed {
+    /// Whether what the damage left is still there.
+    pub fn stands(&self, store: &Path) -> bool {
+        Left::at(&store.join(&self.path)).is_ok_and(|at| at == self.left)
+    }
 }
 
 /// Carries out one change of the base.
@@ -99,6 +110,13 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             return harm(Path::new("refs/hermes").join(world.hash(project)), damage);
         }
         StoreEdit::Head { damage } => return harm("HEAD".into(), damage),
+        StoreEdit::Collected => {
+            let store = sandbox.store();
+            if !store.join("HEAD").exists() {
+                return Ok(Done::Nothing);
+            }
+            collect_garbage(&store).output()?;
+        }
         StoreEdit::Stored { project, id, piece, damage } => {
             let of = world.history(project).iter().find(|one| one.id == *id);
             let held = of.and_then(|one| one.captured.as_ref());
@@ -106,7 +124,22 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let Some(object) = object else { return Ok(Done::Nothing) };
             let name = git_objects::name_of(&object);
             let (folder, rest) = name.split_at(2);
-            return harm(Path::new("objects").join(folder).join(rest), damage);
+            let own = Path::new("objects").join(folder).join(rest);
+            if sandbox.store().join(&own).exists() {
+                return harm(own, damage);
+            }
+            // Of a pack that is damaged in part nobody knows which objects can still be read.
+            let in_part = matches!(damage, Damage::Halved | Damage::Flipped);
+            if in_part || !sandbox.has_store() {
+                return Ok(Done::Nothing);
+            }
+            let packs = Stock::of(&sandbox.store())?.packs;
+            let pack = packs.into_iter().find(|(_, ids)| ids.contains(&name));
+            let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
+            return Ok(match harm(pack.with_extension("pack"), damage)? {
+                Done::Harmed(harmed) => Done::Harmed(Harmed { sought: own, ..harmed }),
+                done => done,
+            });
         }
         StoreEdit::Marker { says } => {
             fs::create_dir_all(&base)?;
@@ -116,6 +149,13 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
         }
     }
     Ok(Done::Put)
+}
+
+/// Plain git packs a store and removes what is garbage by its own rules.
+pub fn collect_garbage(store: &Path) -> Command {
+    let mut git = git_alone();
+    git.args(["-c", "core.sharedRepository=0600", "--git-dir"]).arg(store).args(["gc", "--quiet"]);
+    git
 }
 
 /// The place in the base of what an edit puts there and what must stay unchanged.
@@ -152,7 +192,8 @@ fn harm(store: &Path, path: PathBuf, damage: Damage) -> io::Result<Done> {
     };
     let permissions = fs::metadata(&place)?.permissions();
     left.put(&place, permissions.clone())?;
-    Ok(Done::Harmed(Harmed { path, was, permissions, left }))
+    let sought = path.clone();
+    Ok(Done::Harmed(Harmed { path, sought, was, permissions, left }))
 }
 
 /// Makes a repository as v1 did, with the path of the working tree beside git's own files.

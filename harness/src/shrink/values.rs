@@ -270,7 +270,7 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
         StoreEvent::Lookalike { of, days } if days > 0 => {
             vec![StoreEvent::Lookalike { of, days: 0 }]
         }
-        StoreEvent::Lookalike { .. } | StoreEvent::Stray => Vec::new(),
+        StoreEvent::Lookalike { .. } | StoreEvent::Stray | StoreEvent::Collected => Vec::new(),
     }
 }
 

@@ -110,8 +110,8 @@ impl World {
                     maintenance.blocked.insert(project);
                 }
             }
-            // What these cost, the store shows.
-            StoreEdit::Stored { .. } | StoreEdit::Ref { .. } => {}
+            // What these cost, the store shows; git keeps all that is named.
+            StoreEdit::Stored { .. } | StoreEdit::Ref { .. } | StoreEdit::Collected => {}
             StoreEdit::Head { .. } => maintenance.headless = true,
             StoreEdit::Marker { says } => {
                 maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
