@@ -86,6 +86,7 @@ fn what_git_packed_counts_as_it_is_once_it_stands_alone() {
     pruned_to(&world, most);
     let left = bytes_of(&world, &["--all"]);
     assert!(left <= most, "{left} bytes are left, and {most} may be");
+    assert_eq!(counts(&world, ["a"]), [3], "what is left takes no more than before");
 }
 
 #[test]

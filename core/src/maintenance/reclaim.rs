@@ -186,7 +186,7 @@ impl Reclaim<'_> {
         Ok(())
     }
 
-    /// Writes the reachable objects of a pack again and removes the pack.
+    /// Stores the reachable objects of a pack without the others and removes the pack.
     fn move_out(
         &self,
         pack: &Stem,
@@ -196,8 +196,9 @@ impl Reclaim<'_> {
         let stored = pack.objects.iter().flatten().map(|(id, _)| *id);
         let moving: Vec<Oid> =
             stored.filter(|id| self.reach.has(*id) && !safe.contains(id)).collect();
-        moving.iter().try_for_each(|id| objects.add_again(*id))?;
-        objects.flush()?;
+        if let Some(file) = pack.files.first() {
+            objects.add_again(&file.with_extension("pack"), moving.clone())?;
+        }
         safe.extend(moving);
         self.remove(pack)
     }

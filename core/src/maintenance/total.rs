@@ -24,16 +24,16 @@ use std::path::{Path, PathBuf};
 /// A store or project that cannot be read, before anything is dropped; a store that stays busy
 /// while the space is freed.
 pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<usize> {
-    let mut all = 0;
+    let mut lost = HashMap::new();
     loop {
+        let all = lost.values().sum();
         let Some(store) = Store::open(disk, base)? else { return Ok(all) };
-        let dropped = drop_oldest(&store, max_total_bytes)?;
+        drop_oldest(&store, max_total_bytes, &mut lost)?;
         // Reclaiming needs the store's lock for itself.
         drop(store);
-        if dropped == 0 {
+        if lost.values().sum::<usize>() == all {
             return Ok(all);
         }
-        all += dropped;
         reclaim(disk, base)?;
         // What stays of a pack of git's may have been a small difference to what went, and is larger
         // now that it stands alone: one more look tells.
@@ -114,7 +114,9 @@ impl Visible {
     }
 }
 
-fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
+/// Drops the oldest checkpoints of projects in turn until the rest fits, and adds to how many each has
+/// lost before, by its hash.
+fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>) -> Result<()> {
     let objects = store.objects();
     let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
     let (mut projects, mut lost) = (Vec::new(), HashSet::new());
@@ -135,6 +137,8 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     for project in &mut aside {
         while project.drop_one().is_some() {}
     }
+    // Who has lost less than others is the next.
+    fitting.sort_by_key(|project| lost_by.get(&project.hash).copied().unwrap_or_default());
     held.drop_in_rounds(&mut fitting, &boundaries)?;
     let all = || fitting.iter().chain(&aside);
     let shared = |project: &&Visible| {
@@ -146,7 +150,11 @@ fn drop_oldest(store: &Store<'_>, cap: u64) -> Result<usize> {
     // One lock at a time, and only of who loses something: there may be more projects than a process
     // may have open files.
     let cut = all().filter(|project| !project.dropped.is_empty() && !shared(project));
-    cut.map(|project| project.drop_chosen(store, &objects)).sum()
+    for project in cut {
+        let dropped = project.drop_chosen(store, &objects)?;
+        *lost_by.entry(project.hash.clone()).or_default() += dropped;
+    }
+    Ok(())
 }
 
 /// The limit, and what is needed to measure against it.

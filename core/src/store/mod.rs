@@ -28,6 +28,7 @@ pub mod permissions;
 pub mod pins;
 pub mod ref_recovery;
 pub mod refs;
+mod repack;
 mod repository;
 pub mod restoring;
 pub mod rollbacks;

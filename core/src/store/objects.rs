@@ -9,6 +9,7 @@ use crate::store::object::{self, Found, Kind, Named, id_of};
 use crate::store::pack;
 use crate::store::packed::Pack;
 use crate::store::packs::Packs;
+use crate::store::repack::Repack;
 use flate2::read;
 use flate2::write::ZlibEncoder;
 use git2::Oid;
@@ -186,11 +187,55 @@ impl<'a> Objects<'a> {
         self.written
     }
 
-    /// Adds an object that is stored already, so that it is stored once more.
-    pub fn add_again(&mut self, id: Oid) -> Result<()> {
+    /// Adds objects of that pack once more, so that they stay without it. They are durable when this
+    /// returns.
+    ///
+    /// # Errors
+    /// One that is whole nowhere; a disk that fails.
+    pub fn add_again(&mut self, pack: &Path, ids: Vec<Oid>) -> Result<()> {
+        let mut whole = HashSet::new();
+        let from = self.packs.at(pack)?;
+        for id in ids {
+            match &from {
+                Some(from) if matches!(from.check(self.disk, id)?, Found::Whole(_)) => {
+                    whole.insert(id);
+                }
+                _ => self.add_from_elsewhere(id)?,
+            }
+        }
+        let is_copied = match &from {
+            Some(from) if !whole.is_empty() => self.copy(from, &whole)?,
+            _ => whole.is_empty(),
+        };
+        if !is_copied {
+            whole.into_iter().try_for_each(|id| self.add_from_elsewhere(id))?;
+        }
+        self.flush()
+    }
+
+    fn add_from_elsewhere(&mut self, id: Oid) -> Result<()> {
         let (kind, _) = self.header(id)?;
         let bytes = self.read(kind, id)?;
         self.put(id, kind, bytes)
+    }
+
+    /// Stores these objects of a pack, which are whole there, as one of their own; false where that
+    /// cannot be.
+    // rule: cost/memory
+    fn copy(&mut self, from: &Pack, ids: &HashSet<Oid>) -> Result<bool> {
+        let Some(mut repack) = Repack::of(self.disk, from, ids)? else { return Ok(false) };
+        let fresh = make_new_named(&self.directory, "tmp_obj_repack", |path| {
+            self.disk.write_from(path, &mut repack, 0o400)
+        })?;
+        self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
+        let Some((name, index)) = repack.index() else { return Ok(false) };
+        let bytes = self.disk.stat(&fresh).context("looking at", &fresh)?.size;
+        let is_stored = self.store_pack(&name, fresh.clone(), &index)?;
+        match is_stored {
+            true => self.written += bytes + index.len() as u64,
+            false => self.disk.remove_file(&fresh).context("removing", &fresh)?,
+        }
+        Ok(is_stored)
     }
 
     /// Adds an object unless it is there already, and whole. It is stored by the next
@@ -262,20 +307,30 @@ impl<'a> Objects<'a> {
     /// Stores them as one pack; false where something that is no file is in its place, or no folder in
     /// that of all packs.
     fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<bool> {
+        let packed = pack::pack(pending).context("packing objects in", &self.directory)?;
+        let fresh = self.write_temporary(&format!("{}_pack", packed.name), &packed.pack)?;
+        if !self.store_pack(&packed.name, fresh.clone(), &packed.index)? {
+            self.disk.remove_file(&fresh).context("removing", &fresh)?;
+            return Ok(false);
+        }
+        self.written += (packed.pack.len() + packed.index.len()) as u64;
+        Ok(true)
+    }
+
+    /// Gives a pack, which waits at `fresh`, its place and its index; false as above, and then nothing
+    /// was done.
+    fn store_pack(&self, name: &str, fresh: PathBuf, index: &[u8]) -> Result<bool> {
         let folder = self.directory.join("pack");
-        let packed = pack::pack(pending).context("packing objects for", &folder)?;
-        let path = |extension: &str| folder.join(format!("pack-{}.{extension}", packed.name));
+        let path = |extension: &str| folder.join(format!("pack-{name}.{extension}"));
         let is = |path: &Path, kind| self.disk.stat(path).is_ok_and(|stat| stat.kind == kind);
         let is_obstructed = |extension| is(&path(extension), FileKind::Directory);
         if !is(&folder, FileKind::Directory) || ["pack", "idx"].into_iter().any(is_obstructed) {
             return Ok(false);
         }
+        replace_file(self.disk, &fresh, &path("pack"))?;
         // Git reads a pack once its index is there, so that comes last.
-        for (extension, bytes) in [("pack", &packed.pack), ("idx", &packed.index)] {
-            let fresh = self.write_temporary(&format!("{}_{extension}", packed.name), bytes)?;
-            replace_file(self.disk, &fresh, &path(extension))?;
-        }
-        self.written += (packed.pack.len() + packed.index.len()) as u64;
+        let fresh = self.write_temporary(&format!("{name}_idx"), index)?;
+        replace_file(self.disk, &fresh, &path("idx"))?;
         Ok(true)
     }
 

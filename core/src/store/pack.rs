@@ -22,10 +22,13 @@ pub struct Pack {
 }
 
 /// Where an object is in a pack, for the index.
-struct Placed {
-    id: Oid,
-    crc: u32,
-    offset: u64,
+pub struct Placed {
+    /// Its id.
+    pub id: Oid,
+    /// The checksum of what stands in the pack for it.
+    pub crc: u32,
+    /// Where that begins, in bytes.
+    pub offset: u64,
 }
 
 /// Offsets from here on do not fit the index's small table.
@@ -39,7 +42,7 @@ pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     let mut placed = Vec::with_capacity(objects.len());
     for (id, kind, bytes) in objects {
         let offset = pack.len();
-        write_header(&mut pack, *kind, bytes.len());
+        write_header(&mut pack, kind.number(), bytes.len() as u64);
         let mut encoder = ZlibEncoder::new(&mut pack, kind.compression());
         encoder.write_all(bytes)?;
         encoder.finish()?;
@@ -55,9 +58,9 @@ pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     Ok(Pack { name, pack, index })
 }
 
-/// The kind in three bits, the size in four and then seven bits at a time.
-fn write_header(pack: &mut Vec<u8>, kind: Kind, size: usize) {
-    let mut byte = (kind.number() << 4) + (size & 0x0f) as u8;
+/// The number of what it is in three bits, the size in four and then seven bits at a time.
+pub fn write_header(pack: &mut Vec<u8>, number: u8, size: u64) {
+    let mut byte = (number << 4) + (size & 0x0f) as u8;
     let mut rest = size >> 4;
     while rest > 0 {
         pack.push(byte + 0x80);
@@ -67,7 +70,8 @@ fn write_header(pack: &mut Vec<u8>, kind: Kind, size: usize) {
     pack.push(byte);
 }
 
-fn index(placed: &[Placed], pack_checksum: &[u8]) -> Vec<u8> {
+/// The bytes of the index of a pack that ends with that checksum; these are in the order of their ids.
+pub fn index(placed: &[Placed], pack_checksum: &[u8]) -> Vec<u8> {
     let mut index = b"\xfftOc".to_vec();
     index.extend_from_slice(&2u32.to_be_bytes());
     for first in 0..=255u8 {

@@ -45,7 +45,7 @@ struct Kept {
 }
 
 /// What an object in a pack is made of.
-enum Form {
+pub enum Form {
     /// All its bytes.
     Whole(Kind),
     /// What is to be changed in the object at that offset.
@@ -54,11 +54,23 @@ enum Form {
     ChangeOfNamed(Oid),
 }
 
+/// What a pack says of what stands at an offset of it.
+pub struct Place {
+    /// What the object is made of.
+    pub form: Form,
+    /// How many bytes it says it has, or the change of another one.
+    pub bytes: u64,
+    /// Where its compressed bytes begin.
+    pub begins: u64,
+}
+
 /// What stands at an offset of a pack.
 struct Entry {
     form: Form,
     /// How many bytes it says it has.
     bytes: u64,
+    /// How many stand before its compressed bytes.
+    head: u64,
     inflated: ZlibDecoder<BufReader<Stream>>,
 }
 
@@ -147,6 +159,16 @@ impl Pack {
                 Found::Whole(Box::new(Cursor::new(Rc::unwrap_or_clone(bytes))) as Stream)
             })),
         })
+    }
+
+    /// What the pack says of what stands at that offset.
+    ///
+    /// # Errors
+    /// As [`Pack::read`].
+    pub fn place(&self, disk: &dyn Disk, offset: u64) -> Result<Found<Place>> {
+        Ok(self.entry(disk, offset)?.then(|Entry { form, bytes, head, .. }| {
+            Found::Whole(Place { form, bytes, begins: offset + head })
+        }))
     }
 
     /// What an object is made of.
@@ -246,25 +268,29 @@ impl Entry {
         let mut stream = BufReader::with_capacity(STEP_BYTES, stream);
         let mut byte = next(&mut stream)?;
         let number = byte >> 4 & 7;
-        let (mut bytes, mut shift) = (u64::from(byte & 0x0f), 4);
+        let (mut bytes, mut shift, mut head) = (u64::from(byte & 0x0f), 4, 1);
         while byte & 0x80 > 0 {
+            head += 1;
             byte = next(&mut stream)?;
             bytes |= delta::shifted(byte, shift).ok_or(ErrorKind::InvalidData)?;
             shift += 7;
         }
         let form = match number {
             6 => {
-                let base = distance(&mut stream)?.and_then(|far| offset.checked_sub(far));
+                let (far, length) = distance(&mut stream)?;
+                head += length;
+                let base = far.and_then(|far| offset.checked_sub(far));
                 Form::ChangeOf(base.ok_or(ErrorKind::InvalidData)?)
             }
             7 => {
                 let mut id = [0; 20];
                 stream.read_exact(&mut id)?;
+                head += id.len() as u64;
                 Form::ChangeOfNamed(Oid::from_bytes(&id).map_err(|_| ErrorKind::InvalidData)?)
             }
             _ => Form::Whole(Kind::of_number(number).ok_or(ErrorKind::InvalidData)?),
         };
-        Ok(Entry { form, bytes, inflated: ZlibDecoder::new(stream) })
+        Ok(Entry { form, bytes, head, inflated: ZlibDecoder::new(stream) })
     }
 
     /// All its bytes, for which no more memory is taken than there are.
@@ -281,18 +307,20 @@ fn next(stream: &mut impl BufRead) -> io::Result<u8> {
     Ok(byte[0])
 }
 
-/// How far before an object the one is that it is made of: never nothing.
-fn distance(stream: &mut impl BufRead) -> io::Result<Option<u64>> {
+/// How far before an object the one is that it is made of, which is never nothing; and in how many
+/// bytes that is said.
+fn distance(stream: &mut impl BufRead) -> io::Result<(Option<u64>, u64)> {
     let mut byte = next(stream)?;
-    let mut far = u64::from(byte & 0x7f);
+    let (mut far, mut length) = (u64::from(byte & 0x7f), 1);
     while byte & 0x80 > 0 {
         byte = next(stream)?;
+        length += 1;
         match (far + 1).checked_mul(0x80) {
             Some(more) => far = more | u64::from(byte & 0x7f),
-            None => return Ok(None),
+            None => return Ok((None, length)),
         }
     }
-    Ok(Some(far).filter(|far| *far > 0))
+    Ok((Some(far).filter(|far| *far > 0), length))
 }
 
 #[cfg(test)]

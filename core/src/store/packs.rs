@@ -62,6 +62,14 @@ impl<'a> Packs<'a> {
         }
     }
 
+    /// The pack at that path; none where it or its index cannot be used.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn at(&self, path: &Path) -> Result<Option<Rc<Pack>>> {
+        self.open(&path.with_extension("idx"))
+    }
+
     fn seen(&self) -> Rc<Seen> {
         let mut seen = self.seen.borrow_mut();
         // Which index could not be read matters once something is not found.

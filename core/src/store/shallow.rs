@@ -17,6 +17,9 @@ use std::path::Path;
 /// More bytes than the boundaries of any store take.
 const SHALLOW_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// What git wrote down of all parents, and believes whatever the boundaries say. It makes them again.
+const GRAPHS: [&str; 2] = ["objects/info/commit-graph", "objects/info/commit-graphs"];
+
 /// The commits at which a history ends, whatever their parents are.
 pub type Boundaries = BTreeSet<Oid>;
 
@@ -40,6 +43,10 @@ pub fn change(disk: &dyn Disk, store: &Path, work: impl FnOnce(&mut Boundaries))
     work(&mut boundaries);
     if boundaries == before {
         return Ok(());
+    }
+    // rule: layout/fsck
+    for graph in GRAPHS {
+        folder::remove(disk, &store.join(graph))?;
     }
     let (path, lock) = (store.join("shallow"), store.join("shallow.lock"));
     let content: String = boundaries.iter().map(|id| format!("{id}\n")).collect();
@@ -80,6 +87,21 @@ mod tests {
         change(&SystemDisk, store, Boundaries::clear).unwrap();
         assert!(!store.join("shallow").exists());
         assert!(!store.join("shallow.lock").exists());
+    }
+
+    #[test]
+    fn what_git_wrote_down_of_parents_goes_where_the_boundaries_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        fs::create_dir_all(store.join("objects/info/commit-graphs")).unwrap();
+        let [graph, chain] = GRAPHS.map(|graph| store.join(graph));
+        for file in [&graph, &chain.join("graph-1.graph")] {
+            fs::write(file, "").unwrap();
+        }
+        change(&SystemDisk, store, |_| ()).unwrap();
+        assert!(graph.exists());
+        change(&SystemDisk, store, |all| all.extend([Oid::from_str(ONE).unwrap()])).unwrap();
+        assert!(!graph.exists() && !chain.exists());
     }
 
     #[test]

@@ -48,24 +48,25 @@ impl World {
         if self.is_adrift(project) {
             return true;
         }
-        if self.is_disturbed(project) {
-            return match target::parse(text, &ids, self.has("target.number")) {
-                Target::Malformed => false,
-                Target::Number(_) => self.is_renumbered(project),
-                // One that is out of sight may be seen again.
-                Target::Id(_) => self.find(place, text).is_err(),
-            };
-        }
-        self.is_open(project)
-            && match target::parse(text, &ids, self.has("target.number")) {
-                Target::Malformed if !self.has("label") => false,
-                Target::Number(_) => true,
-                Target::Malformed | Target::Id(_) => {
-                    let may_be_gone =
-                        |found: &Checkpoint| found.safety || self.may_be_gone(project, &found.id);
-                    self.find(place, text).map_or(true, |(_, found)| may_be_gone(found))
+        let target = target::parse(text, &ids, self.has("target.number"));
+        let by_damage = match target {
+            Target::Malformed => false,
+            Target::Number(_) => self.is_renumbered(project),
+            // One that is out of sight may be seen again.
+            Target::Id(_) => self.is_disturbed(project) && self.find(place, text).is_err(),
+        };
+        by_damage
+            || self.is_open(project)
+                && match target {
+                    Target::Malformed if !self.has("label") => false,
+                    Target::Number(_) => true,
+                    Target::Malformed | Target::Id(_) => {
+                        let may_be_gone = |found: &Checkpoint| {
+                            found.safety || self.may_be_gone(project, &found.id)
+                        };
+                        self.find(place, text).map_or(true, |(_, found)| may_be_gone(found))
+                    }
                 }
-            }
     }
 
     /// Whether a checkpoint of that index in the list is only there since a restore pushes nothing

@@ -225,6 +225,21 @@ fn what_is_lost_is_not_found_whatever_the_project_is_called() {
 }
 
 #[test]
+fn which_pre_rollback_checkpoint_made_room_is_as_open_where_one_is_damaged() {
+    let mut scene = Scene::with("a=1 b=2");
+    scene.world.settings.max_snapshots = 1;
+    scene.ask("take alpha");
+    scene.lose(1, &file("a"));
+    scene.ask("list alpha");
+    scene.set("b=3");
+    scene.ask("restore alpha 1");
+    assert!(!matches!(scene.allows("restore alpha 2"), Allowed::Unknown));
+    scene.set("b=4");
+    scene.ask("restore alpha 2");
+    assert!(matches!(scene.allows("restore alpha 2"), Allowed::Unknown));
+}
+
+#[test]
 fn nothing_is_known_of_a_project_that_nothing_names_until_it_is_listed() {
     let mut scene = three();
     scene.world.lose(BTreeSet::new(), ["work/alpha".into()].into());

@@ -173,7 +173,9 @@ impl World {
         if let Some(id) = &restored.safety {
             let found = seen.request.dir().zip(self.target_of(&seen.request));
             let found = found.and_then(|(dir, text)| self.find(&self.locate(dir), &text).ok());
-            let target = found.map(|(_, one)| one.id.clone());
+            // Where one is damaged, whether any makes room is for the subject to say.
+            let target = found.filter(|_| !self.is_disturbed(project));
+            let target = target.map(|(_, one)| one.id.clone());
             let checkpoint = Checkpoint { safety: true, ..self.taken(project, id, None) };
             let limit = self.settings.max_snapshots;
             let history = self.histories.entry(project.clone()).or_default();

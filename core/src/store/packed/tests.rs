@@ -3,6 +3,8 @@
 use super::*;
 use crate::disk::SystemDisk;
 use crate::store::pack;
+use crate::store::repack::Repack;
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -79,6 +81,61 @@ fn what_git_packed_is_read_also_where_it_is_made_of_another() {
     assert_eq!(read(&pack, Oid::ZERO_SHA1), Found::Absent);
     let entries = pack.index.entries().unwrap();
     assert!(entries.iter().all(|(id, _)| matches!(read(&pack, *id), Found::Whole(_))));
+}
+
+/// The objects of that pack that stay, as a pack of their own that git finds nothing wrong with.
+fn repacked(from: &Pack, stays: &HashSet<Oid>) -> Pack {
+    let folder = from.path.parent().unwrap().join("other");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    let mut repack = Repack::of(&SystemDisk, from, stays).unwrap().unwrap();
+    let mut bytes = Vec::new();
+    repack.read_to_end(&mut bytes).unwrap();
+    let (name, index) = repack.index().unwrap();
+    let path = folder.join(format!("pack-{name}.pack"));
+    fs::write(&path, bytes).unwrap();
+    fs::write(path.with_extension("idx"), index).unwrap();
+    let mut git = Command::new("git");
+    git.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    git.env("HOME", &folder).env("GIT_CONFIG_NOSYSTEM", "1").current_dir(&folder);
+    let said = git.args(["verify-pack".as_ref(), path.as_os_str()]).output().unwrap();
+    assert!(said.status.success(), "{stays:?}: {said:?}");
+    open(&path).unwrap()
+}
+
+#[test]
+fn what_stays_of_a_pack_is_whole_and_as_small_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pack, files) = packed_by_git(folder.path());
+    let size = |pack: &Pack| fs::metadata(&pack.path).unwrap().len();
+    for chosen in 0..1u32 << files.len() {
+        let stays: Vec<_> =
+            (0..files.len()).filter(|at| chosen >> at & 1 > 0).map(|at| &files[at]).collect();
+        let ids: HashSet<Oid> = stays.iter().map(|(id, _)| *id).collect();
+        let left = repacked(&pack, &ids);
+        assert_eq!(left.index.entries().unwrap().len(), ids.len());
+        for (id, bytes) in stays {
+            assert_eq!(read(&left, *id), Found::Whole((Kind::Blob, Some(bytes.clone()))));
+        }
+    }
+    // With all of them every change stays one, each now said with the whole name of what it changes.
+    let all: HashSet<Oid> = pack.index.entries().unwrap().into_iter().map(|(id, _)| id).collect();
+    assert!(size(&repacked(&pack, &all)) <= size(&pack) + 20 * all.len() as u64);
+    // And what is written here is read here again, in the other form of a change.
+    let again = repacked(&pack, &all);
+    let half: HashSet<Oid> = files.iter().take(3).map(|(id, _)| *id).collect();
+    assert_eq!(repacked(&again, &half).index.entries().unwrap().len(), 3);
+}
+
+#[test]
+fn a_pack_that_changed_is_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pack, files) = packed_by_git(folder.path());
+    let ids: HashSet<Oid> = files.iter().map(|(id, _)| *id).collect();
+    let bytes = fs::read(&pack.path).unwrap();
+    fs::remove_file(&pack.path).unwrap();
+    fs::write(&pack.path, &bytes[..30]).unwrap();
+    assert!(Repack::of(&SystemDisk, &pack, &ids).unwrap().is_none());
 }
 
 #[test]
