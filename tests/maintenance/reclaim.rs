@@ -141,6 +141,23 @@ fn what_git_packed_and_summed_up_is_reclaimed_too_unless_it_is_kept() {
 }
 
 #[test]
+fn a_folder_in_the_place_of_a_pack_goes_with_what_is_left_of_it() {
+    let world = World::new();
+    world.take_keeping(20, "project", "one");
+    world.git(&["gc", "--quiet"]);
+    let pack = packs(&world).remove(0);
+    fs::remove_file(&pack).unwrap();
+    fs::create_dir(&pack).unwrap();
+    // It is taken again as the same, and then something else.
+    world.take_keeping(20, "project", "one");
+    world.take_keeping(1, "project", "other");
+    assert_eq!(world.prune().errors, 0);
+    assert!(packs(&world).is_empty());
+    world.git_finds_nothing_broken();
+    world.restores("project");
+}
+
+#[test]
 fn a_pack_without_an_index_goes_once_nothing_is_missing_unless_it_is_kept() {
     let world = World::new();
     for project in ["one", "other"] {

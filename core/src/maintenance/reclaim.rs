@@ -205,7 +205,7 @@ impl Reclaim<'_> {
 
     /// The index goes first, so that none names a pack that is gone.
     fn remove(&self, pack: &Stem) -> Result<()> {
-        pack.files.iter().try_for_each(|file| folder::remove_file(self.disk, file))
+        pack.files.iter().try_for_each(|file| folder::remove_place(self.disk, file))
     }
 
     fn note(&mut self, done: Result<()>) {

@@ -321,12 +321,16 @@ impl<'a> Objects<'a> {
     /// was done.
     fn store_pack(&self, name: &str, fresh: PathBuf, index: &[u8]) -> Result<bool> {
         let folder = self.directory.join("pack");
-        let path = |extension: &str| folder.join(format!("pack-{name}.{extension}"));
         let is = |path: &Path, kind| self.disk.stat(path).is_ok_and(|stat| stat.kind == kind);
-        let is_obstructed = |extension| is(&path(extension), FileKind::Directory);
-        if !is(&folder, FileKind::Directory) || ["pack", "idx"].into_iter().any(is_obstructed) {
-            return Ok(false);
-        }
+        let path = |name: &str, extension: &str| folder.join(format!("pack-{name}.{extension}"));
+        let is_free = |name: &String| {
+            !["pack", "idx"].iter().any(|one| is(&path(name, one), FileKind::Directory))
+        };
+        // Git does not mind which of its names a pack has.
+        let names = [name.to_owned(), id_of(Kind::Blob, name.as_bytes())?.to_string()];
+        let name = names.into_iter().find(is_free).filter(|_| is(&folder, FileKind::Directory));
+        let Some(name) = name else { return Ok(false) };
+        let path = |extension: &str| path(&name, extension);
         replace_file(self.disk, &fresh, &path("pack"))?;
         // Git reads a pack once its index is there, so that comes last.
         let fresh = self.write_temporary(&format!("{name}_idx"), index)?;
@@ -390,6 +394,28 @@ mod tests {
         let takes = |kind, bytes: &[u8]| compress(kind, bytes).unwrap().len();
         assert_eq!(takes(Kind::Commit, &even), takes(Kind::Commit, &varied));
         assert!(takes(Kind::Blob, &even) < takes(Kind::Blob, &varied));
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_an_object_and_of_its_pack_stops_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let packs = folder.path().join("pack");
+        fs::create_dir(&packs).unwrap();
+        let id = id_of(Kind::Blob, b"one").unwrap();
+        fs::create_dir_all(loose::path_of(folder.path(), id)).unwrap();
+        for stored in 1..=2 {
+            let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
+            objects.add(Kind::Blob, b"one").unwrap();
+            objects.flush().unwrap();
+            let names = folder::text_names(&SystemDisk, &packs).unwrap();
+            let indexes: Vec<_> = names.iter().filter(|name| name.ends_with(".idx")).collect();
+            assert_eq!(indexes.len(), stored);
+            let objects = Objects::new(&SystemDisk, folder.path().to_owned());
+            assert_eq!(objects.read(Kind::Blob, id).unwrap(), b"one");
+            let pack = packs.join(indexes[0]).with_extension("pack");
+            let _ = fs::remove_file(&pack);
+            let _ = fs::create_dir(&pack);
+        }
     }
 
     #[test]

@@ -215,6 +215,22 @@ fn no_limit_drops_what_is_pinned_and_whether_it_counts_is_free() {
 }
 
 #[test]
+fn what_only_its_pin_kept_may_go_once_it_is_unpinned() {
+    let mut scene = scene("a=1", "label alpha x | +a=2 | take alpha | +a=3 | take alpha");
+    let mut unpinned = scene.clone();
+    unpinned.ask("unpin alpha x");
+    assert_eq!(listing(&unpinned, &[3, 2]), "list/complete", "nothing went before it");
+    let visible = [(scene.world.hash(b"work/alpha"), vec![id(3), id(1)])].into();
+    let contents = Some(Contents { visible, ..Contents::default() });
+    let seen = scene.seen("prune 0 50", swept(SweepOutcome::Done, Counts::default()));
+    scene.learn(&Observation { contents, ..seen });
+    assert_eq!(listing(&scene, &[3, 1]), "");
+    assert_eq!(listing(&scene, &[3]), "agent/pinned list/complete");
+    scene.ask("unpin alpha x");
+    assert_eq!((listing(&scene, &[3, 1]), listing(&scene, &[3])), (String::new(), String::new()));
+}
+
+#[test]
 fn a_pin_is_kept_whatever_it_was_named_by() {
     let happens = "take alpha | +a=2 | take alpha | pin alpha 2 | +a=3 | take alpha";
     let scene = limited(2, "a=1", happens);

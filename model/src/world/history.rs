@@ -106,9 +106,13 @@ impl History {
         let listed = &self.all[self.dropped..];
         let newest = listed.last().map(|one| one.id.clone());
         let is_spare = |one: &&Checkpoint| !one.carried.pinned && Some(&one.id) != newest.as_ref();
-        let spare: Vec<String> = listed.iter().filter(is_spare).map(|one| one.id.clone()).collect();
+        // Where some went, one that only its pin kept may go after them.
+        let may_go =
+            |one: &&Checkpoint| listed.len() > limit || !pinned && self.dropped > 0 && one.id == id;
+        let spare = listed.iter().filter(is_spare).filter(may_go);
+        let spare: Vec<String> = spare.map(|one| one.id.clone()).collect();
         let (all, left) = (listed.to_vec(), spare.len());
-        if self.has_pins && self.choice.is_none() && all.len() > limit && left > 0 {
+        if self.has_pins && self.choice.is_none() && left > 0 {
             self.choice = Some(Choice { all, spare, left });
         }
     }
