@@ -22,9 +22,9 @@ fn run(arguments: &[&str]) -> (i32, String, Results) {
 fn a_time_budget_ends_a_run_in_time_and_what_did_not_run_is_said() {
     let begun = Instant::now();
     let (code, said, results) =
-        run(&["--seed", "1", "--histories", "1000000", "--time-budget", "3"]);
+        run(&["--seed", "1", "--histories", "1000000", "--time-budget", "1"]);
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    // So few histories are not the run that was asked for.
+    // Not even the written cases are through, which put every rule to the test.
     assert_eq!(code, 5, "{said}");
     let (ran, planned) = (results.finished.histories, results.finished.planned);
     assert!(ran > 0 && ran < planned && planned > 1_000_000, "{ran} of {planned}");

@@ -17,10 +17,13 @@ pub fn add(store: &Store<'_>, bytes: u64) -> Result<()> {
     store.disk.append(&path, &entry(bytes)).context("appending to", &path)
 }
 
-/// The estimate in bytes. Where the file does not say it, the objects are measured.
+/// The estimate in bytes. Where the file does not say it, or git packed since it was written, the
+/// objects are measured.
 pub fn estimate(store: &Store<'_>) -> Result<u64> {
+    let packed = store.disk.stat(&store.path.join("objects/pack")).map(|stat| stat.modified);
     let read = store.disk.read(&store.path.join("usage"), USAGE_BYTES_MAX as u64 + 1);
-    if let Some(sum) = read.ok().and_then(|(entries, _)| sum(&entries)) {
+    let read = read.ok().filter(|(_, stat)| packed.is_ok_and(|packed| packed <= stat.modified));
+    if let Some(sum) = read.and_then(|(entries, _)| sum(&entries)) {
         return Ok(sum);
     }
     let bytes = folder::bytes(store.disk, &store.path.join("objects"))?;
@@ -49,6 +52,24 @@ fn entry(bytes: u64) -> [u8; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::SystemDisk;
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn where_somebody_packed_since_the_objects_are_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&SystemDisk, folder.path(), 0).unwrap();
+        fs::write(store.path.join("objects/pack/one"), [0; 100]).unwrap();
+        restart(&store, 7).unwrap();
+        assert_eq!(estimate(&store).unwrap(), 7);
+        add(&store, 2).unwrap();
+        assert_eq!(estimate(&store).unwrap(), 9);
+        let later = SystemTime::now() + Duration::from_secs(1);
+        let packs = fs::File::open(store.path.join("objects/pack")).unwrap();
+        packs.set_modified(later).unwrap();
+        assert_eq!(estimate(&store).unwrap(), 100);
+    }
 
     #[test]
     fn entries_add_up_and_what_is_no_list_of_them_says_nothing() {
