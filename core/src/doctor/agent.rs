@@ -2,8 +2,7 @@
 //! it died. An agent that has nothing of the kind is not spoken of.
 
 use super::{Check, Finding};
-use crate::disk::{Disk, Kind, Sharing};
-use crate::error::Error;
+use crate::disk::{Disk, Kind};
 use crate::path::shown;
 use crate::state::{PartKind, readable_log, readable_part};
 use crate::store::{lock, undo};
@@ -39,8 +38,9 @@ pub fn look(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
 fn interrupted(disk: &dyn Disk, base: &Path) -> Option<String> {
     let store = base.join("store");
     // What cannot be read is said of the base.
-    let died =
-        undo::projects(disk, &store).ok()?.into_iter().find(|hash| !is_held(disk, &store, hash))?;
+    let lock = |hash: &String| store.join("locks").join(hash);
+    let is_held = |hash: &String| lock::is_held(disk, &lock(hash)).unwrap_or(false);
+    let died = undo::projects(disk, &store).ok()?.into_iter().find(|hash| !is_held(hash))?;
     match undo::read(disk, &store, &died) {
         Ok(undo) => {
             Some(format!("a rollback of {} was interrupted half-way", shown(&undo?.directory)))
@@ -50,11 +50,4 @@ fn interrupted(disk: &dyn Disk, base: &Path) -> Option<String> {
             error.cause()
         )),
     }
-}
-
-fn is_held(disk: &dyn Disk, store: &Path, hash: &str) -> bool {
-    let path = store.join("locks").join(hash);
-    // To ask for one that is not there would make it.
-    disk.stat(&path).is_ok()
-        && matches!(lock::take_briefly(disk, &path, Sharing::Shared), Err(Error::Busy(_)))
 }

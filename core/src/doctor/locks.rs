@@ -5,8 +5,7 @@
 //! after a while.
 
 use super::{Check, Finding};
-use crate::disk::{Disk, Kind, Sharing};
-use crate::error::Error;
+use crate::disk::{Disk, Kind};
 use crate::store::{git_lock, lock};
 use std::path::{Path, PathBuf};
 
@@ -55,12 +54,9 @@ pub fn look(disk: &dyn Disk, base: &Path, now: i64) -> Finding {
 
 /// Whether somebody holds the store alone, or it cannot even be asked for.
 fn held(disk: &dyn Disk, path: &Path) -> Option<Finding> {
-    // To ask for one that is not there would make it.
-    disk.stat(path).ok()?;
-    // Shared and dropped at once, so that nobody waits for it.
-    match lock::take_briefly(disk, path, Sharing::Shared) {
-        Ok(_) => None,
-        Err(Error::Busy(_)) => {
+    match lock::is_held(disk, path) {
+        Ok(false) => None,
+        Ok(true) => {
             let found = format!("another process holds {path:?}");
             let advice = "try again: whoever clears the store or frees space holds it meanwhile";
             Some(Finding::notice(Check::Locks, found, advice))

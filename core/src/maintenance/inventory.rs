@@ -3,6 +3,7 @@
 use crate::disk::folder::text_names;
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Result};
+use crate::store::pack::CHECKSUM_BYTES;
 use crate::store::pack_index::PackIndex;
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,8 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// More bytes than the index of any pack takes.
 const INDEX_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
-/// Bytes of the checksum that a pack ends with.
-const CHECKSUM_BYTES: u64 = 20;
 
 /// An object in a file of its own.
 pub struct Loose {

@@ -197,7 +197,7 @@ impl Reclaim<'_> {
         let moving: Vec<Oid> =
             stored.filter(|id| self.reach.has(*id) && !safe.contains(id)).collect();
         if let Some(file) = pack.files.first() {
-            objects.add_again(&file.with_extension("pack"), moving.clone())?;
+            objects.add_again(&file.with_extension("pack"), &moving)?;
         }
         safe.extend(moving);
         self.remove(pack)

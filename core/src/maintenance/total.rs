@@ -28,7 +28,7 @@ pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<
     loop {
         let all = lost.values().sum();
         let Some(store) = Store::open(disk, base)? else { return Ok(all) };
-        drop_oldest(&store, max_total_bytes, &mut lost)?;
+        let is_packed = drop_oldest(&store, max_total_bytes, &mut lost)?;
         // Reclaiming needs the store's lock for itself.
         drop(store);
         if lost.values().sum::<usize>() == all {
@@ -37,6 +37,9 @@ pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<
         reclaim(disk, base)?;
         // What stays of a pack of git's may have been a small difference to what went, and is larger
         // now that it stands alone: one more look tells.
+        if !is_packed {
+            return Ok(lost.values().sum());
+        }
     }
 }
 
@@ -115,10 +118,11 @@ impl Visible {
 }
 
 /// Drops the oldest checkpoints of projects in turn until the rest fits, and adds to how many each has
-/// lost before, by its hash.
-fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>) -> Result<()> {
+/// lost before, by its hash. Returns whether any object is in a pack.
+fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>) -> Result<bool> {
     let objects = store.objects();
-    let sizes = Inventory::of(store.disk, &store.path.join("objects"))?.sizes();
+    let inventory = Inventory::of(store.disk, &store.path.join("objects"))?;
+    let sizes = inventory.sizes();
     let (mut projects, mut lost) = (Vec::new(), HashSet::new());
     for hash in ref_recovery::projects(store, &objects)? {
         let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
@@ -154,7 +158,7 @@ fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>
         let dropped = project.drop_chosen(store, &objects)?;
         *lost_by.entry(project.hash.clone()).or_default() += dropped;
     }
-    Ok(())
+    Ok(!inventory.packs.is_empty())
 }
 
 /// The limit, and what is needed to measure against it.

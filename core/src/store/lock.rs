@@ -34,6 +34,22 @@ pub fn take_briefly(disk: &dyn Disk, path: &Path, sharing: Sharing) -> Result<Lo
     take_within(disk, path, sharing, SHORT_STEPS_MAX)
 }
 
+/// Whether another process holds the lock on `path` alone. It is asked for shared and dropped at once,
+/// so that nobody waits, and not where it is not there, which would make it.
+///
+/// # Errors
+/// A lock that cannot be asked for.
+pub fn is_held(disk: &dyn Disk, path: &Path) -> Result<bool> {
+    if disk.stat(path).is_err() {
+        return Ok(false);
+    }
+    match take_briefly(disk, path, Sharing::Shared) {
+        Ok(_) => Ok(false),
+        Err(Error::Busy(_)) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 fn take_within(disk: &dyn Disk, path: &Path, sharing: Sharing, steps: usize) -> Result<Lock> {
     for step in 0..steps {
         if step > 0 {

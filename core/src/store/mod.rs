@@ -20,7 +20,7 @@ pub mod metadata;
 pub mod migration;
 pub mod object;
 pub mod objects;
-mod pack;
+pub mod pack;
 pub mod pack_index;
 mod packed;
 mod packs;

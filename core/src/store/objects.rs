@@ -192,10 +192,10 @@ impl<'a> Objects<'a> {
     ///
     /// # Errors
     /// One that is whole nowhere; a disk that fails.
-    pub fn add_again(&mut self, pack: &Path, ids: Vec<Oid>) -> Result<()> {
+    pub fn add_again(&mut self, pack: &Path, ids: &[Oid]) -> Result<()> {
         let mut whole = HashSet::new();
         let from = self.packs.at(pack)?;
-        for id in ids {
+        for id in ids.iter().copied() {
             match &from {
                 Some(from) if matches!(from.check(self.disk, id)?, Found::Whole(_)) => {
                     whole.insert(id);
@@ -230,10 +230,9 @@ impl<'a> Objects<'a> {
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
         let Some((name, index)) = repack.index() else { return Ok(false) };
         let bytes = self.disk.stat(&fresh).context("looking at", &fresh)?.size;
-        let is_stored = self.store_pack(&name, fresh.clone(), &index)?;
-        match is_stored {
-            true => self.written += bytes + index.len() as u64,
-            false => self.disk.remove_file(&fresh).context("removing", &fresh)?,
+        let is_stored = self.store_pack(&name, &fresh, &index)?;
+        if is_stored {
+            self.written += bytes + index.len() as u64;
         }
         Ok(is_stored)
     }
@@ -309,17 +308,16 @@ impl<'a> Objects<'a> {
     fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<bool> {
         let packed = pack::pack(pending).context("packing objects in", &self.directory)?;
         let fresh = self.write_temporary(&format!("{}_pack", packed.name), &packed.pack)?;
-        if !self.store_pack(&packed.name, fresh.clone(), &packed.index)? {
-            self.disk.remove_file(&fresh).context("removing", &fresh)?;
-            return Ok(false);
+        let is_stored = self.store_pack(&packed.name, &fresh, &packed.index)?;
+        if is_stored {
+            self.written += (packed.pack.len() + packed.index.len()) as u64;
         }
-        self.written += (packed.pack.len() + packed.index.len()) as u64;
-        Ok(true)
+        Ok(is_stored)
     }
 
-    /// Gives a pack, which waits at `fresh`, its place and its index; false as above, and then nothing
-    /// was done.
-    fn store_pack(&self, name: &str, fresh: PathBuf, index: &[u8]) -> Result<bool> {
+    /// Gives a pack, which waits at `fresh`, its place and its index; false as above, and then the pack
+    /// is gone.
+    fn store_pack(&self, name: &str, fresh: &Path, index: &[u8]) -> Result<bool> {
         let folder = self.directory.join("pack");
         let is = |path: &Path, kind| self.disk.stat(path).is_ok_and(|stat| stat.kind == kind);
         let path = |name: &str, extension: &str| folder.join(format!("pack-{name}.{extension}"));
@@ -329,9 +327,11 @@ impl<'a> Objects<'a> {
         // Git does not mind which of its names a pack has.
         let names = [name.to_owned(), id_of(Kind::Blob, name.as_bytes())?.to_string()];
         let name = names.into_iter().find(is_free).filter(|_| is(&folder, FileKind::Directory));
-        let Some(name) = name else { return Ok(false) };
+        let Some(name) = name else {
+            return self.disk.remove_file(fresh).context("removing", fresh).map(|()| false);
+        };
         let path = |extension: &str| path(&name, extension);
-        replace_file(self.disk, &fresh, &path("pack"))?;
+        replace_file(self.disk, fresh, &path("pack"))?;
         // Git reads a pack once its index is there, so that comes last.
         let fresh = self.write_temporary(&format!("{name}_idx"), index)?;
         replace_file(self.disk, &fresh, &path("idx"))?;

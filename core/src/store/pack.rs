@@ -31,21 +31,18 @@ pub struct Placed {
     pub offset: u64,
 }
 
+/// Bytes of the checksum that a pack ends with.
+pub const CHECKSUM_BYTES: u64 = 20;
 /// Offsets from here on do not fit the index's small table.
 const LARGE_OFFSET: u64 = 1 << 31;
 
 /// Packs these objects, which are all different.
 pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
-    let mut pack = b"PACK".to_vec();
-    pack.extend_from_slice(&2u32.to_be_bytes());
-    pack.extend_from_slice(&(objects.len() as u32).to_be_bytes());
+    let mut pack = begin(objects.len());
     let mut placed = Vec::with_capacity(objects.len());
     for (id, kind, bytes) in objects {
         let offset = pack.len();
-        write_header(&mut pack, kind.number(), bytes.len() as u64);
-        let mut encoder = ZlibEncoder::new(&mut pack, kind.compression());
-        encoder.write_all(bytes)?;
-        encoder.finish()?;
+        write_whole(&mut pack, *kind, bytes)?;
         let mut crc = Crc::new();
         crc.update(&pack[offset..]);
         placed.push(Placed { id: *id, crc: crc.sum(), offset: offset as u64 });
@@ -54,8 +51,28 @@ pub fn pack(objects: &[(Oid, Kind, Vec<u8>)]) -> io::Result<Pack> {
     pack.extend_from_slice(&checksum);
     placed.sort_unstable_by_key(|object| object.id);
     let index = index(&placed, &checksum);
-    let name = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Pack { name, pack, index })
+    Ok(Pack { name: name_of(&checksum), pack, index })
+}
+
+/// What a pack of so many objects begins with.
+pub fn begin(objects: usize) -> Vec<u8> {
+    let mut pack = b"PACK".to_vec();
+    pack.extend_from_slice(&2u32.to_be_bytes());
+    pack.extend_from_slice(&(objects as u32).to_be_bytes());
+    pack
+}
+
+/// What a pack that ends with that checksum is called.
+pub fn name_of(checksum: &[u8]) -> String {
+    checksum.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Appends an object that is made of no other.
+pub fn write_whole(pack: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> io::Result<()> {
+    write_header(pack, kind.number(), bytes.len() as u64);
+    let mut encoder = ZlibEncoder::new(pack, kind.compression());
+    encoder.write_all(bytes)?;
+    encoder.finish().map(drop)
 }
 
 /// The number of what it is in three bits, the size in four and then seven bits at a time.

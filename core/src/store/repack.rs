@@ -8,18 +8,15 @@
 use crate::disk::Disk;
 use crate::error::{Context, Result};
 use crate::store::object::Found;
-use crate::store::pack::{Placed, index, write_header};
+use crate::store::pack::{self, CHECKSUM_BYTES, Placed, write_header};
 use crate::store::packed::{Form, Pack, Place};
 use flate2::Crc;
-use flate2::write::ZlibEncoder;
 use git2::Oid;
 use sha1::{Digest, Sha1};
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, Read};
 use std::vec;
 
-/// Bytes of the checksum that a pack ends with.
-const CHECKSUM_BYTES: u64 = 20;
 /// Git's number in a pack for what is made of an object that is named.
 const CHANGE_OF_NAMED: u8 = 7;
 
@@ -81,14 +78,11 @@ impl<'a> Repack<'a> {
             let Some(length) = end.checked_sub(place.begins) else { return Ok(None) };
             due.push(Due::of(id, &place, base.filter(|base| stays.contains(base)), length));
         }
-        let mut head = b"PACK".to_vec();
-        head.extend_from_slice(&2u32.to_be_bytes());
-        head.extend_from_slice(&(due.len() as u32).to_be_bytes());
         Ok(Some(Repack {
             disk,
             from,
+            now: Box::new(Cursor::new(pack::begin(due.len()))),
             due: due.into_iter(),
-            now: Box::new(Cursor::new(head)),
             open: None,
             crc: Crc::new(),
             hash: Sha1::new(),
@@ -102,8 +96,7 @@ impl<'a> Repack<'a> {
     pub fn index(mut self) -> Option<(String, Vec<u8>)> {
         let checksum = self.checksum?;
         self.placed.sort_unstable_by_key(|object| object.id);
-        let name = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some((name, index(&self.placed, &checksum)))
+        Some((pack::name_of(&checksum), pack::index(&self.placed, &checksum)))
     }
 
     /// Goes on to the next object, or to the checksum behind them; false where that was read.
@@ -137,10 +130,7 @@ impl<'a> Repack<'a> {
             return Err(io::Error::other(format!("{id} was whole, and is not any more")));
         };
         let mut anew = Vec::new();
-        write_header(&mut anew, kind.number(), bytes.len() as u64);
-        let mut encoder = ZlibEncoder::new(&mut anew, kind.compression());
-        encoder.write_all(&bytes)?;
-        encoder.finish()?;
+        pack::write_whole(&mut anew, kind, &bytes)?;
         Ok(anew)
     }
 }

@@ -104,47 +104,43 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let last = last::fragments(maintenance);
         let damage = if damages { damage::fragments(sizes) } else { Just(Vec::new()).boxed() };
         let agent = if is_agent { agent::fragments(sizes) } else { Just(Vec::new()).boxed() };
-        let collected = match maintenance && !real {
+        let gc = match maintenance && !real {
             true => collected::fragments(sizes, damages),
             false => Just(Vec::new()).boxed(),
         };
-        let attributes = attributes::fragments(sizes);
-        let drawn = (fragments, attributes, command, last, hands, damage, agent, collected);
-        drawn.prop_map(
-            move |(fragments, others, command, last, hands, damage, agent, collected)| {
-                let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
-                let mut operations = attributes::among(operations, others);
-                operations = attributes::among(operations, hands);
-                // What a damaged object costs of an agent's state nobody has decided: one or the other.
-                let mut packed = collected.iter().flat_map(|(_, operations)| operations);
-                let is_whole = damage.is_empty() && !packed.any(collected::damages);
-                let agent = if is_whole { agent } else { Vec::new() };
-                operations = attributes::among(operations, damage);
-                operations = attributes::among(operations, collected);
-                operations = attributes::among(operations, agent);
-                operations.truncate(options.operations_max);
-                if operations.len() < options.operations_max {
-                    operations.extend(command);
+        let others = attributes::fragments(sizes);
+        let drawn = (fragments, others, command, last, hands, damage, agent, gc);
+        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc)| {
+            let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
+            let mut operations = attributes::among(operations, others);
+            operations = attributes::among(operations, hands);
+            // What a damaged object costs of an agent's state nobody has decided: one or the other.
+            let mut packed = gc.iter().flat_map(|(_, operations)| operations);
+            let is_whole = damage.is_empty() && !packed.any(collected::damages);
+            let agent = if is_whole { agent } else { Vec::new() };
+            operations = attributes::among(operations, damage);
+            operations = attributes::among(operations, gc);
+            operations = attributes::among(operations, agent);
+            operations.truncate(options.operations_max);
+            if operations.len() < options.operations_max {
+                operations.extend(command);
+            }
+            for fragment in last {
+                if operations.len() + fragment.len() <= options.operations_max {
+                    operations.extend(fragment);
                 }
-                for fragment in last {
-                    if operations.len() + fragment.len() <= options.operations_max {
-                        operations.extend(fragment);
-                    }
-                }
-                if workspace.is_some() {
-                    // The point of a real tree: it is checkpointed unchanged, and at the end every
-                    // checkpoint is restored.
-                    let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
-                    operations.insert(
-                        0,
-                        Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }),
-                    );
-                    operations.push(Operation::Event(Event::RestoreEach { dir }));
-                }
-                let (settings, workspace) = (settings.clone(), workspace.clone());
-                History { settings, workspace, plain_home: false, operations }
-            },
-        )
+            }
+            if workspace.is_some() {
+                // The point of a real tree: it is checkpointed unchanged, and at the end every
+                // checkpoint is restored.
+                let (dir, reason) = (ByteString::from("work/alpha"), "as it came".to_owned());
+                operations
+                    .insert(0, Operation::Ask(Request::Checkpoint { dir: dir.clone(), reason }));
+                operations.push(Operation::Event(Event::RestoreEach { dir }));
+            }
+            let (settings, workspace) = (settings.clone(), workspace.clone());
+            History { settings, workspace, plain_home: false, operations }
+        })
     })
 }
 

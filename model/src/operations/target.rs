@@ -55,18 +55,18 @@ impl World {
             // One that is out of sight may be seen again.
             Target::Id(_) => self.is_disturbed(project) && self.find(place, text).is_err(),
         };
-        by_damage
-            || self.is_open(project)
-                && match target {
-                    Target::Malformed if !self.has("label") => false,
-                    Target::Number(_) => true,
-                    Target::Malformed | Target::Id(_) => {
-                        let may_be_gone = |found: &Checkpoint| {
-                            found.safety || self.may_be_gone(project, &found.id)
-                        };
-                        self.find(place, text).map_or(true, |(_, found)| may_be_gone(found))
-                    }
-                }
+        if by_damage || !self.is_open(project) {
+            return by_damage;
+        }
+        match target {
+            Target::Malformed if !self.has("label") => false,
+            Target::Number(_) => true,
+            Target::Malformed | Target::Id(_) => {
+                let may_be_gone =
+                    |found: &Checkpoint| found.safety || self.may_be_gone(project, &found.id);
+                self.find(place, text).map_or(true, |(_, found)| may_be_gone(found))
+            }
+        }
     }
 
     /// Whether a checkpoint of that index in the list is only there since a restore pushes nothing

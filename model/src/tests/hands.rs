@@ -5,7 +5,8 @@ use crate::answer::{Protected, Taken};
 use pretty_assertions::assert_eq;
 
 /// What happens after a checkpoint of `alpha`: edits as in [`edits`]; `(a` and `a)` tell that a tool
-/// of the agent begins and ends to write `a`; `take`, `restore` and what is done before a `tool` are asked of `alpha`.
+/// of the agent begins and ends to write `a`; `take`, `restore` and what is done before a `tool` are
+/// asked of `alpha`.
 fn scene(taken: &str, happens: &str) -> Scene {
     let has = CAPABILITIES.into_iter().chain(["restore.others"]).collect();
     let mut scene = Scene::able(has, taken);
