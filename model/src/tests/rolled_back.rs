@@ -128,3 +128,22 @@ fn which_of_those_that_restores_took_makes_room_is_for_nobody_to_say() {
         assert!(found.contains(rule), "{kept:?}: {found}");
     }
 }
+
+#[test]
+fn while_it_is_open_which_made_room_a_label_is_in_doubt_and_what_can_be_none_is_not() {
+    for labels in [None, Some("label")] {
+        let mut scene = Scene::able(CAPABILITIES.into_iter().chain(labels).collect(), "a=1");
+        scene.world.settings.max_snapshots = 3;
+        scene.ask("take alpha");
+        for files in ["a=2", "a=3", "a=4"] {
+            scene.put(files);
+            scene.ask(&format!("restore alpha {}", id(1)));
+        }
+        let unknown = |target: &str| {
+            matches!(scene.allows(&format!("restore alpha {target}")), Allowed::Unknown)
+        };
+        assert_eq!(unknown("no-label"), labels.is_some());
+        // The one that the last restore took is none of those that may be gone, and may go next.
+        assert!(unknown(&id(4)) && !unknown(&id(1)));
+    }
+}
