@@ -215,6 +215,25 @@ fn no_limit_drops_what_is_pinned_and_whether_it_counts_is_free() {
 }
 
 #[test]
+fn what_is_unpinned_may_go_only_where_more_are_there_than_the_limit() {
+    let few = "label alpha x | +a=2 | take alpha";
+    for (happens, listed, may_go) in [
+        (few.to_owned(), &[2, 1][..], false),
+        (format!("{few} | +a=3 | take alpha"), &[3, 2, 1], true),
+    ] {
+        let mut scene = limited(2, "a=1", &happens);
+        let ids: Vec<String> = listed.iter().map(|number| id(*number)).collect();
+        scene.world.settle(b"work/alpha", &ids.iter().collect::<Vec<_>>());
+        scene.ask("unpin alpha x");
+        let (newest, others) = listed.split_first().unwrap();
+        let without_the_oldest = &listed[..listed.len() - 1];
+        assert_eq!(listing(&scene, listed), "", "{newest}");
+        assert_eq!(listing(&scene, without_the_oldest).is_empty(), may_go, "{newest}");
+        assert_eq!(listing(&scene, others), "list/complete", "the newest stays");
+    }
+}
+
+#[test]
 fn what_only_its_pin_kept_may_go_once_it_is_unpinned() {
     let mut scene = scene("a=1", "label alpha x | +a=2 | take alpha | +a=3 | take alpha");
     let mut unpinned = scene.clone();
