@@ -22,6 +22,8 @@ const COMMANDS: &[(&str, Run)] = &[
     ("cargo", Not("it is how these tests were built")),
     ("herma-conform bugs --show", With(" list-in-wrong-order", 0)),
     ("herma-conform bugs", With(" list-in-wrong-order", 0)),
+    // Of all of them, it is a step of CI.
+    ("herma-conform case check", With(" the-users-repository-stays-as-it-is.yaml", 0)),
     ("herma-conform case", With("", 0)),
     ("herma-conform damage", With(" --seed 1 --damages 2", 0)),
     ("herma-conform faults", With(" --seed 1 --only take:kill:31", 0)),
@@ -70,6 +72,9 @@ fn every_command_of_the_readme_does_what_it_is_said_to_do() {
     let short = plan.replace("histories = 60 ", "histories = 1 ");
     assert_ne!(plan, short);
     fs::write(folder.path().join("expected.toml"), short).unwrap();
+    let case = "the-users-repository-stays-as-it-is.yaml";
+    let cases = root().join("harness/cases/isolation");
+    fs::copy(cases.join(case), folder.path().join(case)).unwrap();
     let (herma, conform) = (built_binary("herma"), built_binary("herma-conform"));
     let mut ran = 0;
     for command in commands(&page) {

@@ -19,7 +19,7 @@ fn compared(other: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
     let one: &NewSubject<'_> = &CoreSubject::boxed;
     let comparison =
         Comparison { one, other, capabilities: Capabilities::default(), scratch: &scratch };
-    comparison.run(&Options::default(), 1, 60, 2, &|| {}).unwrap()
+    comparison.run(&Options::default(), 1, 24, 2, &|| {}).unwrap()
 }
 
 #[test]
