@@ -6,11 +6,12 @@
 
 use super::World;
 use crate::bytes::{self, ByteString};
+use crate::edit::Edit;
 use crate::files::{Files, Node};
 use crate::observation::Observation;
 use crate::request::Request;
 use crate::tree::Entry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands at a path, as far as a checkpoint could hold it; none where that cannot be read.
 type Standing = Option<Option<Entry>>;
@@ -60,30 +61,38 @@ fn differ(one: &Standing, other: &Standing) -> bool {
     matches!((one, other), (Some(one), Some(other)) if one != other)
 }
 
+impl Hands {
+    /// Takes in what differs between two sets of files, the second of which came after the first.
+    pub(super) fn changed(&mut self, before: &Files, after: &Files, restored: Option<&ByteString>) {
+        let paths: BTreeSet<_> = before.iter().chain(after.iter()).map(|(path, _)| path).collect();
+        let changes = paths.into_iter().filter(|path| before.get(path) != after.get(path));
+        self.log.extend(changes.map(|path| {
+            let (from, to) = (standing(before, path), standing(after, path));
+            (path.clone(), Happened::Changed { from, to, restored: restored.cloned() })
+        }));
+    }
+}
+
 impl World {
     /// Whether it is asked whose hand changed a file.
     fn knows_hands(&self) -> bool {
         self.has("restore.others")
     }
 
-    /// Takes in what changed from these files to those there are now.
-    pub(super) fn changed(&mut self, before: &Files, restored: Option<&ByteString>) {
-        let paths = before.iter().chain(self.files.iter()).map(|(path, _)| path);
-        let differs = |path: &&ByteString| before.get(path) != self.files.get(path);
-        let mut paths: Vec<&ByteString> = paths.filter(differs).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        let change = |path: &ByteString| {
-            let (from, to) = (standing(before, path), standing(&self.files, path));
-            (path.clone(), Happened::Changed { from, to, restored: restored.cloned() })
-        };
-        let changes: Vec<_> = paths.into_iter().map(change).collect();
-        self.hands.log.extend(changes);
-    }
-
-    /// The files before an edit, where it will be asked who changed them.
-    pub(super) fn files_before(&self) -> Option<Files> {
-        self.knows_hands().then(|| self.files.clone())
+    /// The files that an edit can change, where it will be asked who changed them: those at its paths,
+    /// on the way to them and below them. A world may have many others.
+    pub(super) fn around(&self, edit: &Edit) -> Files {
+        if !self.knows_hands() {
+            return Files::default();
+        }
+        let at = |path: &[u8]| Some((ByteString::from(path), self.files.get(path)?.clone()));
+        let mut around = Files::default();
+        for path in edit.clone().paths_mut() {
+            let to = bytes::ancestors(path).chain([&path[..]]).filter_map(at);
+            let below = self.files.below(path).map(|(path, node)| (path.clone(), node.clone()));
+            to.chain(below).for_each(|(path, node)| around.insert(&path, node));
+        }
+        around
     }
 
     /// Takes in what was told, taken and restored.
@@ -108,9 +117,7 @@ impl World {
                 }
             }
             request if request.restores() => {
-                let before = std::mem::replace(&mut self.files, seen.files.clone());
-                self.changed(&before, Some(&project));
-                self.files = before;
+                self.hands.changed(&self.files, &seen.files, Some(&project));
             }
             _ => {}
         }
@@ -240,5 +247,59 @@ impl Search {
             (false, true) => Another::Unclear,
             (false, false) => Another::DidNot,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Layout, Settings};
+    use pretty_assertions::assert_eq;
+
+    /// Edits of a world with `a/b/f`, `a/g`, `a0` and a link `c`, in which much gives way.
+    fn edits() -> Vec<Edit> {
+        let write = |path: &str| Edit::Write {
+            path: path.into(),
+            content: b"new"[..].into(),
+            executable: false,
+        };
+        let rename = |from: &str, to: &str| Edit::Rename { from: from.into(), to: to.into() };
+        vec![
+            write("a/g"),
+            write("a"),
+            write("c/d/e"),
+            write("n/e/w"),
+            rename("a/b", "a0/x"),
+            rename("a", "c"),
+            rename("a0", "a/b"),
+            rename("a/b", "a"),
+            Edit::Remove { path: "a".into() },
+            Edit::Remove { path: "c/d".into() },
+            Edit::Link { path: "a/b".into(), target: "g".into() },
+            Edit::HardLink { path: "c/d".into(), to: "a/g".into() },
+            Edit::SetReadable { path: "a/g".into(), readable: false },
+        ]
+    }
+
+    #[test]
+    fn all_that_an_edit_changes_is_at_its_paths_on_the_way_to_them_or_below_them() {
+        let place = || ByteString::from("home");
+        let layout = Layout { root: "/".into(), home: place(), current: place(), base: place() };
+        let has = ["restore.others"].into_iter().collect();
+        let mut world = World::new(Files::default(), layout, Settings::default(), has, 0);
+        for path in ["a/b/f", "a/g", "a0"] {
+            world.edit(&Edit::Write { path: path.into(), content: path.into(), executable: false });
+        }
+        world.edit(&Edit::Link { path: "c".into(), target: "a".into() });
+        let mut changed = 0;
+        for edit in edits() {
+            let (mut edited, mut whole) = (world.clone(), Hands::default());
+            edited.edit(&edit);
+            whole.changed(&world.files, &edited.files, None);
+            let noted = &edited.hands.log[world.hands.log.len()..];
+            assert_eq!(format!("{noted:?}"), format!("{:?}", whole.log), "{edit:?}");
+            changed += whole.log.len();
+        }
+        assert!(changed > 20, "{changed}");
     }
 }

@@ -192,11 +192,10 @@ impl World {
 
     /// Applies an edit and answers what it takes on a disk.
     pub fn edit(&mut self, edit: &Edit) -> Vec<Change> {
-        let before = self.files_before();
+        let before = self.around(edit);
         let changes = edit.apply(&mut self.files);
-        if let Some(before) = before {
-            self.changed(&before, None);
-        }
+        let after = self.around(edit);
+        self.hands.changed(&before, &after, None);
         changes
     }
 
