@@ -2,7 +2,7 @@
 
 use super::places::{Place, Places, constant};
 use crate::docs::{first_sentence, root};
-use herma_harness::protocol::capabilities;
+use herma_harness::protocol::known::known;
 use herma_model::blame;
 use herma_model::rules::{self, Rule, RuleRef, State, Tier};
 use std::fmt::Write;
@@ -138,7 +138,7 @@ fn capabilities() -> String {
         "\n<a id=\"capabilities\"></a>\n\n## Capabilities\n\nWhat an adapter can claim for its \
          implementation, in its answer to `hello`.\n\n",
     );
-    for (name, meaning) in capabilities::known() {
+    for (name, meaning) in known() {
         writeln!(text, "- <a id=\"{}\"></a>`{name}`: {meaning}", anchor_of(name)).unwrap();
     }
     text

@@ -1,7 +1,8 @@
 //! What happened on one store, as it is written down: every call with its answer and the order in
 //! which calls began and were answered, so that the same is judged again without a subject.
 
-use crate::protocol::capabilities::{Capabilities, known};
+use crate::protocol::capabilities::Capabilities;
+use crate::protocol::known::known;
 use crate::subject::Identity;
 use herma_model::files::Node;
 use herma_model::world::Layout;

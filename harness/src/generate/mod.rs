@@ -19,7 +19,8 @@ mod operation;
 mod repositories;
 
 use crate::history::{Event, History, Operation};
-use crate::protocol::capabilities::{Capabilities, Units, WHOLE_AGENT};
+use crate::protocol::capabilities::{Capabilities, Units};
+use crate::protocol::known::WHOLE_AGENT;
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option;

@@ -4,101 +4,15 @@
 //! and missing parts of an answer are not compared. Rules that could only be tested that way are
 //! shown as *not applicable*, never as held.
 
-use super::claims::meant;
+use super::known::{
+    COMPLETE, MAX_FILE_BYTES, MAX_TOTAL_BYTES, OWN_WAYS, SIZES, WHOLE_AGENT, find, known, unknown,
+};
 use super::message::Hello;
 use crate::history::{History, Operation};
-use herma_model::request::{Capability, REQUESTS};
 use herma_model::rules::{self, RuleRef};
 use herma_model::{Request, Settings};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The capabilities beside those of requests, with their meaning. The record of a rule names those that
-/// are needed to judge it.
-static CAPABILITIES: &[Capability] = &[
-    (
-        "project.spellings",
-        "A directory may be named as a person types it, `~/code` too, not by its canonical path alone.",
-    ),
-    (
-        "project.any_directory",
-        "Any directory is a project of its own, whatever lies above and below it.",
-    ),
-    (
-        "scope.refusals",
-        "It refuses all three as a project: the file system's root, the home directory, its own store.",
-    ),
-    (
-        "refusal.reasons",
-        "A refusal says why, and distinguishes a malformed target from an unknown one.",
-    ),
-    ("checkpoint", "It takes a checkpoint whenever it is asked for one, whatever the turn."),
-    ("take.unchanged", "It takes no checkpoint where nothing changed, and says so."),
-    ("take.declines_empty", "It takes no first checkpoint of a project that holds nothing."),
-    ("take.skipped", "The answer to a checkpoint names the files that could not be read."),
-    ("capture.default_excludes", "It leaves out what the default excludes name, secrets too."),
-    ("capture.gitignore", "It leaves out what the project's own ignore files exclude."),
-    (
-        "capture.no_repositories",
-        "It leaves out what is called `.git`, but not the files beside it.",
-    ),
-    ("files.special", "A project may hold sockets and fifos."),
-    ("files.unreadable", "A project may hold files that their owner may not read."),
-    ("user.ordinary", "It reads and writes as an ordinary user would, also where root runs it."),
-    ("diff.stats", "A diff counts the lines added and removed."),
-    ("list.reason", "The list has the reason of each checkpoint."),
-    ("list.stats", "The list has the changes of each checkpoint against the one before it."),
-    ("target.number", "A checkpoint may be named by its number in the list."),
-    ("target.short", "A checkpoint may be named by the first digits of its id."),
-    ("restore.leaves_new", "A restore can leave the files that were created since the checkpoint."),
-    (
-        "restore.exact",
-        "A restore can remove the files that were created since the checkpoint, or move them away.",
-    ),
-    (
-        "restore.directory",
-        "A single path to restore may be a directory of the checkpoint, which comes back whole.",
-    ),
-    ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
-    ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
-    ("restore.file_safety", "A restore of a single path takes a pre-rollback checkpoint, too."),
-    ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
-    (
-        "restore.undoes_turn",
-        "The answer to a restore says whether the last conversation turn is undone.",
-    ),
-    ("state.kanban", "The cards of the agent's board are a part of its state."),
-    ("state.goal", "Its goal, with the progress, is one."),
-    ("state.memory", "The head of its memory index is one."),
-    ("state.history", "The tail of its tool history is one."),
-    ("event.high_risk", "It takes a checkpoint before a tool does something high-risk."),
-    ("event.milestone", "It takes one when the goal passes a milestone, once for each."),
-    ("event.card", "It takes one when a card becomes `done`."),
-    ("event.turn_boundary", "It takes one when a turn of a conversation over a gateway ends."),
-    ("event.long_call", "It takes one before a tool call that is expected to take long."),
-    ("settings.enabled", "Automatic checkpoints can be switched off."),
-    ("settings.max_snapshots", "The number of checkpoints of a project can be limited."),
-    (MAX_FILE_BYTES, "Files above a size can be left out."),
-    ("settings.max_files", "Projects with more than a number of files can be refused."),
-    (MAX_TOTAL_BYTES, "The size of the whole store can be limited."),
-    (
-        "test.store",
-        "The suite may put v1 repositories and foreign files into the base, and damage the bookkeeping.",
-    ),
-    (
-        "test.damage",
-        "The suite may damage what is stored as well: objects, refs and the head of the repository.",
-    ),
-    (
-        "layout",
-        "Its store is laid out as the rule book says, and the suite reads it with plain git.",
-    ),
-];
-
-/// Those that are a size in bytes, which not everybody can set to every number of them.
-pub(super) const SIZES: &[&str] = &[MAX_FILE_BYTES, MAX_TOTAL_BYTES];
-const MAX_FILE_BYTES: &str = "settings.max_file_bytes";
-const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
 /// Rules about a store that is not the project's own repository.
 static OF_A_STORE_OF_ITS_OWN: &[RuleRef] = &[
@@ -113,44 +27,8 @@ const NEEDS: &[&str] = &["repository"];
 /// The folder of a project that such a store lies in.
 const REPOSITORY: &str = ".git";
 
-/// Stands for all capabilities but [`OWN_WAYS`] and [`WHOLE_AGENT`].
-pub(super) const COMPLETE: &str = "complete";
-
-/// What a complete implementation need not do: an own way where the rules leave one.
-const OWN_WAYS: &[&str] = &["restore.directory"];
-
-/// What makes an implementation carry a whole agent: who is complete without looks after files alone.
-pub const WHOLE_AGENT: &[&str] = &[
-    "state",
-    "state.kanban",
-    "state.goal",
-    "state.memory",
-    "state.history",
-    "label",
-    "pin",
-    "restore.latest",
-    "external",
-    "external.compensate",
-    "external.accept",
-    "event",
-    "event.high_risk",
-    "event.milestone",
-    "event.card",
-    "event.turn_boundary",
-    "event.long_call",
-    "subagent",
-];
-
 /// More than any history holds, and within the integers of every language.
 const UNBOUNDED: usize = 1_000_000_000;
-
-/// Every capability with its meaning in a sentence, in reading order.
-pub fn known() -> impl Iterator<Item = Capability> {
-    let of_requests = REQUESTS.iter().filter_map(|kind| kind.capability);
-    let mut seen = BTreeSet::new();
-    // Two requests may share one.
-    of_requests.chain(CAPABILITIES.iter().copied()).filter(move |(name, _)| seen.insert(*name))
-}
 
 /// The capabilities of an implementation. Their names are those of the
 /// [protocol](crate::protocol::schema), which says what each means.
@@ -422,40 +300,9 @@ fn least_common_multiple(one: u64, other: u64) -> u64 {
     (one / divisor).saturating_mul(other)
 }
 
-/// The capability of that name as the list has it.
-fn find(name: &str) -> Option<&'static str> {
-    known().map(|(name, _)| name).find(|claim| *claim == name)
-}
-
-fn unknown(name: &str) -> String {
-    let meant = meant(name);
-    format!(
-        "there is no capability `{name}`; did you mean `{meant}`? `herma-conform capabilities` \
-         lists all"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_capability_that_a_rule_needs_is_on_the_list() {
-        let names: BTreeSet<_> = known().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), known().count(), "a capability is listed twice");
-        for rule in rules::catalogue() {
-            for need in rule.needs {
-                assert!(names.contains(need), "{} needs `{need}`, which is no capability", rule.id);
-            }
-        }
-    }
-
-    #[test]
-    fn every_capability_is_explained_in_one_sentence() {
-        for (name, meaning) in known() {
-            assert!(meaning.ends_with('.') && !meaning.contains(". "), "{name}: {meaning}");
-        }
-    }
 
     #[test]
     fn what_is_built_of_every_name_is_everything() {

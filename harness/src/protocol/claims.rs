@@ -2,7 +2,7 @@
 //! it is asked and answered with, and the rules that wait for it. What claims mean for judging is
 //! `capabilities`' business.
 
-use super::capabilities::{SIZES, known};
+use super::known::{SIZES, known};
 use crate::nearest::nearest;
 use herma_model::request::{REQUESTS, RequestKind};
 use herma_model::rules;

@@ -3,7 +3,7 @@
 //! The runner starts the adapter as a process of its own group and speaks JSON lines with it, one
 //! request and one reply at a time. [`message`] defines the lines, [`process`] runs an adapter and
 //! enforces the protocol, [`fault`] names every way to break it, [`capabilities`] says what an
-//! implementation can do, [`asked`] adapts a history to that, [`check`] probes an adapter, and
+//! implementation can do of all that is [`known`], [`asked`] adapts a history to that, [`check`] probes an adapter, and
 //! [`serve`] is the core behind one.
 
 pub mod asked;
@@ -11,6 +11,7 @@ pub mod capabilities;
 pub mod check;
 pub mod claims;
 pub mod fault;
+pub mod known;
 pub mod message;
 pub mod probes;
 pub mod process;

@@ -4,8 +4,8 @@
 //! reads it: what is always sent is required, and what may be left out of a reply is not.
 
 use super::VERSION;
-use super::capabilities::COMPLETE;
 use super::claims::{Claim, claims};
+use super::known::COMPLETE;
 use super::message::{Envelope, Hello, Reply};
 use super::translate::{
     AllProtected, Checkpoints, Classified, Diffed, Printed, Project, State, Status, Swept,
@@ -128,7 +128,7 @@ fn done(generator: &mut SchemaGenerator) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::capabilities::known;
+    use crate::protocol::known::known;
     use herma_model::Code;
     use serde::de::DeserializeOwned;
     use std::collections::BTreeSet;

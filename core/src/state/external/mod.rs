@@ -1,94 +1,26 @@
 //! What an agent did outside: opened a pull request, sent a message. No rollback undoes it; a rollback
 //! lists what it leaves behind, and a person decides: compensations run, or it stays.
 //!
-//! All of it is in one file of JSON that a person can read, with a line for every decision. Each step
-//! of a compensation is noted before it is made, so that none ever runs twice unasked.
+//! Each step of a compensation is noted before it is made, so that none ever runs twice unasked. How it
+//! is noted is `log`'s business.
 
-use crate::disk::atomic_write::{replace_file, write_new_named};
-use crate::disk::{Disk, Sharing, folder};
+mod log;
+
+use crate::disk::{Disk, Sharing};
 use crate::environment::Clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::envelope::ActionNote;
 use crate::store::lock;
-use serde::{Deserialize, Serialize};
+use log::Log;
+pub(crate) use log::readable;
+pub use log::{Action, Decided, Standing};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// More bytes than the file takes.
-const BYTES_MAX: u64 = 64 * 1024 * 1024;
-const VERSION: u32 = 1;
 /// What is said of a compensation whose process died.
 pub const INTERRUPTED: &str = "its compensation was interrupted, and may still take effect";
-
-/// How an action stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
-    /// It began, and nobody said that it ended.
-    Begun,
-    /// It was done.
-    Open,
-    /// Its compensation began, and nobody said that it ended: it runs, or it may have had its effect.
-    Compensating,
-    /// It was compensated.
-    Compensated,
-    /// Its compensation failed.
-    Failed {
-        /// Why, for people.
-        why: String,
-    },
-    /// Somebody decided that it stays.
-    Accepted,
-}
-
-impl Standing {
-    /// Whether somebody has to decide what becomes of it.
-    pub fn is_undecided(&self) -> bool {
-        !matches!(self, Standing::Compensated | Standing::Accepted)
-    }
-}
-
-/// Something that the agent did outside.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Action {
-    /// What was done.
-    #[serde(flatten)]
-    pub note: ActionNote,
-    /// When, in seconds since the epoch.
-    pub at: i64,
-    /// How it stands.
-    #[serde(flatten)]
-    pub standing: Standing,
-    /// The checkpoint that a rollback went back to, which left this behind; its full id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left_by: Option<String>,
-    /// The directory of that checkpoint's project, as it is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left_in: Option<String>,
-}
-
-/// A decision about an action, or the effect of one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decided {
-    /// When, in seconds since the epoch.
-    pub at: i64,
-    /// Who decided.
-    pub who: String,
-    /// The number of the action.
-    pub action: u64,
-    /// What was decided, or came of it.
-    pub what: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Log {
-    version: u32,
-    #[serde(default)]
-    actions: Vec<Action>,
-    #[serde(default)]
-    audit: Vec<Decided>,
-}
 
 /// Undoes one kind of action as far as that is possible.
 pub trait Compensation: Send + Sync {
@@ -132,10 +64,6 @@ pub struct External {
     compensations: Compensations,
 }
 
-fn path(folder: &Path) -> PathBuf {
-    folder.join("external.json")
-}
-
 impl External {
     /// What is noted in the file `external.json` below `folder`, an absolute path.
     pub fn new(
@@ -144,7 +72,7 @@ impl External {
         folder: &Path,
         compensations: Compensations,
     ) -> Self {
-        External { disk, clock, path: path(folder), compensations }
+        External { disk, clock, path: log::path(folder), compensations }
     }
 
     /// Something is about to be done outside; returns its number. Noted before it is done, it is
@@ -335,65 +263,11 @@ impl External {
     }
 
     fn read(&self) -> Result<Log> {
-        read(self.disk.as_ref(), &self.path)
+        log::read(self.disk.as_ref(), &self.path)
     }
 
-    /// Changes the file in one step, while no other process does.
     fn change<T>(&self, work: impl FnOnce(&mut Log, i64) -> T) -> Result<T> {
-        let disk = self.disk.as_ref();
-        let folder = self.path.parent().unwrap_or(&self.path);
-        let _lock = lock::take(disk, &folder.join("external.lock"), Sharing::Exclusive)?;
-        let mut log = self.read()?;
-        let done = work(&mut log, self.clock.seconds());
-        let text = serde_json::to_vec_pretty(&log)
-            .map_err(|error| Error::unusable(&self.path, error.to_string()))?;
-        let fresh = write_new_named(disk, folder, ".herma-external", &text, 0o600)?;
-        replace_file(disk, &fresh, &self.path)?;
-        Ok(done)
-    }
-}
-
-fn read(disk: &dyn Disk, path: &Path) -> Result<Log> {
-    let Some(bytes) = folder::read_file(disk, path, BYTES_MAX)? else {
-        return Ok(Log { version: VERSION, actions: Vec::new(), audit: Vec::new() });
-    };
-    let unreadable = |why: String| Error::BadState { part: "log of external actions".into(), why };
-    let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
-    match log.version {
-        VERSION => Ok(log),
-        other => Err(unreadable(format!("it is of version {other}"))),
-    }
-}
-
-/// Whether what was done outside can be read, where it is noted below `folder`.
-///
-/// # Errors
-/// Why not, for people.
-pub(crate) fn readable(disk: &dyn Disk, folder: &Path) -> std::result::Result<(), String> {
-    let path = path(folder);
-    read(disk, &path).map(drop).map_err(|error| format!("{}: {}", path.display(), error.cause()))
-}
-
-impl Log {
-    fn stand(&mut self, number: u64, standing: Standing) {
-        if let Some(one) = self.actions.iter_mut().find(|one| one.note.number == number) {
-            one.standing = standing;
-        }
-    }
-
-    fn decide(&mut self, at: i64, who: &str, action: u64, what: String) {
-        self.audit.push(Decided { at, who: who.to_owned(), action, what });
-    }
-}
-
-/// What was done, as a person reads it: `github.pr.opened #1234`.
-impl std::fmt::Display for ActionNote {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}", self.kind)?;
-        if let Some(id) = &self.id {
-            write!(formatter, " #{id}")?;
-        }
-        self.to.as_ref().map_or(Ok(()), |to| write!(formatter, " to {to}"))
+        log::change(self.disk.as_ref(), &self.path, |log| work(log, self.clock.seconds()))
     }
 }
 

@@ -5,28 +5,24 @@
 //! subject disagree, a run ends there, or goes on with what is really there; what it shows from
 //! then on may only follow from that, and is marked so.
 
-use crate::coverage::{self, Coverage};
-use crate::depth::Depth;
+mod shown;
+
+use crate::coverage;
 use crate::divergence::{Divergence, Fingerprint};
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
 use crate::oracle::Oracle;
 use crate::protocol::asked::asked_for;
 use crate::protocol::capabilities::Capabilities;
-use crate::protocol::fault::Fault;
 use crate::protocol::translate;
 use crate::sandbox::store_edits::{self, Done};
 use crate::sandbox::{Sandbox, Scratch, edits};
-use crate::subject::{Identity, NewSubject, Subject};
+use crate::subject::{NewSubject, Subject};
 use herma_model::answer::Answer;
-use herma_model::edit::Change;
 use herma_model::verdict::{Checks, Kind, Violation};
-use herma_model::{
-    Allowed, ByteString, Edit, Files, Observation, Request, StoreEdit, World, blame,
-};
-use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
+use herma_model::{Allowed, ByteString, Edit, Observation, Request, StoreEdit, World, blame};
+use shown::tell;
+pub use shown::{Event, RequestRecord, Run, RunError, Watch};
 use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
@@ -40,101 +36,6 @@ pub enum Until {
     /// To its end: after a disagreement the world goes on with what is really there.
     End,
 }
-
-/// What a run showed.
-#[derive(Debug, Default)]
-pub struct Run {
-    /// How many comparisons were made for each rule.
-    pub checks: BTreeMap<&'static str, u64>,
-    /// How many operations were applied.
-    pub operations: usize,
-    /// Which behaviours were covered.
-    pub coverage: Coverage,
-    /// How much of the history was judged.
-    pub depth: Depth,
-    /// Every difference, once. The last one may have ended the run.
-    pub divergences: Vec<Divergence>,
-    /// What the subject can do; the history was run without the rest.
-    pub capabilities: Capabilities,
-    /// Who the subject is.
-    pub subject: Identity,
-}
-
-/// Why a run could not be made; never the subject's fault.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The sandbox could not be made or read.
-    #[error("the sandbox cannot be used: {0}")]
-    Sandbox(#[from] io::Error),
-    /// An edit could not be carried out.
-    #[error("the runner cannot carry out operation {}: {source}", .step + 1)]
-    Edit {
-        /// The operation, from 0.
-        step: usize,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The disk is not what the model says although no subject touched it.
-    #[error("the harness is wrong: before operation {}, {path} differs from the model", .step + 1)]
-    Harness {
-        /// The operation, from 0.
-        step: usize,
-        /// The first path that differs.
-        path: ByteString,
-    },
-    /// The adapter broke the protocol.
-    #[error("the adapter broke the protocol{}: {fault}", at(.step))]
-    Adapter {
-        /// The operation, from 0; none before the first.
-        step: Option<usize>,
-        /// How.
-        fault: Fault,
-    },
-    /// A directory above the sandbox holds a project marker, which every history would find.
-    #[error("{0:?} marks a project above the sandboxes: choose another place with --scratch")]
-    MarkerAbove(std::path::PathBuf),
-}
-
-fn at(step: &Option<usize>) -> String {
-    step.map_or_else(String::new, |step| format!(" at operation {}", step + 1))
-}
-
-/// One thing that happened in a run, with everything concrete.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// The sandbox was made.
-    Began {
-        /// Where it is.
-        root: ByteString,
-        /// The files in it.
-        files: Files,
-    },
-    /// The runner changed files.
-    Edited(Vec<Change>),
-    /// The runner changed the base of the store, and damaged that file of it, if any; an object that is
-    /// in a pack by the file that it would have.
-    StoreEdited(StoreEdit, Option<PathBuf>),
-    /// The subject was asked.
-    Requested(Box<RequestRecord>),
-}
-
-/// A request and what came of it.
-#[derive(Clone, Debug)]
-pub struct RequestRecord {
-    /// The operation of the history, from 0.
-    pub step: usize,
-    /// What the subject was asked.
-    pub request: Request,
-    /// What it answered.
-    pub answer: Answer,
-    /// The line of the protocol that says so, as it was replied.
-    pub reply: String,
-    /// The files afterwards.
-    pub after: Files,
-}
-
-/// Called with every event of a run.
-pub type Watch<'a> = Option<&'a mut dyn FnMut(Event)>;
 
 /// Runs `history` in a fresh sandbox until world and subject disagree.
 ///
@@ -495,10 +396,4 @@ impl<'a> Runner<'a> {
 fn may_have_saved(allowed: &Allowed, answer: &Answer) -> bool {
     let damaged = matches!(allowed, Allowed::Restore(due) if due.damaged);
     damaged && matches!(answer, Answer::Refused { .. })
-}
-
-fn tell(watch: &mut Watch<'_>, event: impl FnOnce() -> Event) {
-    if let Some(watch) = watch {
-        watch(event());
-    }
 }
