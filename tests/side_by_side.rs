@@ -59,6 +59,10 @@ fn an_exported_history_drives_the_adapter_alone() {
         write(b"work/alpha/n\xff\n'q\\", b"zero\0 %s \\n one\n"),
         take(),
         Operation::Ask(Request::Reopen),
+        Operation::Edit(Edit::Rewrite {
+            path: b"work/alpha/n\xff\n'q\\"[..].into(),
+            content: "in its place\n".into(),
+        }),
         write(b"work/alpha/n\xff\n'q\\", b"other"),
         Operation::Ask(Request::Restore {
             dir: "work/alpha".into(),

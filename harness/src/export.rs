@@ -219,11 +219,7 @@ impl Script {
                 self.line(&format!("ln -s -- {target} {place}"));
             }
             Node::File { content, executable, readable } => {
-                // A word of a shell cannot hold a zero byte, so the format holds those.
-                let parts: Vec<&[u8]> = content.split(|byte| *byte == 0).collect();
-                let format = vec!["%s"; parts.len()].join("\\0");
-                let words: Vec<String> = parts.into_iter().map(|part| self.quoted(part)).collect();
-                self.line(&format!("printf '{format}' {} > {place}", words.join(" ")));
+                self.write(&place, content);
                 if *executable || !*readable {
                     let mode = if *executable { 0o755 } else { 0o644 };
                     let mode = if *readable { mode } else { mode & 0o333 };
@@ -233,6 +229,14 @@ impl Script {
         }
     }
 
+    fn write(&mut self, place: &str, content: &[u8]) {
+        // A word of a shell cannot hold a zero byte, so the format holds those.
+        let parts: Vec<&[u8]> = content.split(|byte| *byte == 0).collect();
+        let format = vec!["%s"; parts.len()].join("\\0");
+        let words: Vec<String> = parts.into_iter().map(|part| self.quoted(part)).collect();
+        self.line(&format!("printf '{format}' {} > {place}", words.join(" ")));
+    }
+
     fn change(&mut self, change: &Change) {
         match change {
             Change::Remove(path) => {
@@ -240,6 +244,13 @@ impl Script {
                 self.line(&format!("rm -rf -- {place}"));
             }
             Change::Make(path, node) => self.make(path, node),
+            Change::Rewrite(path, content) => {
+                let place = self.place(path);
+                self.line(&format!("touch -r {place} \"$ROOT\"/.before"));
+                self.write(&place, content);
+                self.line(&format!("touch -m -r \"$ROOT\"/.before -- {place}"));
+                self.line("rm -- \"$ROOT\"/.before");
+            }
             Change::SetReadable(path, readable) => {
                 let (place, sign) = (self.place(path), if *readable { '+' } else { '-' });
                 self.line(&format!("chmod u{sign}r -- {place}"));

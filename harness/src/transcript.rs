@@ -80,6 +80,9 @@ fn changed(change: &Change) -> String {
             let readable = if *readable { "" } else { ", unreadable" };
             format!("write {path}: {}{executable}{readable}", shown(content))
         }
+        Change::Rewrite(path, content) => {
+            format!("write {path} and keep its time: {}", shown(content))
+        }
         Change::SetReadable(path, readable) => {
             format!("chmod u{}r {path}", if *readable { '+' } else { '-' })
         }

@@ -23,6 +23,15 @@ pub enum Edit {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         executable: bool,
     },
+    /// Writes other bytes into a file where it stands, and sets its time of modification back, as
+    /// tools do that keep times; nothing for anything else. Its other names keep theirs.
+    Rewrite {
+        /// Which file.
+        path: ByteString,
+        /// All of its bytes.
+        #[serde(with = "crate::content")]
+        content: ByteString,
+    },
     /// Removes a file, or a directory with everything in it.
     Remove {
         /// What.
@@ -83,6 +92,8 @@ pub enum Change {
     Remove(ByteString),
     /// Make this node here; the parent is there, the path is free.
     Make(ByteString, Node),
+    /// Write these bytes into the file at the path, which keeps its time of modification.
+    Rewrite(ByteString, Content),
     /// Give the file at the path this right to be read.
     SetReadable(ByteString, bool),
     /// Give the file at the path these permission bits.
@@ -100,6 +111,7 @@ impl Edit {
             Edit::Rename { from, to } => vec![from, to],
             Edit::HardLink { path, to } => vec![path, to],
             Edit::Write { path, .. }
+            | Edit::Rewrite { path, .. }
             | Edit::Remove { path }
             | Edit::MakeDirectory { path }
             | Edit::Link { path, .. }
@@ -117,6 +129,9 @@ impl Edit {
                 let content = Content::from(&content[..]);
                 let node = Node::File { content, executable: *executable, readable: true };
                 make(files, path, node, &mut changes);
+            }
+            Edit::Rewrite { path, content } => {
+                rewrite(files, path, Content::from(&content[..]), &mut changes);
             }
             Edit::Link { path, target } => {
                 make(files, path, Node::Link { target: Content::from(&target[..]) }, &mut changes);
@@ -169,6 +184,19 @@ fn make(files: &mut Files, path: &ByteString, node: Node, changes: &mut Vec<Chan
     clear_the_way(files, path, changes);
     files.insert(path, node.clone());
     changes.push(Change::Make(path.clone(), node));
+}
+
+fn rewrite(files: &mut Files, path: &ByteString, new: Content, changes: &mut Vec<Change>) {
+    if files.obstacle(path).is_some() {
+        return;
+    }
+    if let (Some(bits), Some(Node::File { executable, readable, .. })) =
+        (files.permissions(path), files.get(path).cloned())
+    {
+        files.insert(path, Node::File { content: new.clone(), executable, readable });
+        files.set_permissions(path, bits);
+        changes.push(Change::Rewrite(path.clone(), new));
+    }
 }
 
 fn set_readable(files: &mut Files, path: &ByteString, wanted: bool, changes: &mut Vec<Change>) {
@@ -311,6 +339,21 @@ mod tests {
         assert_eq!(changes, [Change::Remove("a/b".into())]);
         leaves_all(&Edit::Remove { path: "none".into() });
         leaves_all(&Edit::Remove { path: "c/below".into() });
+    }
+
+    #[test]
+    fn only_a_file_is_rewritten_and_its_permissions_stay() {
+        let mut files = files();
+        files.set_permissions(b"c", 0o750);
+        let rewrite = |path: &str| Edit::Rewrite { path: path.into(), content: "new".into() };
+        let content = Content::from(&b"new"[..]);
+        let changes = rewrite("c").apply(&mut files);
+        assert_eq!(changes, [Change::Rewrite("c".into(), content.clone())]);
+        let expected = Node::File { content, executable: true, readable: true };
+        assert_eq!((files.get(b"c"), files.permissions(b"c")), (Some(&expected), Some(0o750)));
+        for path in ["a", "none", "c/below"] {
+            leaves_all(&rewrite(path));
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod content;
 mod damage;
 mod hands;
 mod idiom;
+mod kept_times;
 mod last;
 mod maintenance;
 mod names;
@@ -110,8 +111,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             false => Just(Vec::new()).boxed(),
         };
         let others = attributes::fragments(sizes);
-        let drawn = (fragments, others, command, last, hands, damage, agent, gc);
-        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc)| {
+        let kept = kept_times::fragment(sizes);
+        let drawn = (fragments, others, command, last, hands, damage, agent, gc, kept);
+        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, kept)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations = attributes::among(operations, hands);
@@ -126,7 +128,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             if operations.len() < options.operations_max {
                 operations.extend(command);
             }
-            for fragment in last {
+            for fragment in last.into_iter().chain([kept]) {
                 if operations.len() + fragment.len() <= options.operations_max {
                     operations.extend(fragment);
                 }

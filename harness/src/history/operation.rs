@@ -103,6 +103,7 @@ const EVENTS: &[&str] = &["advance", "restore_each", "store"];
 /// The names of [`Edit`].
 const EDITS: &[&str] = &[
     "write",
+    "rewrite",
     "remove",
     "make_directory",
     "link",

@@ -35,6 +35,21 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-file-that-keeps-its-time-is-unchanged",
+        rule: &rules::CAPTURE_CREATED,
+        about: "A file that has its size, permissions and time of modification counts as unchanged.",
+        operations_min: 4,
+        // Times are of long ago, so that what was noted in the moment of a write is trusted, too.
+        flaw: Disk(Stat(|stat| {
+            let modified = (stat.modified.0 - 3_600, stat.modified.1);
+            let changed = (modified.0, i64::from(stat.mode));
+            match stat.kind {
+                Kind::File => Metadata { modified, changed, ..stat },
+                _ => stat,
+            }
+        })),
+    },
+    PlantedBug {
         name: "bytes-that-are-no-text-are-replaced",
         rule: &rules::CAPTURE_BYTES,
         about: "Files are read as UTF-8, and bytes that are not valid are replaced.",

@@ -117,20 +117,12 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
         let holds_store = capabilities.store_folder().is_some() && names.clone().count() < 3;
         holds_store || names.any(|name| capabilities.avoids(name))
     };
-    let paths: Vec<&ByteString> = match edit {
-        Edit::MakeSpecial { .. } if !capabilities.has("files.special") => return false,
-        Edit::SetReadable { .. } if !capabilities.has("files.unreadable") => return false,
-        Edit::Rename { from, to } => vec![from, to],
-        Edit::HardLink { path, to } => vec![path, to],
-        Edit::Write { path, .. }
-        | Edit::Remove { path }
-        | Edit::MakeDirectory { path }
-        | Edit::Link { path, .. }
-        | Edit::MakeSpecial { path }
-        | Edit::SetReadable { path, .. }
-        | Edit::SetPermissions { path, .. } => vec![path],
+    let can_be_made = match edit {
+        Edit::MakeSpecial { .. } => capabilities.has("files.special"),
+        Edit::SetReadable { .. } => capabilities.has("files.unreadable"),
+        _ => true,
     };
-    !paths.into_iter().any(is_avoided)
+    can_be_made && !edit.clone().paths_mut().into_iter().any(|path| is_avoided(path))
 }
 
 /// The directory as it may be given to the subject; `None` if the subject cannot be asked about it.

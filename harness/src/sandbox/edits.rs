@@ -23,6 +23,7 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
             }
         }
         Change::Rename(from, to) => fs::rename(on_disk(root, from), on_disk(root, to)),
+        Change::Rewrite(path, content) => rewrite(&on_disk(root, path), content),
         Change::SetReadable(path, readable) => {
             let path = on_disk(root, path);
             let mode = fs::symlink_metadata(&path)?.mode() & 0o7777;
@@ -35,8 +36,25 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
     }
 }
 
-/// An edit is about one name of a file, so one that has several becomes a file of its own first.
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    part_from_its_other_names(path)?;
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// The inode has another time afterwards, which nobody can set back.
+fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
+    let before = fs::symlink_metadata(path)?;
+    part_from_its_other_names(path)?;
+    // The owner may give himself the right to write.
+    fs::set_permissions(path, Permissions::from_mode(before.mode() | 0o200))?;
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    file.write_all(content)?;
+    file.set_modified(before.modified()?)?;
+    file.set_permissions(before.permissions())
+}
+
+/// An edit is about one name of a file, so one that has several becomes a file of its own first.
+fn part_from_its_other_names(path: &Path) -> io::Result<()> {
     let before = fs::symlink_metadata(path)?;
     if before.nlink() > 1 {
         let copy = path.with_file_name(".herma-edit");
@@ -46,7 +64,7 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
         fs::set_permissions(path, Permissions::from_mode(before.mode()))?;
         fs::rename(copy, path)?;
     }
-    fs::set_permissions(path, Permissions::from_mode(mode))
+    Ok(())
 }
 
 fn make(path: &Path, node: &Node) -> io::Result<()> {
@@ -112,4 +130,31 @@ pub fn copy_with(
         }
     }
     finish(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_rewritten_keeps_its_time_its_permissions_and_the_bytes_of_its_other_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        fs::write(place("a"), "old").unwrap();
+        fs::set_permissions(place("a"), Permissions::from_mode(0o540)).unwrap();
+        fs::hard_link(place("a"), place("other")).unwrap();
+        let before = fs::metadata(place("a")).unwrap();
+        let rewritten = |content: &str| {
+            let change = Change::Rewrite("a".into(), content.as_bytes().into());
+            apply(folder.path(), &change).unwrap();
+            assert_eq!(fs::read(place("a")).unwrap(), content.as_bytes());
+            let after = fs::metadata(place("a")).unwrap();
+            assert_eq!(after.modified().unwrap(), before.modified().unwrap());
+            assert_eq!(after.mode(), before.mode());
+            after.ino()
+        };
+        let alone = rewritten("new");
+        assert_eq!(fs::read(place("other")).unwrap(), b"old");
+        assert_eq!(rewritten("in its place"), alone);
+    }
 }

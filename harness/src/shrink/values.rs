@@ -98,7 +98,9 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
         operation,
         Operation::Ask(Request::EnsureCheckpoint { .. } | Request::Sweep)
             | Operation::Event(Event::RestoreEach { .. })
-            | Operation::Edit(Edit::Rename { .. } | Edit::SetPermissions { .. })
+            | Operation::Edit(
+                Edit::Rename { .. } | Edit::SetPermissions { .. } | Edit::Rewrite { .. }
+            )
     ) || matches!(operation, Operation::Edit(Edit::HardLink { to, .. }) if **to != *SENTINEL);
     // The first project is the simplest one, however long its name.
     let text = format!("{operation:?}").replace("work/alpha", "work/a");
@@ -290,6 +292,16 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
                 write(&path, &content, false),
             ];
             all.extend(paths(&path).iter().map(|path| write(path, &content, executable)));
+            all
+        }
+        Edit::Rewrite { path, content } => {
+            let rewrite = |path: &ByteString, content: &[u8]| Edit::Rewrite {
+                path: path.clone(),
+                content: content.into(),
+            };
+            let mut all: Vec<_> = [b"1", b"2"].map(|content| rewrite(&path, content)).into();
+            all.extend(paths(&path).iter().map(|path| rewrite(path, &content)));
+            all.push(Edit::Write { path, content, executable: false });
             all
         }
         Edit::Link { path, target } => {

@@ -320,7 +320,8 @@ impl Outcome<'_> {
     fn is_of_another(&self, wrong: &[(RuleRef, ByteString)], said: &Restored) -> bool {
         // A path that did not change although it is reported as restored was missed, nothing more;
         // so was one that something of another type still stands in the way of. A link that did not
-        // come back may never have been captured: a store that keeps files alone loses it at once.
+        // come back may never have been captured: a store that keeps files alone loses it at once. Of a
+        // file that kept its time the change may have been missed when the checkpoint was taken.
         let tells = |path: &ByteString| {
             let Some(entry) = self.due.target.tree.get(path) else { return false };
             let lost_link = matches!(entry, Entry::Link { .. }) && self.is(path).is_none();
@@ -329,7 +330,8 @@ impl Outcome<'_> {
                 && !said.failed.iter().any(|one| one.path == *path);
             let in_place = is_of_type(entry, self.is(path));
             let differs = self.changed(path) || unsaid && in_place;
-            !self.would_lose(path) && !lost_link && differs
+            let was_rewritten = self.world.was_rewritten(&bytes::join(&self.due.project, path));
+            !self.would_lose(path) && !lost_link && !was_rewritten && differs
         };
         let listed = self.world.listed(&self.due.project).iter();
         let others = listed.filter_map(|one| one.captured.as_ref()).map(|one| &one.tree);

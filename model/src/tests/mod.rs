@@ -337,7 +337,7 @@ impl Scene {
 }
 
 /// The edits of one word: `a=x` writes a file, `a*=x` a program and `a?=x` one that cannot be read,
-/// with `;` for the end of a line; `a>x` makes a link, `a!` a socket, `a/` a directory; `-a` removes
+/// with `;` for the end of a line; `a~x` rewrites one and keeps its time; `a>x` makes a link, `a!` a socket, `a/` a directory; `-a` removes
 /// something. Paths are those in `alpha`, or in the world where they open with a slash.
 fn edits(word: &str) -> Vec<Edit> {
     let place = |name: &str| match name.strip_prefix('/') {
@@ -352,6 +352,9 @@ fn edits(word: &str) -> Vec<Edit> {
         let content = ByteString::from(&*content.replace(';', "\n"));
         let write = Edit::Write { path: path.clone(), content, executable: name.contains('*') };
         return vec![write, Edit::SetReadable { path, readable: !name.contains('?') }];
+    }
+    if let Some((name, content)) = word.split_once('~') {
+        return vec![Edit::Rewrite { path: place(name), content: content.into() }];
     }
     if let Some((name, target)) = word.split_once('>') {
         return vec![Edit::Link { path: place(name), target: target.into() }];

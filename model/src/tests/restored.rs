@@ -481,3 +481,14 @@ fn a_link_that_did_not_come_back_is_no_other_checkpoint() {
     let seen = left(&scene, "restore alpha 1 exact", "b=1");
     assert_eq!(scene.broken(&seen), "restore/type");
 }
+
+#[test]
+fn a_change_that_was_missed_since_the_time_was_kept_is_no_other_checkpoint() {
+    for (edit, broken) in [("a=2", "restore/target restore/bytes"), ("a~2", "restore/bytes")] {
+        let mut scene = Scene::with("a=1");
+        scene.ask("take alpha");
+        scene.put(edit);
+        scene.ask("take alpha");
+        assert_eq!(scene.broken(&left(&scene, "restore alpha 1", "a=1")), broken, "{edit}");
+    }
+}

@@ -152,6 +152,8 @@ pub struct World {
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
     hands: Hands,
+    /// Files that were rewritten with their time kept.
+    rewritten: BTreeSet<ByteString>,
     pub(crate) agent: Agent,
     damages: Damages,
     pub(crate) maintenance: Maintenance,
@@ -177,6 +179,7 @@ impl World {
             histories: BTreeMap::new(),
             known: BTreeSet::new(),
             hands: Hands::default(),
+            rewritten: BTreeSet::new(),
             agent: Agent::default(),
             damages: Damages::default(),
             maintenance: Maintenance::default(),
@@ -196,7 +199,17 @@ impl World {
         let changes = edit.apply(&mut self.files);
         let after = self.around(edit);
         self.hands.changed(&before, &after, None);
+        let rewritten = changes.iter().filter_map(|change| match change {
+            Change::Rewrite(path, _) => Some(path.clone()),
+            _ => None,
+        });
+        self.rewritten.extend(rewritten);
         changes
+    }
+
+    /// Whether a file was ever rewritten with its time kept: who looks at times may have missed that.
+    pub(crate) fn was_rewritten(&self, path: &[u8]) -> bool {
+        self.rewritten.contains(&ByteString::from(path))
     }
 
     /// The current time in seconds since the epoch.
