@@ -5,7 +5,7 @@ Started as: python3 -I -S adapter.py VERSION PACKAGES, the folder that holds the
 It keeps its store in the git repository of the project. Its own numbers count from 0, the oldest,
 and are all that it takes for a checkpoint: numbers and ids are turned into them. It ends with 0
 whatever happens, so that what it did is read from what it prints and from its list. It bounds its
-checkpoints when it is told to prune, which is done whenever it took one.
+checkpoints when somebody tells it to prune, and never by itself: no bound is claimed.
 
 Not claimed: leaving files created since (it always removes them); a checkpoint before one file (it
 takes one before all are restored); working files of nested repositories (it keeps a link to their
@@ -39,7 +39,6 @@ CAPABILITIES = [
     "restore.exact",
     "restore.file",
     "restore.safety",
-    "settings.max_snapshots",
     "target.number",
     "test.clock",
 ]
@@ -59,7 +58,6 @@ CANNOT_ENTER = {
 }
 
 START = None
-BOUND = None
 
 
 class Refused(Exception):
@@ -141,10 +139,9 @@ def hello(_):
 
 
 def open_(request):
-    global START, BOUND
+    global START
     os.environ["HOME"] = text(request["home"])
     START = text(request["current_directory"])
-    BOUND = request["settings"]["max_snapshots"]
     engine.time.now = None
     return {}
 
@@ -154,11 +151,6 @@ def clock(request):
     return {}
 
 
-def prune():
-    """Drops the oldest beyond the bound, of whatever age."""
-    rewind("prune", f"--max-count={BOUND}", "--max-age=100000")
-
-
 def checkpoint(request):
     enter(request)
     before = [one.sha for one in listed()]
@@ -166,7 +158,6 @@ def checkpoint(request):
     after = [one.sha for one in listed()]
     if len(after) == len(before):
         raise Refused("internal", printed)
-    prune()
     return {"outcome": "created", "id": after[-1]}
 
 
@@ -239,7 +230,6 @@ def restored(request, command, options, *arguments):
     before = [one.sha for one in listed()]
     printed = rewind(command, *options, "--", index(request, before), *arguments)
     after = [one.sha for one in listed()]
-    prune()
     told(printed)
     return {"safety": after[-1] if len(after) > len(before) else None}
 
