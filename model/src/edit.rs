@@ -342,6 +342,18 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_is_about_each_path_that_it_names() {
+        for (mut edit, paths) in [
+            (write("a", ""), vec!["a"]),
+            (rename("a", "b"), vec!["a", "b"]),
+            (Edit::HardLink { path: "a".into(), to: "b".into() }, vec!["a", "b"]),
+        ] {
+            let named: Vec<_> = edit.paths_mut().iter().map(|path| path.to_string()).collect();
+            assert_eq!(named, paths);
+        }
+    }
+
+    #[test]
     fn only_a_file_is_rewritten_and_its_permissions_stay() {
         let mut files = files();
         files.set_permissions(b"c", 0o750);

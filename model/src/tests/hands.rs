@@ -105,6 +105,8 @@ fn a_restore_is_nobodys_hand_where_the_agent_told_before_it() {
         ("(a a=2 a) take (b b) restore (a a=3 a)", "-"),
         ("(a a=2 a) restore", "-"),
         ("(a a=2 a) restore a=4", "+"),
+        // As the agent left it, but by somebody who undid the restore.
+        ("(a a=2 a) restore a=2", "+"),
     ] {
         assert_eq!(verdict("a=1", happens, "2"), is, "{happens}");
     }
