@@ -26,7 +26,7 @@ fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
             let mut all = vec![one, checkpoint(&project)];
             all.push(Edit::Rewrite { path, content: "2".into() }.into());
             all.push(checkpoint(&project));
-            // The older content is brought back over a file of the same size and time.
+            // Without it the older content comes back over a file of the same size and time.
             all.extend((back == 0).then_some(other));
             all.push(Request::Restore { dir: project, target, exact: false, force: false }.into());
             all
