@@ -104,10 +104,10 @@ pub enum Change {
     Rename(ByteString, ByteString),
 }
 
-impl Edit {
-    /// The paths that it is about, but for what a symbolic link points at.
-    pub fn paths_mut(&mut self) -> Vec<&mut ByteString> {
-        match self {
+/// The paths of an edit, to read or to change as it is borrowed.
+macro_rules! paths_of {
+    ($edit:expr) => {
+        match $edit {
             Edit::Rename { from, to } => vec![from, to],
             Edit::HardLink { path, to } => vec![path, to],
             Edit::Write { path, .. }
@@ -119,6 +119,18 @@ impl Edit {
             | Edit::SetReadable { path, .. }
             | Edit::SetPermissions { path, .. } => vec![path],
         }
+    };
+}
+
+impl Edit {
+    /// The paths that it is about, but for what a symbolic link points at.
+    pub fn paths(&self) -> Vec<&ByteString> {
+        paths_of!(self)
+    }
+
+    /// The same, to change them.
+    pub fn paths_mut(&mut self) -> Vec<&mut ByteString> {
+        paths_of!(self)
     }
 
     /// Applies the edit to `files` and answers what that takes on a disk.
@@ -343,12 +355,12 @@ mod tests {
 
     #[test]
     fn an_edit_is_about_each_path_that_it_names() {
-        for (mut edit, paths) in [
+        for (edit, paths) in [
             (write("a", ""), vec!["a"]),
             (rename("a", "b"), vec!["a", "b"]),
             (Edit::HardLink { path: "a".into(), to: "b".into() }, vec!["a", "b"]),
         ] {
-            let named: Vec<_> = edit.paths_mut().iter().map(|path| path.to_string()).collect();
+            let named: Vec<_> = edit.paths().iter().map(|path| path.to_string()).collect();
             assert_eq!(named, paths);
         }
     }

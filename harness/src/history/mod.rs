@@ -42,8 +42,7 @@ impl History {
     pub(crate) fn stays_inside(&self) -> Result<(), String> {
         let outside = self.operations.iter().enumerate().find_map(|(number, operation)| {
             let Operation::Edit(edit) = operation else { return None };
-            let mut edit = edit.clone();
-            let path = edit.paths_mut().into_iter().find(|path| !is_inside(path))?;
+            let path = edit.paths().into_iter().find(|path| !is_inside(path))?;
             Some(format!(
                 "operations[{number}]: the path `{path}` is not one below the sandbox: write it \
                  relative to that, without `.` and `..`"

@@ -122,7 +122,7 @@ fn is_offered(capabilities: &Capabilities, edit: &Edit) -> bool {
         Edit::SetReadable { .. } => capabilities.has("files.unreadable"),
         _ => true,
     };
-    can_be_made && !edit.clone().paths_mut().into_iter().any(|path| is_avoided(path))
+    can_be_made && !edit.paths().into_iter().any(is_avoided)
 }
 
 /// The directory as it may be given to the subject; `None` if the subject cannot be asked about it.

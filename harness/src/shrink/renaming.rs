@@ -11,7 +11,7 @@ pub fn renamed(history: &History) -> Vec<History> {
     let mut used: BTreeSet<ByteString> = BTreeSet::new();
     for operation in &history.operations {
         if let Operation::Edit(edit) = operation {
-            used.extend(edit.clone().paths_mut().into_iter().map(|path| path.clone()));
+            used.extend(edit.paths().into_iter().cloned());
         }
     }
     let mut all = Vec::new();

@@ -87,7 +87,7 @@ impl World {
         }
         let at = |path: &[u8]| Some((ByteString::from(path), self.files.get(path)?.clone()));
         let mut around = Files::default();
-        for path in edit.clone().paths_mut() {
+        for path in edit.paths() {
             let to = bytes::ancestors(path).chain([&path[..]]).filter_map(at);
             let below = self.files.below(path).map(|(path, node)| (path.clone(), node.clone()));
             to.chain(below).for_each(|(path, node)| around.insert(&path, node));
