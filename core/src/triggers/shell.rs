@@ -34,8 +34,14 @@ pub struct Line {
     pub unreadable: Vec<Range<usize>>,
 }
 
-/// Reads a line; nothing if the grammar does not load.
+/// How many commands may stand within others: reading takes their number squared.
+const NESTED_MAX: usize = 256;
+
+/// Reads a line; nothing if the grammar does not load, or where it would take too long.
 pub fn read(text: &str) -> Option<Line> {
+    if text.matches("$(").count() > NESTED_MAX {
+        return None;
+    }
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parser.parse(text, None)?;
@@ -104,9 +110,7 @@ fn append(node: Node<'_>, text: &str, known: &mut String) -> bool {
     match node.kind() {
         "word" | "number" | "special_character" => known.push_str(&unescaped(own)),
         "raw_string" => known.push_str(own.trim_matches('\'')),
-        "ansi_c_string" => {
-            known.push_str(&unescaped(own.trim_start_matches('$').trim_matches('\'')))
-        }
+        "ansi_c_string" => known.push_str(&ansi(own.trim_start_matches('$').trim_matches('\''))),
         "string_content" => known.push_str(&unescaped(own)),
         "command_name" | "concatenation" | "string" | "translated_string" => {
             let mut cursor = node.walk();
@@ -118,8 +122,43 @@ fn append(node: Node<'_>, text: &str, known: &mut String) -> bool {
     true
 }
 
-/// The text without its backslashes. Which of them stay in double quotes, and which letters they make in
-/// `$'…'`, matters for no name of a program or an option.
+/// The text of `$'…'`, whose backslashes make characters, so that a name may be written in numbers. Those
+/// that end a text or only show are left out.
+fn ansi(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        let (radix, most) = match rest.peek() {
+            Some('x') => (16, 2),
+            Some('u') => (16, 4),
+            Some('U') => (16, 8),
+            Some('0'..='7') => (8, 3),
+            _ => (0, 0),
+        };
+        if radix == 0 {
+            plain.extend(rest.next().map(|letter| if letter == 'n' { '\n' } else { letter }));
+            continue;
+        }
+        if radix == 16 {
+            rest.next();
+        }
+        let mut number = 0;
+        for _ in 0..most {
+            let Some(digit) = rest.peek().and_then(|digit| digit.to_digit(radix)) else { break };
+            number = number * radix + digit;
+            rest.next();
+        }
+        plain.extend(char::from_u32(number).filter(|character| *character != '\0'));
+    }
+    plain
+}
+
+/// The text without its backslashes. Which of them stay in double quotes matters for no name of a program
+/// or an option.
 fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();
@@ -127,7 +166,6 @@ fn unescaped(text: &str) -> String {
         match character {
             '\\' => match characters.next() {
                 Some('\n') | None => {}
-                Some('n') if text.contains('\'') => plain.push('\n'),
                 Some(other) => plain.push(other),
             },
             other => plain.push(other),

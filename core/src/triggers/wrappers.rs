@@ -98,7 +98,7 @@ pub fn runs(command: &Simple) -> Vec<Runs<'_>> {
         "find" | "gfind" | "fd" => executed(arguments),
         "eval" => arguments.iter().map(script).collect(),
         "trap" => arguments.first().map(script).into_iter().collect(),
-        "source" | "." => Vec::new(),
+        "source" | "." => sourced(arguments).into_iter().collect(),
         _ => {
             let before = BEFORE.iter().find(|(known, ..)| *known == name);
             let inner = BEHIND_A_COMMAND.iter().find(|(known, _)| *known == name);
@@ -135,6 +135,26 @@ fn unknown<'a>(program: &'a Word, arguments: &'a [Word]) -> Option<&'a Word> {
     let looks = arguments.iter().any(|word| is_option(word, harmless, ""));
     let is_given = !arguments.is_empty() || names[0] == "make";
     (is_given && !looks).then(|| arguments.first().unwrap_or(program))
+}
+
+/// What the shell itself runs from a file: what cannot be known, but for the files that are there to
+/// be sourced and only set variables.
+fn sourced(arguments: &[Word]) -> Option<Runs<'_>> {
+    const ONLY_SET: &[&str] = &[
+        "activate",
+        "activate.csh",
+        "activate.fish",
+        ".bash_profile",
+        ".bashrc",
+        ".profile",
+        ".zshrc",
+        ".env",
+        "env",
+        "nvm.sh",
+    ];
+    let file = arguments.iter().find(|word| !word.text.starts_with('-'))?;
+    let name = file.text.rsplit('/').next().unwrap_or_default();
+    (!ONLY_SET.contains(&name)).then_some(Runs::Unknown(file))
 }
 
 fn script(word: &Word) -> Runs<'_> {

@@ -1,7 +1,7 @@
 //! `herma classify`: whether a command changes files, and which of its words say so.
 
 use crate::commands::Failure;
-use crate::{programs, text};
+use crate::{pages, programs, text};
 use herma_core::triggers::{Reason, reasons};
 use serde::Serialize;
 
@@ -25,7 +25,8 @@ pub fn answer(command: &str, json: bool) -> Result<Vec<u8>, Failure> {
     }
     let words = found.iter().map(|one| text::line(&command.as_bytes()[one.range.clone()]));
     let words: Vec<String> = words.collect();
-    let width = words.iter().map(|word| word.chars().count()).max().unwrap_or_default();
+    let longest = words.iter().map(|word| word.chars().count()).max().unwrap_or_default();
+    let width = longest.min(pages::NAME_WIDTH_MAX);
     let lines =
         words.iter().zip(&found).map(|(word, one)| format!("  {word:<width$}  {}\n", one.why));
     Ok(format!("Changes files:\n{}", lines.collect::<String>()).into_bytes())

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The width of the column of paths; longer ones move the rest to the right.
-const NAME_WIDTH_MAX: usize = 60;
+pub const NAME_WIDTH_MAX: usize = 60;
 
 /// Lines of a page.
 #[derive(Default)]
