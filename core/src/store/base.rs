@@ -22,6 +22,8 @@ const TIME_BYTES: usize = "20260506-050616".len();
 pub const WORKDIR: &str = "HERMES_WORKDIR";
 /// How the name of an entry begins while it is being removed.
 const REMOVING: &str = ".removing-";
+/// How many digits the name of a v1 repository has.
+const HASH_BYTES: usize = 16;
 
 /// An entry that belongs to this tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +106,10 @@ fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>>
     let Some(kind) = kind(disk, &path)? else {
         return Ok(None);
     };
-    let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     Ok(match kind {
-        _ if begins(REMOVING) => Some(Entry::Leftover),
+        Kind::Directory if was_being_removed(name) => Some(Entry::Leftover),
         Kind::File if name == MARKER => Some(Entry::Marker),
-        Kind::File if begins(MARKER) => Some(Entry::Leftover),
+        Kind::File if is_half_written_marker(name) => Some(Entry::Leftover),
         Kind::Directory if name == "store" => Some(Entry::Store),
         Kind::Directory if archived_at(name).is_some() && is_archive(disk, &path)? => {
             Some(Entry::Archive)
@@ -116,6 +117,27 @@ fn entry(disk: &dyn Disk, base: &Path, name: &OsString) -> Result<Option<Entry>>
         Kind::Directory if is_repository(disk, &path)? => Some(Entry::Repository),
         _ => None,
     })
+}
+
+/// Whether a folder has the name that [`discard`] gives to what it removes: the store, an archive or
+/// a repository in one, or a v1 repository, which is named by the hash of its directory. Anything else
+/// of such a name is somebody's.
+// rule: maintenance/only-ours
+fn was_being_removed(name: &OsStr) -> bool {
+    let Some(place) = name.as_bytes().strip_prefix(REMOVING.as_bytes()) else { return false };
+    let archive = place.get(..ARCHIVE.len() + TIME_BYTES).map(OsStr::from_bytes);
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    place == b"store"
+        || archive.is_some_and(|archive| archived_at(archive).is_some())
+        || place.len() == HASH_BYTES && place.iter().all(is_digit)
+}
+
+/// Whether a file has the name that the marker is written under before it is moved into place.
+// rule: maintenance/only-ours
+fn is_half_written_marker(name: &OsStr) -> bool {
+    let attempt = name.as_bytes().strip_prefix(MARKER.as_bytes());
+    let attempt = attempt.and_then(|attempt| attempt.strip_prefix(b"-")).unwrap_or_default();
+    !attempt.is_empty() && attempt.iter().all(u8::is_ascii_digit)
 }
 
 // rule: maintenance/only-ours
@@ -177,6 +199,21 @@ pub fn archived_at(name: &OsStr) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_this_tool_left_half_done_is_a_leftover() {
+        for name in ["store", "legacy-20260506-050616", "legacy-20260506-050616-0123456789abcdef"] {
+            assert!(was_being_removed(OsStr::new(&format!("{REMOVING}{name}"))), "{name}");
+        }
+        assert!(was_being_removed(OsStr::new(".removing-0123456789abcdef")));
+        for name in [".removing-junk-from-2019", ".removing-", ".removing-legacy-mine", "store"] {
+            assert!(!was_being_removed(OsStr::new(name)), "{name}");
+        }
+        assert!(is_half_written_marker(OsStr::new(".last_prune-0")));
+        for name in [".last_prune", ".last_prune-", ".last_prune.bak", ".last_prune-0.old"] {
+            assert!(!is_half_written_marker(OsStr::new(name)), "{name}");
+        }
+    }
 
     #[test]
     fn the_name_of_an_archive_says_when_it_was_made() {
