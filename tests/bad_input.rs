@@ -7,6 +7,7 @@ mod failing;
 mod io_errors;
 mod leftovers;
 pub mod machine;
+mod permissions;
 mod project;
 mod saves;
 mod store;

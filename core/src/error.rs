@@ -1,6 +1,6 @@
 //! The errors of this crate, one variant per reason, each with a stable code.
 
-use crate::disk::is_unreadable;
+use crate::disk::is_another_kind;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -196,9 +196,7 @@ impl Error {
             Error::CorruptCheckpoint { .. }
             | Error::DamagedObject { .. }
             | Error::StoreUnusable { .. } => true,
-            Error::Io { source, .. } => {
-                is_unreadable(source) && source.kind() != io::ErrorKind::PermissionDenied
-            }
+            Error::Io { source, .. } => is_another_kind(source),
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! Which directory is a project: its canonical path, its hash, and what is out of scope.
 
-use crate::disk::{Disk, Kind, is_absence};
+use crate::disk::{Disk, Kind, is_absence, is_same};
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
 use sha2::{Digest, Sha256};
@@ -48,7 +48,7 @@ impl Project {
     /// How the names begin of what a restore of this project puts beside its places: like no name
     /// that anybody else gives.
     pub fn temporary_name(&self) -> String {
-        format!(".herma-restore-{}", self.hash)
+        temporary_name(&self.hash)
     }
 
     /// Why no checkpoint may be taken of this directory, whatever it holds.
@@ -58,10 +58,13 @@ impl Project {
             return Err(Error::ScopeRoot);
         }
         // rule: scope/never-home
-        if self.directory == canonical(disk, &environment.home) {
+        let home = canonical(disk, &environment.home);
+        if self.directory == home || is_same(disk, &self.directory, &home) {
             return Err(Error::ScopeHome(self.directory.clone()));
         }
-        if self.directory.starts_with(canonical(disk, &environment.base)) {
+        let base = canonical(disk, &environment.base);
+        let is_below = || self.directory.ancestors().any(|above| is_same(disk, above, &base));
+        if self.directory.starts_with(&base) || is_below() {
             return Err(Error::ScopeBase(self.directory.clone()));
         }
         self.check_directory(disk)
@@ -141,6 +144,11 @@ fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
         Ok(rest) => environment.home.join(rest),
         Err(_) => environment.current_directory.join(typed),
     }
+}
+
+/// The same, of the project with that hash.
+pub fn temporary_name(hash: &str) -> String {
+    format!(".herma-restore-{hash}")
 }
 
 /// Resolves every link of an absolute path, also beyond the point where something is missing, so

@@ -3,6 +3,7 @@
 
 use super::machine::{Machine, at_each_call};
 use herma_core::RestoreOptions;
+use herma_harness::subject::HookedDisk;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
@@ -75,6 +76,42 @@ fn what_one_failing_call_leaves_is_named_and_the_next_restore_removes_it() {
         assert_eq!(machine.left(), Vec::<PathBuf>::new(), "call {number}");
     });
     assert!(seen > 0, "nothing stayed at any call");
+}
+
+#[test]
+fn a_draft_that_was_cut_short_is_nobodys_content() {
+    let machine = Machine::new();
+    let first = machine.take();
+    machine.write("a.txt", "changed\n");
+    // What a process leaves that is killed while it writes, and its note.
+    let part = machine.project().join(format!(".herma-restore-{}-0-0", machine.hash()));
+    fs::write(&part, "on").unwrap();
+    let notes = machine.base().join("store/restoring");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join(machine.hash()), "").unwrap();
+    let diff = machine.manager().diff(&machine.project(), first.as_bytes()).unwrap();
+    assert_eq!(diff.entries.len(), 1, "{diff:?}");
+    let restored = machine.restore_on(HookedDisk::of_an_ordinary_user());
+    assert!(restored.left.is_empty(), "{restored:?}");
+    assert!(!part.exists());
+}
+
+#[test]
+fn what_a_restore_of_the_project_around_left_is_no_content_of_one_in_it() {
+    let machine = Machine::new();
+    let inner = machine.project().join("src");
+    machine.take();
+    let part = inner.join(format!(".herma-restore-{}-0-0", machine.hash()));
+    fs::write(&part, "tw").unwrap();
+    let notes = machine.base().join("store/restoring");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join(machine.hash()), "").unwrap();
+    machine.manager().checkpoint(&inner, "inner").unwrap();
+    let held = machine.git().args(["log", "--all", "--name-only", "--format="]).output().unwrap();
+    let held = String::from_utf8(held.stdout).unwrap();
+    assert!(!held.contains(".herma"), "{held}");
+    machine.manager().restore(&inner, b"1", EXACTLY).unwrap();
+    assert!(part.exists(), "it is for the restore of its own project");
 }
 
 #[test]

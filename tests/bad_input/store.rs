@@ -40,8 +40,7 @@ fn a_store_that_others_could_read_is_closed_to_them() {
     machine.write("a.txt", "two\n");
     machine.take();
     assert_eq!(mode(), 0o700);
-    let disk =
-        before(Call::PermitDirectory, move |path| path == store, |_| panic!("closed already"));
+    let disk = before(Call::Permit, move |path| path == store, |_| panic!("closed already"));
     machine.write("a.txt", "three\n");
     machine.on(disk).checkpoint(&machine.project(), "r").unwrap();
 }

@@ -10,14 +10,14 @@ mod walk;
 use crate::capture::index::{Index, Known};
 use crate::capture::steady::Failure;
 use crate::capture::walk::{Bounds, Candidate, too_large, walk};
-use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable};
+use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable, of_any_group};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::path::on_disk;
 use crate::report::Remark;
 use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
-use crate::store::permissions::Permissions;
+use crate::store::permissions::{Permissions, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -55,8 +55,10 @@ pub struct Capture<'a> {
     pub base: PathBuf,
     /// The bounds of a checkpoint.
     pub config: &'a Config,
-    /// How the names begin of what a restore put beside its places, where one died.
+    /// How the names begin of what a restore of this project put beside its places, where one died.
     pub temporary: Option<String>,
+    /// The same of other projects in which one died or is running, which may hold this one or stand in it.
+    pub of_others: Vec<String>,
     /// What was known of the files before.
     pub index: &'a Index,
     /// The stat of a file made before anything is read: its time is that of the file system's
@@ -77,16 +79,25 @@ impl Capture<'_> {
         let bounds = Bounds { max_file_bytes, max_files, base: &self.base };
         let walked = walk(self.disk, self.root, &bounds)?;
         let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
-        let (mut files, mut folders) = (BTreeMap::new(), walked.folders);
-        folders.insert(Vec::new(), before.mode);
+        let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+        for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
+            let bits = self.bits(&path, &stat, before.group);
+            folders.insert(path, bits);
+        }
+        let mut files = BTreeMap::new();
         for candidate in walked.candidates {
-            if self.is_leftover(&candidate, blobs.stored())? {
+            if self.is_leftover(self.temporary.as_slice(), &candidate, blobs.stored())? {
                 captured.current.leftovers.push(candidate.path);
                 continue;
             }
+            // Their own restores remove them.
+            if self.is_leftover(&self.of_others, &candidate, blobs.stored())? {
+                continue;
+            }
             match self.read(&candidate, blobs.keep())? {
-                Read::Item(item, known, mode) => {
-                    files.insert(candidate.path.clone(), mode);
+                Read::Item(item, known, stat) => {
+                    let bits = self.bits(&candidate.path, &stat, before.group);
+                    files.insert(candidate.path.clone(), bits);
                     if let Some(known) = known {
                         captured.index.insert(candidate.path.clone(), known);
                     }
@@ -96,7 +107,8 @@ impl Capture<'_> {
                 Read::Skip(why) => captured.skipped.push(Remark::new(&candidate.path, why)),
             }
         }
-        captured.permissions = Permissions::of(&captured.current.snapshot, &files, &folders);
+        captured.permissions =
+            Permissions::of(&captured.current.snapshot, &files, &folders, before.group);
         captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // An empty project and one that is gone must not be confused.
         // rule: capture/honest
@@ -105,6 +117,16 @@ impl Capture<'_> {
             return Err(Error::MissingDirectory(self.root.to_owned()));
         }
         Ok(captured)
+    }
+
+    /// The permission bits of a file or folder of the project, which has that group: of another one,
+    /// and of an access list, what everybody may.
+    // rule: restore/permissions
+    fn bits(&self, path: &[u8], stat: &Stat, group: u32) -> u32 {
+        let has_list = || self.disk.access_list(&on_disk(self.root, path));
+        let is_kept = !is_about_a_group(stat.mode)
+            || stat.group == group && has_list().is_ok_and(|list| list.is_none());
+        if is_kept { stat.mode } else { of_any_group(stat.mode) }
     }
 
     fn root(&self) -> Result<Stat> {
@@ -118,13 +140,22 @@ impl Capture<'_> {
         }
     }
 
-    /// Whether this is a file that a restore put beside a place and did not come to remove. What is
-    /// stored nowhere is somebody's, whatever its name.
-    fn is_leftover(&self, candidate: &Candidate, objects: &Objects<'_>) -> Result<bool> {
-        let Some(own) = &self.temporary else { return Ok(false) };
+    /// Whether this is a file that a restore, whose names begin so, put beside a place and did not come
+    /// to remove: a draft, or what a draft changed places with, which is somebody's unless it is stored.
+    fn is_leftover(
+        &self,
+        temporary: &[String],
+        candidate: &Candidate,
+        objects: &Objects<'_>,
+    ) -> Result<bool> {
         let name = candidate.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if !name.starts_with(own.as_bytes()) {
-            return Ok(false);
+        let rest = temporary.iter().find_map(|own| name.strip_prefix(own.as_bytes()));
+        let Some(rest) = rest else { return Ok(false) };
+        // Two numbers make the name of a draft; one that was cut short is stored nowhere.
+        let numbers = rest.strip_prefix(b"-").map(|rest| rest.split(|byte| *byte == b'-'));
+        let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        if numbers.is_some_and(|all| all.clone().count() == 2 && all.clone().all(is_number)) {
+            return Ok(true);
         }
         let path = on_disk(self.root, &candidate.path);
         let blob = match candidate.stat.kind {
@@ -158,7 +189,7 @@ impl Capture<'_> {
                     })?
                 {
                     let known = Known::new(&candidate.stat, item, true);
-                    return Ok(Read::Item(item, Some(known), candidate.stat.mode));
+                    return Ok(Read::Item(item, Some(known), candidate.stat));
                 }
                 let most = if cap == 0 { u64::MAX } else { cap };
                 let read = steady::read(self.disk, &path, most, self.started.as_ref(), keep);
@@ -180,12 +211,12 @@ impl Capture<'_> {
             Err(Failure::Store(error)) => return Err(error),
         };
         let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
-        let bits = stat.as_ref().unwrap_or(&candidate.stat).mode;
+        let seen = stat.unwrap_or(candidate.stat);
         let item = Item { mode, blob };
         let known = stat
             .zip(self.started)
             .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
-        Ok(Read::Item(item, known, bits))
+        Ok(Read::Item(item, known, seen))
     }
 }
 
@@ -231,8 +262,8 @@ impl<'o> Blobs<'_, 'o> {
 }
 
 enum Read {
-    /// With the permission bits that it had.
-    Item(Item, Option<Known>, u32),
+    /// With what it was when it was read.
+    Item(Item, Option<Known>, Stat),
     Gone,
     Skip(String),
 }

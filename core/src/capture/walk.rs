@@ -30,8 +30,8 @@ pub struct Walked {
     pub candidates: Vec<Candidate>,
     /// What was left out though no ignore rule names it.
     pub skipped: Vec<Remark>,
-    /// The permission bits of the folders below the root that may hold some.
-    pub folders: BTreeMap<Vec<u8>, u32>,
+    /// The folders below the root that may hold some.
+    pub folders: BTreeMap<Vec<u8>, Stat>,
 }
 
 /// The ignore files from the project's root down to one directory, innermost first.
@@ -143,7 +143,7 @@ impl Walk<'_> {
             let cap = self.bounds.max_file_bytes;
             match stat.kind {
                 Kind::Directory => {
-                    self.walked.folders.insert(path.clone(), stat.mode);
+                    self.walked.folders.insert(path.clone(), stat);
                     self.pending.push((path, ignores.clone()));
                 }
                 // rule: capture/special

@@ -100,29 +100,59 @@ impl From<&rustix::fs::Stat> for Stat {
 }
 
 /// Whether an error is about this one path, which can be left out: there is no permission, it
-/// became something else, or it keeps changing. Any other error means that the disk fails.
+/// is withheld, it became something else, or it keeps changing. Any other error means that the disk
+/// fails.
 pub(crate) fn is_unreadable(error: &io::Error) -> bool {
-    use io::ErrorKind::{
-        InvalidFilename, InvalidInput, NotADirectory, PermissionDenied, ResourceBusy,
-    };
-    // Links and sockets fail to open with codes of their own.
-    let became_another = matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO));
-    became_another
-        || matches!(
-            error.kind(),
-            InvalidFilename | InvalidInput | NotADirectory | PermissionDenied | ResourceBusy
-        )
+    // That it may not be read says nothing of what it is.
+    error.kind() == io::ErrorKind::PermissionDenied || is_withheld(error) || is_another_kind(error)
 }
 
 /// Whether an error says that what is at a path is no regular file.
 pub(crate) fn is_another_kind(error: &io::Error) -> bool {
-    // That it may not be read says nothing of what it is.
-    is_unreadable(error) && error.kind() != io::ErrorKind::PermissionDenied
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, ResourceBusy};
+    // Links and sockets fail to open with codes of their own.
+    let became_another = matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO));
+    became_another
+        || matches!(error.kind(), InvalidFilename | InvalidInput | NotADirectory | ResourceBusy)
+}
+
+/// Whether an error says that a file is there and cannot be had now: another process has leased it,
+/// or what serves its folder is gone, or the key of its folder.
+fn is_withheld(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotConnected, StaleNetworkFileHandle, WouldBlock};
+    #[cfg(target_os = "linux")]
+    let has_no_key = error.raw_os_error() == Some(libc::ENOKEY);
+    #[cfg(not(target_os = "linux"))]
+    let has_no_key = false;
+    has_no_key || matches!(error.kind(), NotConnected | StaleNetworkFileHandle | WouldBlock)
 }
 
 /// Whether an error says that nothing is at a path, rather than that it could not be seen.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Whether two paths lead to one thing, also where that is mounted at both.
+pub(crate) fn is_same(disk: &dyn Disk, one: &Path, other: &Path) -> bool {
+    let identity = |path| disk.stat(path).ok().map(|stat| (stat.device, stat.inode));
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// Who may do what with a file or directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The permission bits.
+    pub bits: u32,
+    /// The group that they are about; none where that is not known.
+    pub group: Option<u32>,
+    /// The access list, where there is one.
+    pub list: Option<Vec<u8>>,
+}
+
+/// Permission bits that give a group nothing that not everybody has: what is left of them in another
+/// group.
+pub(crate) fn of_any_group(bits: u32) -> u32 {
+    bits & !0o070 | bits & (bits & 0o007) << 3
 }
 
 /// How a lock is shared.
@@ -175,6 +205,9 @@ pub trait Disk: Send + Sync {
         stream.take(limit).read_to_end(&mut content)?;
         Ok((content, stat))
     }
+    /// What tells the file system of a directory from others that were mounted under the same number;
+    /// 0 where nothing does.
+    fn file_system(&self, directory: &Path) -> io::Result<u64>;
     /// What a symbolic link points at.
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Writes a new file with exactly these permission bits and waits until it is durable; only its
@@ -204,6 +237,12 @@ pub trait Disk: Send + Sync {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Lets two names change places in one step; *unsupported* where the file system cannot.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
+    /// The access list of a file, as the system gives it; none where it has permission bits alone.
+    fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
+    /// Gives a file or directory that was made just now to the group that it is to have, with its access
+    /// list, and then its permission bits. Where it cannot get one of these it stays as it is: the bits
+    /// would let others in.
+    fn permit(&self, path: &Path, access: &Access) -> io::Result<()>;
     /// Sets the permission bits of a directory.
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
     /// Removes a file or link.
@@ -233,6 +272,27 @@ mod tests {
             inode: 1,
             user: 0,
             group: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_withheld_is_left_out_and_is_a_file_all_the_same() {
+        let of = io::Error::from_raw_os_error;
+        for code in [libc::EAGAIN, libc::ENOTCONN, libc::ESTALE, libc::EACCES] {
+            assert!(is_unreadable(&of(code)) && !is_another_kind(&of(code)), "{code}");
+        }
+        #[cfg(target_os = "linux")]
+        assert!(is_unreadable(&of(libc::ENOKEY)) && !is_another_kind(&of(libc::ENOKEY)));
+        assert!(is_unreadable(&of(libc::ELOOP)) && is_another_kind(&of(libc::ELOOP)));
+        for code in [libc::EIO, libc::ENOSPC, libc::EMFILE] {
+            assert!(!is_unreadable(&of(code)), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_everybody_may_is_left_of_what_a_group_may() {
+        for (bits, left) in [(0o660, 0o600), (0o664, 0o644), (0o750, 0o700), (0o755, 0o755)] {
+            assert_eq!(of_any_group(bits), left, "{bits:o}");
         }
     }
 

@@ -10,9 +10,9 @@ use std::path::Path;
 
 /// To go through a directory takes no permission to read it, where the system knows the difference.
 #[cfg(target_os = "linux")]
-const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
-const ENTER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+pub const ENTER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// A name in a directory that is held open: nobody can put another directory in its place.
 pub struct Place<'a> {

@@ -1,14 +1,20 @@
 //! The file system of this machine. Each call goes through handles of directories, so that no link
 //! is followed, whatever somebody puts on the way meanwhile.
 
-use super::place::Place;
-use super::{Disk, Entry, Kind, LockGuard, Sharing, Stat, Stream};
+use super::place::{ENTER, Place};
+use super::{Access, Disk, Entry, Kind, LockGuard, Sharing, Stat, Stream};
+#[cfg(target_os = "linux")]
+use rustix::buffer::spare_capacity;
 use rustix::fd::OwnedFd;
-use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
+#[cfg(target_os = "linux")]
+use rustix::fs::XattrFlags;
+use rustix::fs::{self, AtFlags, Dir, Gid, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
@@ -50,6 +56,30 @@ fn write(
         let _ = fs::unlinkat(&place.folder, place.name, AtFlags::empty());
     }
     written
+}
+
+/// Where Linux keeps the access list of a file, and more bytes than one takes.
+#[cfg(target_os = "linux")]
+const ACCESS_LIST: &str = "system.posix_acl_access";
+#[cfg(target_os = "linux")]
+const ACCESS_LIST_BYTES_MAX: usize = 64 * 1024;
+
+/// Sets the access list of a file, or removes the one that it got from its folder.
+#[cfg(target_os = "linux")]
+fn set_access_list(file: &OwnedFd, list: Option<&[u8]>) -> io::Result<()> {
+    let set = match list {
+        Some(list) => fs::fsetxattr(file, ACCESS_LIST, list, XattrFlags::empty()),
+        None => fs::fremovexattr(file, ACCESS_LIST),
+    };
+    match set {
+        Err(Errno::NODATA | Errno::OPNOTSUPP) if list.is_none() => Ok(()),
+        set => Ok(set?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_access_list(_: &OwnedFd, _: Option<&[u8]>) -> io::Result<()> {
+    Ok(())
 }
 
 /// The names in a directory, sorted.
@@ -119,6 +149,11 @@ impl Disk for SystemDisk {
         write(path, |file| io::copy(content, file).map(drop), mode, false)
     }
 
+    fn file_system(&self, directory: &Path) -> io::Result<u64> {
+        let directory = Place::of(directory)?.open(ENTER, Mode::empty())?;
+        Ok(fs::fstatvfs(directory)?.f_fsid)
+    }
+
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         Ok(fs::fsync(Place::of(path)?.open(READ, Mode::empty())?)?)
     }
@@ -160,6 +195,35 @@ impl Disk for SystemDisk {
 
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
         rename_with(one, other, RenameFlags::EXCHANGE)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let place = Place::of(path)?;
+        // The name in the folder that is held open: the system has no such call with a handle.
+        let held = Path::new("/proc/self/fd").join(place.folder.as_raw_fd().to_string());
+        let mut list = Vec::with_capacity(ACCESS_LIST_BYTES_MAX);
+        match fs::lgetxattr(held.join(place.name), ACCESS_LIST, spare_capacity(&mut list)) {
+            Ok(_) => Ok(Some(list)),
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn access_list(&self, _: &Path) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn permit(&self, path: &Path, access: &Access) -> io::Result<()> {
+        let file = Place::of(path)?.open(READ, Mode::empty())?;
+        let Some(group) = access.group else { return Ok(()) };
+        let is_of_group = fs::fstat(&file)?.st_gid == group
+            || fs::fchown(&file, None, Some(Gid::from_raw(group))).is_ok();
+        if is_of_group && set_access_list(&file, access.list.as_deref()).is_ok() {
+            fs::fchmod(&file, Mode::from_raw_mode(access.bits))?;
+        }
+        Ok(())
     }
 
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {

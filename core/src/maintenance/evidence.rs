@@ -9,7 +9,21 @@ use std::path::Path;
 
 /// What is known of the directory of a project with that metadata.
 pub fn of_project(disk: &dyn Disk, known: Option<&Metadata>) -> ProjectState {
-    known.map_or(ProjectState::Unknown, |known| of(disk, &known.directory(), known.device))
+    let Some(known) = known else { return ProjectState::Unknown };
+    let directory = known.directory();
+    match of(disk, &directory, known.device) {
+        // Numbers of devices are given again: to another stick, to another system after a start.
+        ProjectState::Orphan if is_elsewhere(disk, &directory, known.file_system) => {
+            ProjectState::Unknown
+        }
+        state => state,
+    }
+}
+
+/// Whether the parent of a directory is on another file system than the directory was.
+fn is_elsewhere(disk: &dyn Disk, directory: &Path, file_system: Option<u64>) -> bool {
+    let parent = directory.parent().and_then(|parent| disk.file_system(parent).ok());
+    file_system.is_some_and(|was| parent != Some(was))
 }
 
 /// What is known of `directory`, which was on `device` when it was last seen.
@@ -39,6 +53,25 @@ mod tests {
     use crate::disk::SystemDisk;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_directory_is_not_gone_where_another_file_system_has_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().canonicalize().unwrap().join("gone");
+        let disk = &SystemDisk;
+        let device = disk.stat(gone.parent().unwrap()).unwrap().device;
+        let here = disk.file_system(gone.parent().unwrap()).unwrap();
+        let state = |file_system| {
+            let known = serde_json::json!({
+                "workdir": gone, "created_at": 1, "last_touch": 1,
+                "device": device, "file_system": file_system,
+            });
+            of_project(disk, Some(&serde_json::from_value(known).unwrap()))
+        };
+        assert_eq!(state(Some(here)), ProjectState::Orphan);
+        assert_eq!(state(None), ProjectState::Orphan);
+        assert_eq!(state(Some(here.wrapping_add(1))), ProjectState::Unknown);
+    }
 
     #[test]
     fn a_directory_is_gone_only_where_what_it_was_in_is_there() {

@@ -200,6 +200,7 @@ impl Manager {
             base: self.base(),
             config: &self.config,
             temporary: restoring::died(store, &project.hash).then(|| project.temporary_name()),
+            of_others: restoring::others(store, &project.hash),
             index,
             started,
         }

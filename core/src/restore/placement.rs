@@ -4,7 +4,7 @@
 //! No path is written through a symbolic link: the disk follows none.
 
 use crate::disk::atomic_write::make_new_named;
-use crate::disk::{Disk, Kind, Stat, folder};
+use crate::disk::{Access, Disk, Kind, Stat, folder, is_absence, of_any_group};
 use crate::error::{Context, Error, Result};
 use crate::path::{ancestors, on_disk, parent};
 use crate::store::content::Content;
@@ -74,7 +74,9 @@ impl Placement<'_> {
             self.remove_empty_directories(&place)?;
         }
         let replaced = before.filter(|stat| stat.kind == Kind::File && mode != Mode::Link);
-        let bits = self.bits(path, mode, replaced);
+        let access = self.access(path, mode, replaced);
+        // More than everybody may only its own group, and that is not its group yet.
+        let bits = of_any_group(access.bits);
         let folder = place.parent().unwrap_or(self.root);
         // A short name, since that of the file may be as long as names can be.
         let name = format!("{}-{number}", self.temporary);
@@ -93,6 +95,11 @@ impl Placement<'_> {
                 self.make_beside(folder, &name, |path| write(path))
             }
         }?;
+        if mode != Mode::Link && (bits != access.bits || access.list.is_some()) {
+            let permitted = self.disk.permit(&temporary, &access);
+            let permitted = permitted.inspect_err(|_| self.remove_beside(&temporary));
+            permitted.context("permitting", &temporary)?;
+        }
         let own = self.disk.stat(&temporary);
         let own = own.inspect_err(|_| self.remove_beside(&temporary));
         let own = own.context("looking at", &temporary)?;
@@ -123,22 +130,45 @@ impl Placement<'_> {
     /// in the meantime.
     // rule: restore/protects
     pub fn settle(&self, draft: &Draft, may_go: MayGo<'_>) -> Result<bool> {
-        let Draft { place, temporary, was_free, .. } = draft;
-        let placed = self.swap_in(temporary, place, *was_free, may_go).context("replacing", place);
+        let Draft { place, own, was_free, .. } = draft;
+        let temporary = self.ready(draft).inspect_err(|_| self.discard(draft))?;
+        let placed = self.swap_in(&temporary, place, *was_free, may_go).context("replacing", place);
         if !matches!(placed, Ok(true)) {
-            self.discard(draft);
+            self.discard_at(&temporary, own);
         }
         placed
+    }
+
+    /// Gives a draft another name before it changes places with what somebody else wrote: under its
+    /// first one there is never anything but a draft, or a part of one.
+    fn ready(&self, draft: &Draft) -> Result<PathBuf> {
+        let Draft { place, temporary, was_free, .. } = draft;
+        if *was_free {
+            return Ok(temporary.clone());
+        }
+        let folder = place.parent().unwrap_or(self.root);
+        let rename = |ready: &Path| self.disk.rename_new(temporary, ready);
+        match self.make_beside(folder, self.temporary, rename) {
+            // Such a file system does not let two names change places either.
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
+                Ok(temporary.clone())
+            }
+            ready => ready,
+        }
     }
 
     /// Removes a draft that did not come to its place. What is there may have been saved in the
     /// meantime, and is left.
     pub fn discard(&self, draft: &Draft) {
-        let is_own = |stat: Stat| (stat.device, stat.inode) == (draft.own.device, draft.own.inode);
-        match self.disk.stat(&draft.temporary) {
-            Ok(stat) if is_own(stat) => self.remove_beside(&draft.temporary),
+        self.discard_at(&draft.temporary, &draft.own);
+    }
+
+    fn discard_at(&self, temporary: &Path, own: &Stat) {
+        let is_own = |stat: Stat| (stat.device, stat.inode) == (own.device, own.inode);
+        match self.disk.stat(temporary) {
+            Ok(stat) if is_own(stat) => self.remove_beside(temporary),
             Ok(_) => {}
-            Err(error) => self.stays(&draft.temporary, &error),
+            Err(error) => self.stays(temporary, &error),
         }
     }
 
@@ -160,8 +190,13 @@ impl Placement<'_> {
         let folder = full.parent().unwrap_or(self.root);
         let rename = |away: &Path| self.disk.rename_new(&full, away);
         let away = match self.make_beside(folder, self.temporary, rename) {
+            // Such a file system tells nobody what it removes: it is looked at directly before.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
-                return self.disk.remove_file(&full).context("removing", &full).map(|()| true);
+                return match may_go(&full) {
+                    Ok(true) => self.disk.remove_file(&full).map(|()| true),
+                    kept => kept,
+                }
+                .context("removing", &full);
             }
             away => away?,
         };
@@ -206,8 +241,14 @@ impl Placement<'_> {
         if was_free {
             return match self.disk.rename_new(temporary, full) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                // The file system cannot tell: it is looked at directly before.
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
-                    self.disk.rename(temporary, full).map(|()| true)
+                    match self.disk.stat(full) {
+                        Err(error) if is_absence(&error) => {
+                            self.disk.rename(temporary, full).map(|()| true)
+                        }
+                        stands => stands.map(|_| false),
+                    }
                 }
                 moved => moved.map(|()| true),
             };
@@ -221,7 +262,10 @@ impl Placement<'_> {
                 return self.swap_in(temporary, full, true, may_go);
             }
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                return self.disk.rename(temporary, full).map(|()| true);
+                return match may_go(full) {
+                    Ok(true) => self.disk.rename(temporary, full).map(|()| true),
+                    kept => kept,
+                };
             }
             exchanged => exchanged?,
         }
@@ -243,8 +287,8 @@ impl Placement<'_> {
         if self.disk.stat(&nearest).is_ok_and(|stat| stat.kind == Kind::Directory) {
             return Ok(());
         }
-        // What stood above the project is not known, and is made as anybody makes a directory.
-        let above = self.root.ancestors().skip(1).map(|above| (above.to_owned(), 0o777));
+        // What stood above the project may have hidden it, which is not known.
+        let above = self.root.ancestors().skip(1).map(|above| (above.to_owned(), 0o700));
         let on_the_way = above.collect::<Vec<_>>().into_iter().rev();
         let inside = std::iter::once(&b""[..]).chain(ancestors(path));
         let inside =
@@ -257,12 +301,25 @@ impl Placement<'_> {
                     return Err(Error::Io { action: "entering", path: directory, source });
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    self.disk.make_directory(&directory, bits).context("making", &directory)?;
+                    self.make_directory(&directory, bits).context("making", &directory)?;
                 }
                 Err(error) => return Err(error).context("looking at", &directory),
             }
         }
         Ok(())
+    }
+
+    fn make_directory(&self, directory: &Path, bits: u32) -> io::Result<()> {
+        self.disk.make_directory(directory, of_any_group(bits))?;
+        match of_any_group(bits) == bits {
+            true => Ok(()),
+            false => self.disk.permit(directory, &self.recorded(bits)),
+        }
+    }
+
+    /// The recorded permission bits, of the group that they were recorded of.
+    fn recorded(&self, bits: u32) -> Access {
+        Access { bits, group: self.permissions.group(), list: None }
     }
 
     fn remove_empty_directories(&self, full: &Path) -> Result<()> {
@@ -272,18 +329,41 @@ impl Placement<'_> {
         self.disk.remove_directory(full).context("removing the directory", full)
     }
 
-    /// The permission bits of the file that is to stand at `path`; `before` is the file that it
-    /// replaces.
+    /// Who may do what with the file that is to stand at `path`; `before` is the file that it replaces.
     // rule: restore/permissions
-    fn bits(&self, path: &[u8], mode: Mode, before: Option<Stat>) -> u32 {
-        // A file that only its owner may read stays that way.
-        let bits = match before {
-            None => self.permissions.of_file(path, mode),
-            // rule: restore/executable
-            Some(stat) if mode == Mode::Executable => stat.mode | (stat.mode & 0o444) >> 2 | 0o100,
-            Some(stat) => stat.mode & !0o111,
+    fn access(&self, path: &[u8], mode: Mode, before: Option<Stat>) -> Access {
+        let Some(before) = before else {
+            let bits = self.permissions.of_file(path, mode) & !self.hidden(path);
+            return self.recorded(bits & 0o777);
         };
-        bits & 0o777
+        // A file that only its owner may read stays that way.
+        let bits = match mode {
+            // rule: restore/executable
+            Mode::Executable => before.mode | (before.mode & 0o444) >> 2 | 0o100,
+            _ => before.mode & !0o111,
+        };
+        let (bits, group) = (bits & 0o777, Some(before.group));
+        match self.disk.access_list(&on_disk(self.root, path)) {
+            Ok(list) => Access { bits, group, list },
+            Err(_) => Access { bits, group: None, list: None },
+        }
+    }
+
+    /// The permission bits of a file that nobody could use when it was captured, since a folder on the
+    /// way let only its owner in, and stands open now.
+    // rule: restore/permissions
+    fn hidden(&self, path: &[u8]) -> u32 {
+        let closed = |folder: &[u8]| {
+            let was = self.permissions.of_folder(folder);
+            if was & 0o011 == 0o011 {
+                return 0;
+            }
+            let is = self.disk.stat(&on_disk(self.root, folder)).map_or(0, |stat| stat.mode);
+            (is & !was & 0o011) * 0o7
+        };
+        std::iter::once(&b""[..])
+            .chain(ancestors(path))
+            .fold(0, |bits, folder| bits | closed(folder))
     }
 }
 

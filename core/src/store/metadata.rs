@@ -28,6 +28,10 @@ pub struct Metadata {
     /// The device its directory was on. Only this tool writes and reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<u64>,
+    /// What tells the file system of its directory from another one of the same number. Only this tool
+    /// writes and reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<u64>,
     /// Its checkpoints at that time, newest first, so that one that is damaged does not hide those
     /// before it. Only this tool writes and reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,6 +140,7 @@ pub fn touch(
         created_at: before.map_or(now, |before| before.created_at),
         last_touch: now,
         device: disk.stat(&project.directory).ok().map(|stat| stat.device),
+        file_system: disk.file_system(&project.directory).ok().filter(|id| *id != 0),
         checkpoints,
     };
     write(disk, store, &project.hash, &metadata)

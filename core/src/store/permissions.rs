@@ -4,6 +4,7 @@
 //! checkpoint through it skip a header that they do not know. A checkpoint without one was taken by
 //! another tool: of its files nothing is known, so that they are for their owner alone.
 
+use crate::disk::of_any_group;
 use crate::path::ancestors;
 use crate::store::snapshot::{Mode, Snapshot};
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ const FOLDER_MIN: u32 = 0o700;
 /// Reading and writing.
 const NOT_EXECUTE: u32 = 0o666;
 
-/// What each file and folder of a checkpoint permits.
+/// What each file and folder of a checkpoint permits. What is said of a group is said of the project's:
+/// of another one, and of an access list, is kept only what everybody may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permissions {
     /// The bits of most files, without those for executing.
@@ -25,22 +27,25 @@ pub struct Permissions {
     folder: u32,
     /// The bits of the others; the path of a folder ends in a slash.
     others: BTreeMap<Vec<u8>, u32>,
+    /// The group of the project, where it may do more than everybody.
+    group: Option<u32>,
 }
 
 /// Those of a checkpoint of which nothing is known.
 impl Default for Permissions {
     fn default() -> Self {
-        Permissions { file: 0o600, folder: 0o700, others: BTreeMap::new() }
+        Permissions { file: 0o600, folder: 0o700, others: BTreeMap::new(), group: None }
     }
 }
 
 impl Permissions {
     /// Those of the files of a snapshot and of the folders that lead to them, the project's own
-    /// included, which is the empty path.
+    /// included, which is the empty path; `group` is that of the project.
     pub fn of(
         snapshot: &Snapshot,
         files: &BTreeMap<Vec<u8>, u32>,
         folders: &BTreeMap<Vec<u8>, u32>,
+        group: u32,
     ) -> Self {
         let files: Vec<(&Vec<u8>, Mode, u32)> = snapshot
             .iter()
@@ -59,7 +64,12 @@ impl Permissions {
             file: commonest(files.iter().map(|(_, _, bits)| bits & NOT_EXECUTE), usual.file),
             folder: commonest(folders.iter().map(|(_, bits)| *bits), usual.folder),
             others: BTreeMap::new(),
+            group: None,
         };
+        let mut bits = files.iter().map(|(_, _, bits)| *bits);
+        if bits.any(is_about_a_group) || folders.iter().any(|(_, bits)| is_about_a_group(*bits)) {
+            all.group = Some(group);
+        }
         for (path, mode, bits) in files {
             if with_execute(all.file, mode) != bits {
                 all.others.insert(path.clone(), bits);
@@ -88,10 +98,17 @@ impl Permissions {
         bits.unwrap_or(self.folder) | FOLDER_MIN
     }
 
-    /// The header of a commit that says so: first what holds of most, then a line for each other,
-    /// with newlines and backslashes in its path escaped.
+    /// The group that the bits are about; none where it may do no more than everybody.
+    pub fn group(&self) -> Option<u32> {
+        self.group
+    }
+
+    /// The header of a commit that says so: first what holds of most and the group, then a line for each
+    /// other, with newlines and backslashes in its path escaped.
     pub fn to_header(&self) -> Vec<u8> {
-        let mut header = format!("{NAME}{:03o} {:03o}\n", self.file, self.folder).into_bytes();
+        let group = self.group.map(|group| format!(" {group}")).unwrap_or_default();
+        let usual = format!("{NAME}{:03o} {:03o}{group}\n", self.file, self.folder);
+        let mut header = usual.into_bytes();
         for (path, bits) in &self.others {
             header.extend_from_slice(format!(" {bits:03o} ").as_bytes());
             for byte in path {
@@ -115,14 +132,17 @@ impl Permissions {
 fn read(headers: &[u8]) -> Option<Permissions> {
     let mut lines = headers.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     let usual = lines.find_map(|line| line.strip_prefix(NAME.as_bytes()))?;
-    let (file, folder) = std::str::from_utf8(usual).ok()?.split_once(' ')?;
+    let mut usual = std::str::from_utf8(usual).ok()?.split(' ');
+    let (file, folder) = (usual.next()?, usual.next()?);
+    let group = usual.next().map(|group| group.parse().ok());
+    let group = group.map_or(Some(None), |group| group.map(Some))?;
     let (file, folder) = (octal(file.as_bytes())?, octal(folder.as_bytes())?);
     let mut others = BTreeMap::new();
     for line in lines.map_while(|line| line.strip_prefix(b" ")) {
         let (bits, path) = line.split_at_checked(3)?;
         others.insert(unescaped(path.strip_prefix(b" ")?)?, octal(bits)?);
     }
-    Some(Permissions { file, folder, others })
+    usual.next().is_none().then_some(Permissions { file, folder, others, group })
 }
 
 fn octal(digits: &[u8]) -> Option<u32> {
@@ -141,6 +161,11 @@ fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
         });
     }
     Some(path)
+}
+
+/// Whether a group may do more than everybody.
+pub fn is_about_a_group(bits: u32) -> bool {
+    of_any_group(bits) != bits
 }
 
 /// Whoever may read an executable file may execute it.
@@ -176,7 +201,27 @@ mod tests {
         let files = files.map(|(path, _, bits)| (path.to_vec(), *bits)).collect();
         let folders = [(&b""[..], 0o755), (b"d", 0o700), (b"d/e", 0o755), (b"empty", 0o711)];
         let folders = folders.map(|(path, bits)| (path.to_vec(), bits)).into_iter().collect();
-        Permissions::of(&snapshot, &files, &folders)
+        Permissions::of(&snapshot, &files, &folders, 12)
+    }
+
+    #[test]
+    fn a_group_that_may_more_than_everybody_is_named() {
+        let blob = Oid::ZERO_SHA1;
+        let snapshot = [(b"a".to_vec(), Item { mode: Mode::Plain, blob })].into_iter().collect();
+        let of = |file: u32, folder: u32| {
+            let files = [(b"a".to_vec(), file)].into_iter().collect();
+            let folders = [(Vec::new(), folder)].into_iter().collect();
+            Permissions::of(&snapshot, &files, &folders, 12)
+        };
+        for (file, folder, group) in
+            [(0o644, 0o755, None), (0o640, 0o755, Some(12)), (0o600, 0o750, Some(12))]
+        {
+            let read = Permissions::of_headers(&of(file, folder).to_header());
+            assert_eq!(read, of(file, folder));
+            assert_eq!(read.group(), group);
+        }
+        let header = of(0o640, 0o755).to_header();
+        assert_eq!(header.escape_ascii().to_string(), r"herma-permissions 640 755 12\n");
     }
 
     #[test]
@@ -206,6 +251,8 @@ mod tests {
         for headers in [
             &b"tree 1\nauthor x\n\nherma-permissions 644 755\n"[..],
             b"herma-permissions 644\n",
+            b"herma-permissions 644 755 staff\n",
+            b"herma-permissions 644 755 12 12\n",
             b"herma-permissions 644 7555\n",
             b"herma-permissions 648 755\n",
             b"herma-permissions 644 755\n 64\n",

@@ -4,6 +4,7 @@
 
 use crate::disk::folder;
 use crate::error::{Context, Result};
+use crate::project::temporary_name;
 use crate::store::Store;
 use crate::store::repository::make_private;
 use std::io::ErrorKind;
@@ -32,4 +33,12 @@ pub fn end(store: &Store<'_>, hash: &str) -> Result<()> {
 /// Whether a restore began and did not end. The project's lock is held.
 pub fn died(store: &Store<'_>, hash: &str) -> bool {
     folder::stat(store.disk, &path(store, hash)).is_ok_and(|stat| stat.is_some())
+}
+
+/// How the names begin of what restores of other projects put beside their places, where one died or is
+/// running; none where that cannot be seen.
+pub fn others(store: &Store<'_>, hash: &str) -> Vec<String> {
+    let names = folder::names(store.disk, &store.path.join("restoring")).unwrap_or_default();
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
+    names.filter(|other| other != hash).map(|other| temporary_name(&other)).collect()
 }

@@ -3,7 +3,7 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
-use herma_core::disk::{Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
+use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -116,6 +116,10 @@ impl Disk for FaultyDisk {
         Ok((Box::new(content), stat))
     }
 
+    fn file_system(&self, directory: &Path) -> io::Result<u64> {
+        self.disk.file_system(directory)
+    }
+
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.disk.read_link(path)
     }
@@ -162,6 +166,15 @@ impl Disk for FaultyDisk {
 
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
         self.disk.exchange(one, other)
+    }
+
+    fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        self.disk.access_list(path)
+    }
+
+    fn permit(&self, path: &Path, access: &Access) -> io::Result<()> {
+        let bits = self.mode(path, access.bits);
+        self.disk.permit(path, &Access { bits, ..access.clone() })
     }
 
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The system's disk with a hook before every call: the hook may make the call fail, or do
 //! something to the disk first.
 
-use herma_core::disk::{Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
+use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
@@ -27,8 +27,8 @@ pub enum Call {
     MakeDirectory,
     /// [`Disk::rename`], [`Disk::rename_new`] or [`Disk::exchange`], with the path it moves from.
     Rename,
-    /// [`Disk::permit_directory`].
-    PermitDirectory,
+    /// [`Disk::permit`] or [`Disk::permit_directory`].
+    Permit,
     /// [`Disk::remove_file`].
     RemoveFile,
     /// [`Disk::remove_directory`].
@@ -47,12 +47,22 @@ pub type Hook = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 /// The file system of this machine, with a hook.
 pub struct HookedDisk {
     hook: Box<Hook>,
+    exchanges: bool,
 }
 
 impl HookedDisk {
     /// A disk on which `hook` runs before each call; an error of the hook becomes that of the call.
     pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        HookedDisk { hook: Box::new(hook) }
+        HookedDisk { hook: Box::new(hook), exchanges: true }
+    }
+
+    /// The same as a file system that lets no two names change places, and renames over whatever there is.
+    pub fn without_exchange(self) -> Self {
+        HookedDisk { exchanges: false, ..self }
+    }
+
+    fn exchanges(&self) -> io::Result<()> {
+        if self.exchanges { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
     /// A disk that refuses unreadable files to everyone. The system lets root read every file, so a
@@ -82,6 +92,11 @@ impl Disk for HookedDisk {
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
         (self.hook)(Call::Read, path)?;
         SystemDisk.open_at(path, offset)
+    }
+
+    fn file_system(&self, directory: &Path) -> io::Result<u64> {
+        (self.hook)(Call::Stat, directory)?;
+        SystemDisk.file_system(directory)
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -135,17 +150,29 @@ impl Disk for HookedDisk {
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.exchanges()?;
         (self.hook)(Call::Rename, from)?;
         SystemDisk.rename_new(from, to)
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.exchanges()?;
         (self.hook)(Call::Rename, one)?;
         SystemDisk.exchange(one, other)
     }
 
+    fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        (self.hook)(Call::Stat, path)?;
+        SystemDisk.access_list(path)
+    }
+
+    fn permit(&self, path: &Path, access: &Access) -> io::Result<()> {
+        (self.hook)(Call::Permit, path)?;
+        SystemDisk.permit(path, access)
+    }
+
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
-        (self.hook)(Call::PermitDirectory, path)?;
+        (self.hook)(Call::Permit, path)?;
         SystemDisk.permit_directory(path, mode)
     }
 
