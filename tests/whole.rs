@@ -7,3 +7,4 @@ mod composition;
 mod crashes;
 mod envelopes;
 mod pins;
+mod recovery;

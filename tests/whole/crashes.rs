@@ -27,10 +27,10 @@ const STEPS: [fn(&Agent); 6] = [
     },
 ];
 
-struct Round {
-    agent: Agent,
+pub struct Round {
+    pub agent: Agent,
     at_checkpoint: Everything,
-    before: Everything,
+    pub before: Everything,
 }
 
 fn round(steps: &[usize]) -> Round {
@@ -50,7 +50,7 @@ impl Round {
     }
 
     /// Where it is noted how a rollback is undone.
-    fn notes(&self) -> PathBuf {
+    pub fn notes(&self) -> PathBuf {
         self.agent.machine.base().join("store/undo")
     }
 
@@ -154,7 +154,7 @@ fn a_call_that_fails_leaves_everything_or_nothing() {
 }
 
 /// A rollback after all of the steps that died half-way, with a note of how to undo it.
-fn died(prepare: impl Fn(&Round)) -> Round {
+pub fn died(prepare: impl Fn(&Round)) -> Round {
     for from in (0..).step_by(7) {
         let round = round(&[0, 2, 4]);
         prepare(&round);

@@ -19,7 +19,7 @@ use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::rollbacks::{self, Place};
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, metadata, pins, ref_recovery, snapshot, usage};
+use crate::store::{Store, history, metadata, pins, ref_recovery, snapshot, undo, usage};
 use git2::Oid;
 use std::collections::HashSet;
 use std::path::Path;
@@ -127,6 +127,10 @@ fn try_keep_newest(
     hash: &str,
     most: usize,
 ) -> Result<bool> {
+    // rule: agent/all-or-none
+    if undo::is_noted(store.disk, &store.path, hash)? {
+        return Ok(false);
+    }
     let boundaries = shallow::read(store.disk, &store.path)?;
     let listed = history::newest_first(store, objects, hash, most)?;
     if in_sight(&listed).count() < most {

@@ -202,7 +202,6 @@ impl Prune<'_> {
             refs::remove(self.disk, &store.path, &refs::of_project(hash))?;
             folder::remove_place(self.disk, &store.path.join("indexes").join(hash))?;
             restoring::end(store, hash)?;
-            undo::end(store, hash)?;
             hands::remove(store, hash)?;
             folder::remove_place(self.disk, &metadata::path_of(&store.path, hash))?;
         }
@@ -217,6 +216,11 @@ impl Prune<'_> {
     ) -> Result<Verdict> {
         // rule: agent/pinned
         if !pins::all(self.disk, &store.path, hash)?.is_empty() {
+            return Ok(Verdict::Keep);
+        }
+        // Without it a rollback that died could not be undone.
+        // rule: agent/all-or-none
+        if undo::is_noted(self.disk, &store.path, hash)? {
             return Ok(Verdict::Keep);
         }
         let known = metadata::read(self.disk, &store.path, hash);

@@ -11,7 +11,7 @@ use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
 use crate::store::rollbacks;
 use crate::store::shallow::{self, Boundaries};
-use crate::store::{Store, history, metadata, ref_recovery};
+use crate::store::{Store, history, metadata, ref_recovery, undo};
 use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,8 @@ struct Visible {
     history: Vec<Checkpoint>,
     /// The same before anything was chosen.
     all: Vec<Oid>,
-    /// Whether all of it can be read; what a damaged checkpoint costs is not to be decided here.
+    /// Whether all of it can be read, and no rollback died that is undone with it; what a damaged
+    /// checkpoint costs is not to be decided here.
     is_whole: bool,
     /// Those that are to be dropped, oldest first.
     dropped: Vec<Oid>,
@@ -82,6 +83,10 @@ impl Visible {
             Err(Error::Busy(_)) => return Ok(0),
             lock => lock?,
         };
+        // rule: agent/all-or-none
+        if undo::is_noted(store.disk, &store.path, &self.hash)? {
+            return Ok(0);
+        }
         let now = history::newest_first(store, objects, &self.hash, usize::MAX)?;
         let now: Vec<Oid> = now.iter().map(|one| one.id).collect();
         if !now.ends_with(&self.all) {
@@ -126,7 +131,8 @@ fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>
     let (mut projects, mut lost) = (Vec::new(), HashSet::new());
     for hash in ref_recovery::projects(store, &objects)? {
         let history = history::newest_first(store, &objects, &hash, usize::MAX)?;
-        let is_whole = history.iter().all(|one| one.damage.is_none());
+        let is_whole = history.iter().all(|one| one.damage.is_none())
+            && !undo::is_noted(store.disk, &store.path, &hash)?;
         lost.extend(history.iter().filter(|one| one.damage.is_some()).map(|one| one.id));
         if !history.is_empty() {
             let known = metadata::read(store.disk, &store.path, &hash);

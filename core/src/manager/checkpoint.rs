@@ -26,7 +26,7 @@ impl Manager {
         let disk = self.disk.as_ref();
         occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(disk, &self.environment)?;
-        let undone = self.recover()?;
+        let undone = self.recover_waiting(|hash| hash == project.hash)?;
         let (taken, due) = {
             let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
             let _lock = store.lock_project(&project.hash)?;

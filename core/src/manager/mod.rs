@@ -7,6 +7,7 @@ mod carry;
 mod checkpoint;
 mod hands;
 mod patch;
+mod recovery;
 mod rollback;
 mod whole;
 

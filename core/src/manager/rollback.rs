@@ -208,7 +208,9 @@ impl Manager {
             let history = self.history(&store, &objects, &project)?;
             self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
         }
-        let undone = self.recover()?;
+        // Two rollbacks at a time would mix the parts that they have in common.
+        let is_whole = matches!(extent, Extent::All(_));
+        let undone = self.recover_waiting(|hash| is_whole || hash == project.hash)?;
         let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
         let mut objects = store.objects();
         // Looked up again, since only under the lock a number stays what it is, and before the

@@ -1,11 +1,11 @@
 //! Rolling back a whole agent: its files and every part of its state, or nothing.
 //!
 //! What undoes it is noted before the first change; where the rollback fails, or is found to have
-//! died, it is taken back. See docs/decisions/0026-all-or-none-by-taking-back.md.
+//! died, it is taken back, as [`super::recovery`] does. See
+//! docs/decisions/0026-all-or-none-by-taking-back.md.
 
 use super::Manager;
 use super::rollback::Wanted;
-use crate::capture::Current;
 use crate::disk::{Kind as FileKind, folder, is_absence};
 use crate::error::{Error, Result};
 use crate::path::{on_disk, shown};
@@ -16,14 +16,11 @@ use crate::store::envelope::PartNote;
 use crate::store::envelopes::Kept;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
-use crate::store::snapshot::Item;
 use crate::store::undo::Undo;
-use crate::store::{Store, restoring, undo};
+use crate::store::{Store, undo};
 use git2::Oid;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 /// The parts of the agent's state that a rollback is to bring back.
 #[derive(Default)]
@@ -76,58 +73,6 @@ impl WantedParts {
 }
 
 impl Manager {
-    /// Undoes the rollbacks that died, in whatever project, since all of them have the parts of the
-    /// agent in common; returns what is to be said of each. The agent does it when it starts; it also
-    /// happens before the next checkpoint or restore.
-    ///
-    /// # Errors
-    /// A damaged or busy store.
-    // rule: agent/all-or-none
-    pub fn recover(&self) -> Result<Vec<String>> {
-        // Who has no parts cannot bring them back; whoever has does it.
-        if self.state.is_empty() {
-            return Ok(Vec::new());
-        }
-        let disk = self.disk.as_ref();
-        let Some(store) = Store::open(disk, &self.base())? else { return Ok(Vec::new()) };
-        let mut said = Vec::new();
-        for hash in undo::projects(disk, &store.path)? {
-            // A rollback that goes on holds it.
-            let _lock = store.lock_project(&hash)?;
-            said.extend(self.undo_interrupted(&store, &store.objects(), &hash)?);
-        }
-        Ok(said)
-    }
-
-    /// The same of one project, whose lock is held.
-    fn undo_interrupted(
-        &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        hash: &str,
-    ) -> Result<Option<String>> {
-        let undo = match undo::read(store.disk, &store.path, hash) {
-            Err(error) if error.is_damage() => {
-                undo::end(store, hash)?;
-                return Ok(Some(format!(
-                    "a rollback was interrupted, and how to undo it is lost: {}",
-                    error.cause()
-                )));
-            }
-            read => read?,
-        };
-        let Some(undo) = undo else { return Ok(None) };
-        let directory = PathBuf::from(OsStr::from_bytes(&undo.directory));
-        let project = &Project { directory, hash: hash.to_owned() };
-        let short = undo.target.get(..7).unwrap_or_default();
-        Ok(Some(match self.take_back(store, objects, project, &undo)? {
-            None => format!("a rollback to {short} was interrupted, and is undone"),
-            Some(left) => {
-                format!("a rollback to {short} was interrupted, and is undone but for this: {left}")
-            }
-        }))
-    }
-
     /// What a rollback is to bring back beside the files; nothing is changed.
     ///
     /// # Errors
@@ -221,13 +166,9 @@ impl Manager {
         // What is damaged costs what needs it, and nothing more: where no part would change, the other
         // files come back all the same.
         // rule: maintenance/damage
-        let is_lost = |path: &[u8]| {
-            let item = wanted.snapshot.get(path);
-            let checked = item.map(|item| objects.check(Kind::Blob, item.blob));
-            matches!(checked, Some(Err(error)) if error.is_damage())
-        };
         let is_about_state = parts.changed().next().is_some();
-        let failed = report.failed.iter().find(|one| is_about_state || !is_lost(&one.path));
+        let is_reason = |path: &[u8]| is_about_state || !is_lost(objects, wanted, path);
+        let failed = report.failed.iter().find(|one| is_reason(&one.path));
         let mut why =
             failed.map(|one| format!("{} was not restored: {}", shown(&one.path), one.why));
         for (note, text) in parts.texts.iter().take_while(|_| why.is_none()) {
@@ -255,51 +196,6 @@ impl Manager {
                 Err(Error::RolledBackNothing { why, left })
             }
         }
-    }
-
-    /// Brings the parts and files back that a rollback changed; what somebody saved since stays.
-    /// Returns what could not be undone, which the next attempt tries again.
-    fn take_back(
-        &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        project: &Project,
-        undo: &Undo,
-    ) -> Result<Option<String>> {
-        let mut left = Vec::new();
-        for (name, text) in &undo.parts {
-            if let Some(Err(why)) = self.state.part(name).map(|part| part.restore(text)) {
-                left.push(format!("the agent's {name}: {why}"));
-            }
-        }
-        let by_id = |id: &str| Wanted::by_id(objects, Oid::from_str(id).ok());
-        let target = by_id(&undo.target)?;
-        let before = by_id(undo.before.as_deref().unwrap_or_default())?;
-        let Current { snapshot, leftovers } = self.current(store, objects, project)?;
-        // Only what stands as the rollback left it, or as it was, may be written over.
-        let is_written = |path: &Vec<u8>, item: &Item| {
-            let was_there = before.snapshot.contains_key(path);
-            (was_there || undo.creates.contains(path)) && target.snapshot.get(path) == Some(item)
-        };
-        let is_as_it_was = |path: &Vec<u8>, item: &Item| before.snapshot.get(path) == Some(item);
-        let snapshot = snapshot
-            .into_iter()
-            .filter(|(path, item)| is_written(path, item) || is_as_it_was(path, item))
-            .collect();
-        let current = Current { snapshot, leftovers };
-        let restore = self.restore_into((project, &current), objects, &before);
-        let report = restore.all(true);
-        self.note_restore((store, objects), project, &restore, &report);
-        let is_tidy = restore.tidy();
-        let failed = report.failed.iter().chain(&report.kept);
-        left.extend(failed.map(|one| format!("{}: {}", shown(&one.path), one.why)));
-        if report.failed.is_empty() {
-            if is_tidy {
-                let _ = restoring::end(store, &project.hash);
-            }
-            undo::end(store, &project.hash)?;
-        }
-        Ok(left.into_iter().next())
     }
 
     /// What is said of the agent's state after a rollback, or would be after one.
@@ -345,4 +241,11 @@ impl Manager {
             notices,
         })
     }
+}
+
+/// Whether what a checkpoint holds of a path is damaged, so that no attempt can bring it back.
+pub(super) fn is_lost(objects: &Objects<'_>, wanted: &Wanted, path: &[u8]) -> bool {
+    let item = wanted.snapshot.get(path);
+    let checked = item.map(|item| objects.check(Kind::Blob, item.blob));
+    matches!(checked, Some(Err(error)) if error.is_damage())
 }

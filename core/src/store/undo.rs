@@ -60,6 +60,14 @@ pub fn projects(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(hash).filter(|hash| refs::is_hash(hash)).collect())
 }
 
+/// Whether a rollback of a project goes on or died. What it is undone with must not be dropped then.
+///
+/// # Errors
+/// A disk that fails.
+pub fn is_noted(disk: &dyn Disk, store: &Path, hash: &str) -> Result<bool> {
+    folder::stat(disk, &path(store, hash)).map(|stat| stat.is_some())
+}
+
 /// What is to be undone; none where no rollback died. While the project's lock is not held, a rollback
 /// may go on.
 ///

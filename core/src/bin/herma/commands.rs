@@ -162,16 +162,14 @@ impl Herma {
 
     /// Undoes a rollback of the agent that died, before anything is asked of its projects; returns
     /// what is to be said of that, and of what is wrong with the agent.
-    ///
-    /// # Errors
-    /// A damaged or busy store.
-    pub fn recovered(&self, asked: &Asked) -> Result<Vec<String>, Failure> {
+    pub fn recovered(&self, asked: &Asked) -> Vec<String> {
         if matches!(asked.task, Task::Store(_) | Task::Classify(_)) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        let mut said = self.manager.recover()?;
+        // What keeps the store from being used, whoever needs it says.
+        let mut said = self.manager.recover().unwrap_or_default();
         said.extend(self.unusable.iter().map(|failure| failure.message.clone()));
-        Ok(said)
+        said
     }
 
     /// What is done once the answer was given. Only taking a checkpoint sweeps, so that a deleted

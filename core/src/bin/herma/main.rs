@@ -111,7 +111,7 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     let environment = surrounding(asked.is_about_here())?;
     let (herma, warnings) = Herma::new(environment, asked.json, style())?;
     warnings.iter().for_each(warn);
-    herma.recovered(asked)?.iter().for_each(|said| notice(said));
+    herma.recovered(asked).iter().for_each(|said| notice(said));
     let exit = say(&herma.run(asked)?, asked.json)?;
     herma.afterwards(asked);
     Ok(exit)
