@@ -8,6 +8,7 @@ mod configuration;
 mod doctor;
 mod maintenance;
 mod manual;
+mod mounts;
 mod preview;
 mod refusals;
 mod safety;

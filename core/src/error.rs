@@ -26,7 +26,7 @@ pub enum Error {
     ScopeHome(PathBuf),
     /// The directory lies inside the checkpoint base.
     #[error(
-        "{0:?} lies inside the checkpoint store, which is never checkpointed into itself; nothing was changed"
+        "{0:?} lies inside the checkpoint store or the agent's own folder, which no checkpoint holds as files; nothing was changed"
     )]
     ScopeBase(PathBuf),
     /// The directory holds more files than the limit.

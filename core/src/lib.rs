@@ -21,6 +21,7 @@ mod error;
 pub mod ignore;
 mod maintenance;
 mod manager;
+mod own_folders;
 mod path;
 pub mod printed;
 mod project;

@@ -3,6 +3,7 @@
 use crate::disk::{Disk, Kind, is_absence, is_same};
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
+use crate::own_folders::OwnFolders;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -62,9 +63,7 @@ impl Project {
         if self.directory == home || is_same(disk, &self.directory, &home) {
             return Err(Error::ScopeHome(self.directory.clone()));
         }
-        let base = canonical(disk, &environment.base);
-        let is_below = || self.directory.ancestors().any(|above| is_same(disk, above, &base));
-        if self.directory.starts_with(&base) || is_below() {
+        if OwnFolders::of(disk, environment).has_any(disk, self.directory.ancestors()) {
             return Err(Error::ScopeBase(self.directory.clone()));
         }
         self.check_directory(disk)

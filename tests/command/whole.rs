@@ -219,3 +219,41 @@ fn what_is_damaged_of_an_agent_and_what_pins_take_too_much_is_shown() {
     let pruned = world.herma(&["checkpoints", "prune", "--max-size-mb", "1"]).done().text();
     assert!(pruned.contains("more than it may: what is left is pinned"), "{pruned}");
 }
+
+// rule: scope/base-not-captured
+// rule: agent/external-listed
+// rule: agent/compensation
+#[test]
+fn an_agent_that_works_in_the_folder_of_its_own_state_forgets_nothing_that_it_did_outside() {
+    let world = enabled();
+    let home = world.root.join("hermes");
+    let play = |lines: &str| {
+        let script = world.root.join("script");
+        fs::write(&script, lines).unwrap();
+        let words = ["session".as_ref(), "--script".as_ref(), script.as_os_str()];
+        let mut command = world.command();
+        command.current_dir(&home);
+        world.run(command, &words).done()
+    };
+    let herma = |words: &[&str]| {
+        let mut command = world.command();
+        command.current_dir(&home);
+        world.run(command, words)
+    };
+    let log = world.root.join("outside.log");
+    play(&format!(
+        "say one\ngoal G\nregister pr echo $HERMA_ID >> {}\nwrite_file skill.md one\n\
+         /checkpoint base\noutside pr 2\nwrite_file skill.md two\n/checkpoint later\n",
+        log.display()
+    ));
+    let listed = herma(&["rollback", "base", "--exact"]).done().text();
+    assert!(listed.contains("pr #2 (still open)"), "{listed}");
+    assert_eq!(fs::read_to_string(home.join("skill.md")).unwrap(), "one\n");
+    herma(&["actions", "compensate"]).done();
+    herma(&["rollback", "later"]).done();
+    herma(&["rollback", "base"]).done();
+    herma(&["actions", "compensate"]).done();
+    assert_eq!(fs::read_to_string(&log).unwrap(), "2\n");
+    let inside = herma(&["checkpoint", home.join("agent").to_str().unwrap()]);
+    assert_eq!((inside.exit, inside.refusal()), (Some(2), "scope_base"));
+}

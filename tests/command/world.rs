@@ -146,19 +146,23 @@ impl World {
 
     /// The command, about to run in the project with nothing of the surrounding environment.
     pub fn command(&self) -> Command {
-        self.prepared(Command::new(binary()))
+        let mut command = Command::new(binary());
+        self.prepared(&mut command);
+        command
     }
 
     /// The command behind a shell that lets no file grow beyond some 30 kilobytes.
     pub fn confined_command(&self) -> Command {
-        let mut command = self.prepared(Command::new("/bin/sh"));
+        let mut command = Command::new("/bin/sh");
+        self.prepared(&mut command);
         // What a build for coverage notes at its end would be too large as well.
         command.envs(herma_tests::coverage().map(|(name, _)| (name, "/dev/null")));
         command.args(["-c", "trap '' XFSZ; ulimit -f 60; exec \"$0\" \"$@\""]).arg(binary());
         command
     }
 
-    fn prepared(&self, mut command: Command) -> Command {
+    /// Gives a command nothing of the surrounding environment, in the project.
+    pub fn prepared(&self, command: &mut Command) {
         command
             .env_clear()
             .envs(herma_tests::coverage())
@@ -166,7 +170,14 @@ impl World {
             .env("HERMES_HOME", self.root.join("hermes"))
             .env("TZ", "UTC")
             .current_dir(self.project());
-        command
+    }
+
+    /// The paths that a checkpoint holds.
+    pub fn held(&self, id: &str) -> Vec<String> {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(self.base().join("store")).args(["ls-tree", "-r", "--name-only", id]);
+        let listed = String::from_utf8(git.output().unwrap().stdout).unwrap();
+        listed.lines().map(str::to_owned).collect()
     }
 
     /// Runs the command with these words.

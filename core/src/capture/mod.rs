@@ -13,6 +13,7 @@ use crate::capture::walk::{Bounds, Candidate, too_large, walk};
 use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable, of_any_group};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
+use crate::own_folders::OwnFolders;
 use crate::path::on_disk;
 use crate::report::Remark;
 use crate::store::object::{Kind, blob_of, id_of};
@@ -21,7 +22,7 @@ use crate::store::permissions::{Permissions, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is in a project.
 #[derive(Debug, Default)]
@@ -51,8 +52,8 @@ pub struct Capture<'a> {
     pub disk: &'a dyn Disk,
     /// Its canonical directory.
     pub root: &'a Path,
-    /// The canonical checkpoint base.
-    pub base: PathBuf,
+    /// The folders that belong to no project.
+    pub own: OwnFolders,
     /// The bounds of a checkpoint.
     pub config: &'a Config,
     /// How the names begin of what a restore of this project put beside its places, where one died.
@@ -76,7 +77,7 @@ impl Capture<'_> {
     pub fn run(&self, mut blobs: Blobs<'_, '_>) -> Result<Captured> {
         let before = self.root()?;
         let Config { max_file_bytes, max_files, .. } = *self.config;
-        let bounds = Bounds { max_file_bytes, max_files, base: &self.base };
+        let bounds = Bounds { max_file_bytes, max_files, own: &self.own };
         let walked = walk(self.disk, self.root, &bounds)?;
         let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
@@ -221,18 +222,18 @@ impl Capture<'_> {
 }
 
 /// How many files and links of a project a checkpoint would hold, if all of them can be read, and what
-/// it would leave out. `root` and `base` are canonical.
+/// it would leave out. `root` is canonical.
 ///
 /// # Errors
 /// As [`Capture::run`], as far as they show without reading a file.
 pub fn survey(
     disk: &dyn Disk,
     root: &Path,
-    base: &Path,
+    own: &OwnFolders,
     config: &Config,
 ) -> Result<(usize, Vec<Remark>)> {
     let Config { max_file_bytes, max_files, .. } = *config;
-    let mut walked = walk(disk, root, &Bounds { max_file_bytes, max_files, base })?;
+    let mut walked = walk(disk, root, &Bounds { max_file_bytes, max_files, own })?;
     walked.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     Ok((walked.candidates.len(), walked.skipped))
 }

@@ -6,6 +6,7 @@
 use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
+use crate::own_folders::OwnFolders;
 use crate::path::{join, on_disk};
 use crate::report::Remark;
 use std::collections::BTreeMap;
@@ -58,8 +59,8 @@ pub struct Bounds<'a> {
     pub max_file_bytes: u64,
     /// With more files than this that can be read the walk ends.
     pub max_files: usize,
-    /// The checkpoint base, which is never walked into.
-    pub base: &'a Path,
+    /// The folders that are never walked into.
+    pub own: &'a OwnFolders,
 }
 
 struct Walk<'a> {
@@ -122,7 +123,7 @@ impl Walk<'_> {
             let path = join(&directory, name.as_bytes());
             let full: PathBuf = on_disk(self.root, &path);
             // rule: scope/base-not-captured
-            if full == self.bounds.base {
+            if self.bounds.own.has(&full, stat.as_ref().ok()) {
                 continue;
             }
             let stat = match stat {

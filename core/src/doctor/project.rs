@@ -4,8 +4,9 @@ use super::{Check, Finding};
 use crate::capture;
 use crate::disk::Disk;
 use crate::environment::{Config, Environment};
+use crate::own_folders::OwnFolders;
 use crate::path::shown;
-use crate::project::{Project, canonical, project_of_file};
+use crate::project::{Project, project_of_file};
 use std::path::{Path, PathBuf};
 
 /// The directory of the project that a checkpoint taken here would be of.
@@ -26,8 +27,8 @@ pub fn look(
     if let Err(error) = project.check_scope(disk, environment) {
         return Finding::refusal(Check::Project, &error, otherwise);
     }
-    let base = canonical(disk, &environment.base);
-    let (files, skipped) = match capture::survey(disk, &project.directory, &base, config) {
+    let own = OwnFolders::of(disk, environment);
+    let (files, skipped) = match capture::survey(disk, &project.directory, &own, config) {
         Ok(surveyed) => surveyed,
         Err(error) => return Finding::refusal(Check::Project, &error, otherwise),
     };

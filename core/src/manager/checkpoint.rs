@@ -8,6 +8,7 @@ use crate::disk::atomic_write::write_fresh;
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::maintenance::limits;
+use crate::own_folders::OwnFolders;
 use crate::project::Project;
 use crate::report::{Outcome, Taken};
 use crate::store::commit::Checkpoint;
@@ -197,7 +198,7 @@ impl Manager {
         Capture {
             disk: self.disk.as_ref(),
             root: &project.directory,
-            base: self.base(),
+            own: OwnFolders::of(self.disk.as_ref(), &self.environment),
             config: &self.config,
             temporary: restoring::died(store, &project.hash).then(|| project.temporary_name()),
             of_others: restoring::others(store, &project.hash),

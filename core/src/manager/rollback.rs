@@ -8,6 +8,7 @@ use crate::capture::Current;
 use crate::disk::{Disk, Kind};
 use crate::error::{Error, Result};
 use crate::maintenance::limits;
+use crate::own_folders::OwnFolders;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
@@ -361,13 +362,13 @@ impl Manager {
     ) -> Restore<'a> {
         let Wanted { snapshot: target, permissions, ignores, .. } = wanted;
         let disk = self.disk.as_ref();
-        let (root, base) = (&project.directory, self.base());
+        let root = &project.directory;
         let (temporary, Current { snapshot: current, leftovers }) =
             (project.temporary_name(), current);
         Restore {
             disk,
             root,
-            base,
+            own: OwnFolders::of(disk, &self.environment),
             objects,
             current,
             leftovers,

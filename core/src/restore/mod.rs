@@ -17,6 +17,7 @@ use plan::{Step, Surplus};
 
 use crate::disk::{Disk, Kind as FileKind, Stat, folder, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
+use crate::own_folders::OwnFolders;
 use crate::path::{ancestors, join, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
@@ -27,7 +28,7 @@ use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Snapshot};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file of so many bytes is read without another look at what it should hold.
 const READ_BYTES: u64 = 1024 * 1024;
@@ -42,8 +43,8 @@ pub struct Restore<'a> {
     pub disk: &'a dyn Disk,
     /// The project's canonical directory.
     pub root: &'a Path,
-    /// The canonical checkpoint base, where nothing is ever restored.
-    pub base: PathBuf,
+    /// The folders in which nothing is ever restored.
+    pub own: OwnFolders,
     /// Where the content is.
     pub objects: &'a Objects<'a>,
     /// What is in the project now, as far as a checkpoint holds it.
@@ -163,6 +164,9 @@ impl Restore<'_> {
         }
         let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
         let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
+        if self.is_own(path) {
+            return overwrites("what belongs to no project");
+        }
         match self.kind(path).context("looking at", &on_disk(self.root, path))? {
             None => Ok(*item),
             Some(FileKind::Directory) if self.content(path).is_ok_and(|all| all.is_empty()) => {
@@ -193,10 +197,18 @@ impl Restore<'_> {
         self.current.contains_key(path) && !self.ignores.excludes(path)
     }
 
+    /// Whether it lies where no project has anything.
+    // rule: scope/base-not-captured
+    fn is_own(&self, path: &[u8]) -> bool {
+        let full = on_disk(self.root, path);
+        let on_the_way = full.ancestors().take_while(|above| *above != self.root);
+        self.own.has_any(self.disk, on_the_way)
+    }
+
     /// What must be removed before `path` can be written; none where that would lose something, or
     /// where there is no permission to see whether it would.
     fn in_the_way(&self, path: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
-        if on_disk(self.root, path).starts_with(&self.base) {
+        if self.is_own(path) {
             return Ok(None);
         }
         match self.obstacles(path) {
