@@ -257,3 +257,26 @@ fn an_agent_that_works_in_the_folder_of_its_own_state_forgets_nothing_that_it_di
     let inside = herma(&["checkpoint", home.join("agent").to_str().unwrap()]);
     assert_eq!((inside.exit, inside.refusal()), (Some(2), "scope_base"));
 }
+
+// rule: agent/all-or-none
+#[test]
+fn the_state_of_an_agent_whose_folder_was_removed_comes_back_with_the_files() {
+    let world = enabled();
+    played(&world, "say x\ngoal G\nwrite_file a 1\n/checkpoint one\nwrite_file a 2\n").done();
+    let agent = world.root.join("hermes/agent");
+    let goal = fs::read(agent.join("goal.json")).unwrap();
+    let remove = || fs::remove_dir_all(&agent).unwrap();
+    remove();
+    let would = world.herma(&["rollback", "one", "--dry-run"]).done().text();
+    assert!(would.contains("goal state"), "{would}");
+    // One file is no whole agent.
+    world.herma(&["rollback", "one", "a"]).done();
+    assert!(!agent.exists());
+    world.write("a", "2\n");
+    let done = world.herma(&["rollback", "one"]).done().text();
+    assert!(done.contains("Restored goal state"), "{done}");
+    assert_eq!((world.read("a"), fs::read(agent.join("goal.json")).unwrap()), ("1\n".into(), goal));
+    remove();
+    let said = played(&world, "say y\n/rollback one\nprogress 0.5\n").done().text();
+    assert!(said.contains("Restored goal state") && said.contains("G: 50 of 100"), "{said}");
+}

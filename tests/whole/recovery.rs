@@ -1,7 +1,7 @@
 //! A rollback of a whole agent died, and something is wrong with what undoes it: other projects are as
 //! ever, the parts come back, and what it needs is not dropped before.
 
-use super::agent::created;
+use super::agent::{Agent, created};
 use super::crashes::{Round, died};
 use herma_core::disk::{Disk, Sharing, SystemDisk};
 use herma_core::{Config, PruneOptions, RestoreOptions};
@@ -174,4 +174,16 @@ fn what_undoes_a_rollback_is_dropped_by_no_prune() {
     assert_eq!(round.agent.everything(), round.before);
     let pruned = round.agent.machine.manager().prune(&options, &mut |_| ()).unwrap();
     assert!(pruned.dropped > 0, "{pruned:?}");
+}
+
+// rule: agent/all-or-none
+#[test]
+fn who_has_no_parts_is_told_that_the_checkpoint_carries_some() {
+    let agent = Agent::new();
+    agent.take("with parts");
+    agent.machine.write("a.txt", "changed\n");
+    let without = agent.machine.manager();
+    let restored = without.restore(&agent.project(), b"1", RestoreOptions::default()).unwrap();
+    let said = restored.agent.unwrap().notices;
+    assert!(said[0].contains("carries kanban, goal, memory, history"), "{said:?}");
 }

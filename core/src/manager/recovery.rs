@@ -45,7 +45,13 @@ impl Manager {
         self.recover_waiting(|_| false)
     }
 
-    /// The same, where rollbacks of the projects of these hashes that go on are waited for.
+    /// Whether a rollback of an agent died or goes on: then there is one, whatever became of its parts.
+    pub fn is_rolling_back(&self) -> bool {
+        let noted = undo::projects(self.disk.as_ref(), &self.base().join("store"));
+        noted.is_ok_and(|hashes| !hashes.is_empty())
+    }
+
+    /// As [`Manager::recover`], where rollbacks of these projects that go on are waited for.
     ///
     /// # Errors
     /// As [`Manager::recover`], and [`Error::Busy`] where one takes too long.

@@ -85,6 +85,7 @@ impl Manager {
     ) -> Result<WantedParts> {
         let mut found = WantedParts::default();
         if self.state.names().next().is_none() {
+            found.notices.extend(left_alone(&wanted.envelope));
             return Ok(found);
         }
         let envelope = match &wanted.envelope {
@@ -207,10 +208,11 @@ impl Manager {
         parts: &WantedParts,
         is_done: bool,
     ) -> Option<AgentRestored> {
-        if self.state.is_empty() {
-            return None;
-        }
         let mut notices = parts.notices.clone();
+        if self.state.is_empty() {
+            let agent = AgentRestored { notices, ..AgentRestored::default() };
+            return (!agent.notices.is_empty()).then_some(agent);
+        }
         let Kept::Whole(envelope) = &wanted.envelope else {
             return Some(AgentRestored { notices, ..AgentRestored::default() });
         };
@@ -241,6 +243,19 @@ impl Manager {
             notices,
         })
     }
+}
+
+/// What is said where a checkpoint carries parts, and there is no agent that could have them back.
+// rule: agent/all-or-none
+fn left_alone(envelope: &Kept) -> Option<String> {
+    let Kept::Whole(envelope) = envelope else { return None };
+    let names: Vec<&str> = envelope.parts.iter().map(|part| &part.name[..]).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the checkpoint also carries {}, which no agent here has: only files come back",
+            names.join(", ")
+        )
+    })
 }
 
 /// Whether what a checkpoint holds of a path is damaged, so that no attempt can bring it back.

@@ -5,6 +5,7 @@ use super::Part;
 use super::kinds::Kind;
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, folder};
+use crate::error::Context;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,6 +51,11 @@ impl FilePart {
         let path = self.path();
         if state == NOTHING {
             return folder::remove_file(disk, &path);
+        }
+        if folder::stat(disk, &self.folder)?.is_none() {
+            // Whoever removed the folder removed the part, which comes back.
+            disk.make_directory(&self.folder, 0o700).context("making", &self.folder)?;
+            let _ = disk.sync_directory(self.folder.parent().unwrap_or(&self.folder));
         }
         let name = self.fresh_name();
         let fresh = write_new_named(disk, &self.folder, &name, state.as_bytes(), 0o600)?;
@@ -143,6 +149,17 @@ mod tests {
         part.restore("null").unwrap();
         assert!(!part.path().exists());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_part_comes_back_with_the_folder_that_was_removed() {
+        let above = tempfile::tempdir().unwrap();
+        let part = FilePart::new(Arc::new(SystemDisk), Kind::Goal, &above.path().join("agent"));
+        part.check("{}").unwrap();
+        part.restore("null").unwrap();
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
+        part.restore("{}").unwrap();
+        assert_eq!(part.capture().unwrap(), "{}");
     }
 
     #[test]

@@ -74,7 +74,9 @@ impl Herma {
         project: &Path,
         wanted: &Wanted<'_>,
     ) -> Result<Answer, Failure> {
-        let preview = self.manager.preview(project, wanted.target, wanted.extent);
+        let other = self.of_removed_agent(project, wanted.target, wanted.extent);
+        let manager = other.as_ref().unwrap_or(&self.manager);
+        let preview = manager.preview(project, wanted.target, wanted.extent);
         let preview = preview.map_err(|error| self.refused(project, error))?;
         self.done_in(project, &preview, || {
             let is_named = asked.dir.is_some();
@@ -97,7 +99,9 @@ impl Herma {
                 Some(Alone { file, was_there })
             }
         };
-        let restored = self.manager.restore_extent(project, target, extent, token);
+        let other = self.of_removed_agent(project, target, extent);
+        let manager = other.as_ref().unwrap_or(&self.manager);
+        let restored = manager.restore_extent(project, target, extent, token);
         let restored = restored.map_err(|error| self.refused(project, error))?;
         self.restored(asked, project, (was_there, alone), &restored)
     }

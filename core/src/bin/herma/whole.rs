@@ -6,10 +6,10 @@ use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, text, whole_pages};
 use herma_core::disk::Disk;
 use herma_core::state::{Action, Compensation, Compensations, External, Standing, State};
-use herma_core::{ActionNote, Clock, Environment, SystemClock};
+use herma_core::{ActionNote, Clock, Environment, Extent, Manager, SystemClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -43,11 +43,20 @@ impl Compensation for CommandCompensation {
 
 /// The state of the agent that has its folder in that environment, if one has, and what is wrong with
 /// the compensations that are registered: without them nothing can be undone, and all else works.
-pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> (Option<State>, Option<Failure>) {
+/// Where a rollback died there is one, even if its folder was removed: that is to come back.
+pub fn state(
+    disk: &Arc<dyn Disk>,
+    environment: &Environment,
+    manager: &Manager,
+) -> (Option<State>, Option<Failure>) {
     let folder = environment.agent_folder();
-    if !folder.is_dir() {
+    if !folder.is_dir() && !manager.is_rolling_back() {
         return (None, None);
     }
+    in_folder(disk, folder)
+}
+
+fn in_folder(disk: &Arc<dyn Disk>, folder: PathBuf) -> (Option<State>, Option<Failure>) {
     let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
     let (registered, failure) = match registered(disk.as_ref(), &folder) {
         Ok(registered) => (registered, None),
@@ -188,11 +197,33 @@ impl Herma {
 impl Herma {
     /// The state of an agent whose folder was made since, and what is wrong with it.
     pub fn find_state(&mut self) -> (Option<State>, Option<Failure>) {
-        let (found, failure) = state(&self.disk, &self.environment);
+        let (found, failure) = state(&self.disk, &self.environment, &self.manager);
         if let Some(state) = &found {
             self.manager.set_state(state.clone());
         }
         (found, failure)
+    }
+
+    /// What restores that much of a checkpoint where the agent's folder was removed, and the checkpoint
+    /// carries what was in it: files and state come back, or neither.
+    // rule: agent/all-or-none
+    pub fn of_removed_agent(
+        &self,
+        project: &Path,
+        target: &[u8],
+        extent: Extent<'_>,
+    ) -> Option<Manager> {
+        if !self.manager.state().is_empty() || matches!(extent, Extent::One(_)) {
+            return None;
+        }
+        // What is wrong with the target the restore itself says.
+        let (_, envelope) = self.manager.envelope(project, target).ok()?;
+        envelope.filter(|envelope| !envelope.parts.is_empty())?;
+        let (state, _) = in_folder(&self.disk, self.environment.agent_folder());
+        let (disk, environment) = (self.disk.clone(), self.environment.clone());
+        let config = self.manager.config().clone();
+        let manager = Manager::new(disk, Arc::new(SystemClock), environment, config);
+        Some(manager.with_state(state?))
     }
 }
 

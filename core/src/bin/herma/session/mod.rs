@@ -242,6 +242,10 @@ impl<W: Write> Session<W> {
         let asked = arguments::Asked::from_line(asked, false);
         let answered = herma.run(&asked);
         herma.afterwards(&asked);
+        if !self.has_state() && self.board.folder.is_dir() {
+            // It came back with the files.
+            self.find_agent()?;
+        }
         match answered {
             Err(failure) => self.failed(&failure.message),
             Ok(Answer { bytes, ending, undoes_turn, turn }) => {
