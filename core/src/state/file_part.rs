@@ -50,7 +50,9 @@ impl FilePart {
         let disk = self.disk.as_ref();
         let path = self.path();
         if state == NOTHING {
-            return folder::remove_file(disk, &path);
+            folder::remove_file(disk, &path)?;
+            // A power loss could bring it back, and the note that would undo that is gone by then.
+            return disk.sync_directory(&self.folder).context("removing a file from", &self.folder);
         }
         if folder::stat(disk, &self.folder)?.is_none() {
             // Whoever removed the folder removed the part, which comes back.
