@@ -202,3 +202,17 @@ fn an_agent_gets_the_parts_back_that_it_has_and_is_told_of_the_others() {
     assert!(restored.notices.contains(&"this agent has no kanban".to_owned()), "{restored:?}");
     assert_eq!(fs::read(agent.folder().join("goal.json")).unwrap(), goal);
 }
+
+// rule: agent/all-or-none
+#[test]
+fn a_part_as_large_as_one_may_be_captured_comes_back() {
+    let agent = Agent::new();
+    let large = format!("\"{}\"", "x".repeat(17 * 1024 * 1024));
+    agent.set("kanban", &large);
+    agent.take("large");
+    agent.set("kanban", "{}");
+    let restored = agent.manager().restore(&agent.project(), b"1", RestoreOptions::default());
+    assert_eq!(restored.unwrap().agent.unwrap().notices, Vec::<String>::new());
+    let now = fs::read_to_string(agent.folder().join("kanban.json")).unwrap();
+    assert!(now == large, "{} bytes", now.len());
+}

@@ -12,9 +12,10 @@ use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Restored};
 use crate::restore::{Restore, Token};
+use crate::state::PART_BYTES_MAX;
 use crate::store::envelope::PartNote;
 use crate::store::envelopes::Kept;
-use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
+use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::undo::Undo;
 use crate::store::{Store, undo};
@@ -109,15 +110,22 @@ impl Manager {
             };
             let bad = |why| Error::BadState { part: note.name.clone(), why };
             let blob = Oid::from_str(&note.hash).unwrap_or(Oid::ZERO_SHA1);
-            let text = match objects.read_up_to(Kind::Blob, blob, IN_MEMORY_BYTES_MAX) {
-                Err(error) if error.is_damage() => None,
-                read => read?.and_then(|bytes| String::from_utf8(bytes).ok()),
+            let text = match objects.read_up_to(Kind::Blob, blob, PART_BYTES_MAX) {
+                Err(error) if error.is_damage() => Err("damaged"),
+                read => match read?.map(String::from_utf8) {
+                    Some(Ok(text)) => Ok(text),
+                    Some(Err(_)) => Err("damaged"),
+                    None => Err("larger than any part may be"),
+                },
             };
-            let Some(text) = text else {
-                // One damaged part costs all of them, and no file.
-                let why =
-                    format!("its {} is damaged; the rest of the agent is as it was", note.name);
-                return Ok(WantedParts { notices: vec![why], ..WantedParts::default() });
+            let text = match text {
+                Ok(text) => text,
+                Err(how) => {
+                    // One damaged part costs all of them, and no file.
+                    let name = &note.name;
+                    let why = format!("its {name} is {how}; the rest of the agent is as it was");
+                    return Ok(WantedParts { notices: vec![why], ..WantedParts::default() });
+                }
             };
             part.check(&text).map_err(bad)?;
             found.before.insert(note.name.clone(), part.capture().map_err(bad)?);

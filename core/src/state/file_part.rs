@@ -1,8 +1,8 @@
 //! A part of an agent's state in a file of JSON that a person can read and edit. Where there is no
 //! file, the part is `null`.
 
-use super::Part;
 use super::kinds::Kind;
+use super::{PART_BYTES_MAX, Part};
 use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::{Disk, folder};
 use crate::error::Context;
@@ -10,8 +10,6 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// More bytes than any part takes.
-const BYTES_MAX: u64 = 64 * 1024 * 1024;
 const NOTHING: &str = "null";
 
 /// One of the parts that many agents have, in a file of its own.
@@ -102,10 +100,10 @@ impl Part for FilePart {
 /// # Errors
 /// Why that cannot be said, for people.
 fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
-    let read = folder::read_file(disk, path, BYTES_MAX + 1);
+    let read = folder::read_file(disk, path, PART_BYTES_MAX + 1);
     let Some(bytes) = read.map_err(|error| error.cause())? else { return Ok(NOTHING.into()) };
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(format!("{} is larger than {BYTES_MAX} bytes", path.display()));
+    if bytes.len() as u64 > PART_BYTES_MAX {
+        return Err(format!("{} is larger than {PART_BYTES_MAX} bytes", path.display()));
     }
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is no text", path.display()))?;
     parse(&text).map_err(|why| format!("{} is no JSON: {why}", path.display()))?;

@@ -26,6 +26,9 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
+/// No part is larger: what is captured can also be restored.
+pub(crate) const PART_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
 /// One part of an agent's state, such as its board of cards. Its text is JSON.
 ///
 /// A restore of several parts is done in two phases: first each is asked whether it could be
@@ -147,6 +150,9 @@ impl State {
         for part in &self.parts {
             let name = part.name().to_owned();
             match part.capture() {
+                Ok(text) if text.len() as u64 > PART_BYTES_MAX => missing.push(format!(
+                    "the agent's {name} is in no checkpoint: it is larger than {PART_BYTES_MAX} bytes"
+                )),
                 Ok(text) => {
                     let about = part.describe(&text);
                     captured.push(Captured { name, text, about });
@@ -173,4 +179,44 @@ impl State {
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !name.is_empty() && name.len() <= 64 && name.bytes().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Long(usize);
+
+    impl Part for Long {
+        fn name(&self) -> &str {
+            "long"
+        }
+
+        fn describe(&self, _: &str) -> Vec<(String, Value)> {
+            Vec::new()
+        }
+
+        fn capture(&self) -> std::result::Result<String, String> {
+            Ok("1".repeat(self.0))
+        }
+
+        fn check(&self, _: &str) -> std::result::Result<(), String> {
+            Ok(())
+        }
+
+        fn restore(&self, _: &str) -> std::result::Result<(), String> {
+            Ok(())
+        }
+    }
+
+    // rule: agent/parts
+    #[test]
+    fn a_part_that_could_not_be_restored_is_not_captured() {
+        let most = PART_BYTES_MAX as usize;
+        let captured = |bytes| State::of([Arc::new(Long(bytes)) as Arc<dyn Part>]).capture();
+        let (found, missing) = captured(most);
+        assert_eq!((found.len(), missing.len()), (1, 0));
+        let (found, missing) = captured(most + 1);
+        assert!(found.is_empty() && missing[0].contains("larger than"), "{missing:?}");
+    }
 }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// More bytes than any note takes.
-const BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// No note is larger: it holds every part of an agent, quoted.
+const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// What was there before a rollback, and what it brings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,10 @@ pub fn begin(store: &Store<'_>, hash: &str, undo: &Undo) -> Result<()> {
     let path = path(&store.path, hash);
     let text =
         serde_json::to_string(undo).map_err(|error| Error::unusable(&path, error.to_string()))?;
+    if text.len() as u64 > BYTES_MAX {
+        let why = format!("what would undo the rollback is larger than {BYTES_MAX} bytes");
+        return Err(Error::BadState { part: "state".into(), why });
+    }
     let folder = store.path.join("undo");
     if folder::stat(store.disk, &folder)?.is_none() {
         make_private(store.disk, &folder)?;
