@@ -6,5 +6,6 @@ mod comparison;
 mod composition;
 mod crashes;
 mod envelopes;
+mod outside;
 mod pins;
 mod recovery;

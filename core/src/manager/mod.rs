@@ -30,7 +30,7 @@ use crate::restore::target;
 use crate::state::State;
 use crate::store::commit::Checkpoint;
 use crate::store::envelope::Trigger;
-use crate::store::envelopes::{Envelopes, Kept};
+use crate::store::envelopes::{self, Envelopes, Kept};
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
@@ -78,12 +78,20 @@ impl Manager {
     /// The same for an agent with that state beside its files: every checkpoint carries it, and a full
     /// restore brings it back.
     // rule: agent/parts
-    pub fn with_state(self, state: State) -> Self {
-        Manager { state, ..self }
+    pub fn with_state(mut self, state: State) -> Self {
+        self.set_state(state);
+        self
     }
 
     /// The same for a manager that is in use.
     pub fn set_state(&mut self, state: State) {
+        if let Some(external) = state.external() {
+            let (disk, base) = (self.disk.clone(), self.environment.base.clone());
+            external.ask_checkpoints(move || {
+                let store = Store::open(disk.as_ref(), &canonical(disk.as_ref(), &base))?;
+                store.map_or(Ok(0), |store| envelopes::last_action(&store))
+            });
+        }
         self.state = state;
     }
 

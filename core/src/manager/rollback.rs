@@ -46,6 +46,8 @@ pub enum Extent<'a> {
 /// A checkpoint that is to be restored, as it is read from the store.
 pub(super) struct Wanted {
     pub id: Oid,
+    /// When it was taken; 0 where that is not to be known.
+    pub seconds: i64,
     pub snapshot: Snapshot,
     permissions: Permissions,
     ignores: TargetIgnores,
@@ -61,29 +63,29 @@ impl Wanted {
         hash: &str,
         checkpoint: &Checkpoint,
     ) -> Result<Self> {
-        let Checkpoint { id, tree, .. } = *checkpoint.whole()?;
+        let Checkpoint { id, tree, seconds, .. } = *checkpoint.whole()?;
         let changes = hands::read(store, hash).and_then(|log| log.since(id));
         let envelope = Envelopes::of(store, objects, hash)?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;
-        Ok(Wanted { changes, envelope, ..Wanted::of(objects, id, snapshot)? })
+        Ok(Wanted { seconds, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
     }
 
     /// The files of a checkpoint, of which nothing else is to be known.
     fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
         let permissions = commit::permissions(objects, id)?;
         let ignores = TargetIgnores::read(objects, &snapshot)?;
-        let (changes, envelope) = (None, Kept::None);
-        Ok(Wanted { id, snapshot, permissions, ignores, changes, envelope })
+        let (seconds, changes, envelope) = (0, None, Kept::None);
+        Ok(Wanted { id, seconds, snapshot, permissions, ignores, changes, envelope })
     }
 
     /// The files of the checkpoint of that id, or none, whatever its ignore files say.
     pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
         let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
-        let (changes, envelope) = (None, Kept::None);
+        let (seconds, changes, envelope) = (0, None, Kept::None);
         let Some(id) = id else {
             let (snapshot, permissions, id) =
                 (Snapshot::new(), Permissions::default(), Oid::ZERO_SHA1);
-            return Ok(Wanted { id, snapshot, permissions, ignores, changes, envelope });
+            return Ok(Wanted { id, seconds, snapshot, permissions, ignores, changes, envelope });
         };
         let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
         Ok(Wanted { ignores, ..Wanted::of(objects, id, snapshot)? })

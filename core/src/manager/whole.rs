@@ -12,7 +12,7 @@ use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Restored};
 use crate::restore::{Restore, Token};
-use crate::state::PART_BYTES_MAX;
+use crate::state::{External, ListedAction, PART_BYTES_MAX, Since};
 use crate::store::envelope::PartNote;
 use crate::store::envelopes::Kept;
 use crate::store::object::Kind;
@@ -221,36 +221,69 @@ impl Manager {
             let agent = AgentRestored { notices, ..AgentRestored::default() };
             return (!agent.notices.is_empty()).then_some(agent);
         }
-        let Kept::Whole(envelope) = &wanted.envelope else {
-            return Some(AgentRestored { notices, ..AgentRestored::default() });
-        };
         let mut external_actions = Vec::new();
         if let Some(external) = self.state.external() {
-            let through = envelope.external_through;
-            let listed = external.after(through);
-            let place = project.directory.display().to_string();
-            let left = match is_done {
-                true => external.leave_behind(through, &wanted.id.to_string(), &place),
-                false => Ok(()),
-            };
-            match listed.and_then(|listed| left.map(|()| listed)) {
-                Ok(listed) => external_actions = listed,
+            match left_behind(external, project, wanted, is_done) {
+                Ok((listed, notice)) => {
+                    external_actions = listed;
+                    notices.extend(notice);
+                }
                 Err(error) => notices.push(format!(
                     "what was done outside since is not known, and may still stand: {}",
                     error.cause()
                 )),
             }
         }
-        Some(AgentRestored {
+        let agent = AgentRestored {
             changed: parts.changed().map(str::to_owned).collect(),
             parts: parts.texts.iter().map(|(note, _)| note.clone()).collect(),
             external_actions,
-            trigger: Some(envelope.trigger),
-            taken_at: envelope.taken_at,
-            turn: envelope.turn.clone(),
             notices,
+            ..AgentRestored::default()
+        };
+        Some(match &wanted.envelope {
+            Kept::Whole(envelope) => AgentRestored {
+                trigger: Some(envelope.trigger),
+                taken_at: envelope.taken_at,
+                turn: envelope.turn.clone(),
+                ..agent
+            },
+            Kept::None | Kept::Unreadable(_) => agent,
         })
     }
+}
+
+/// What was done outside since a checkpoint, which a rollback that `is_done` leaves behind; and what is
+/// to be said where only the time tells since when.
+// rule: agent/external-listed
+fn left_behind(
+    external: &External,
+    project: &Project,
+    wanted: &Wanted,
+    is_done: bool,
+) -> Result<(Vec<ListedAction>, Option<String>)> {
+    let (since, why) = match &wanted.envelope {
+        Kept::Whole(envelope) if external.last()? >= envelope.external_through => {
+            (Since::Action(envelope.external_through), None)
+        }
+        Kept::Whole(envelope) => (
+            Since::Time(envelope.taken_at),
+            Some("of what was done outside, some is noted nowhere any more"),
+        ),
+        Kept::None | Kept::Unreadable(_) => (
+            Since::Time(wanted.seconds),
+            Some("the checkpoint does not say what was done outside before it"),
+        ),
+    };
+    let listed = external.since(since)?;
+    if is_done {
+        let place = project.directory.display().to_string();
+        external.leave_since(since, &wanted.id.to_string(), &place)?;
+    }
+    let is_lost = matches!(wanted.envelope, Kept::Whole(_));
+    let why = why.filter(|_| is_lost || !listed.is_empty());
+    let notice = why.map(|why| format!("{why}: what was done since is told by its time"));
+    Ok((listed, notice))
 }
 
 /// What is said where a checkpoint carries parts, and there is no agent that could have them back.

@@ -15,7 +15,7 @@ pub use external::{
 pub use file_part::FilePart;
 pub use kinds::{Kind as PartKind, TAIL_MAX};
 
-pub(crate) use external::readable as readable_log;
+pub(crate) use external::{Since, readable as readable_log};
 pub(crate) use file_part::readable as readable_part;
 
 use crate::disk::Disk;

@@ -186,6 +186,24 @@ impl<'a> Envelopes<'a> {
     }
 }
 
+/// The number of the last external action that any envelope knows of.
+///
+/// # Errors
+/// A disk that fails; an envelope that is damaged knows of none.
+// rule: agent/external-listed
+pub fn last_action(store: &Store<'_>) -> Result<u64> {
+    let objects = store.objects();
+    let mut last = 0;
+    for hash in refs::projects_below(store.disk, &store.path, FOLDER)? {
+        let envelopes = Envelopes::of(store, &objects, &hash)?;
+        for name in &envelopes.names {
+            let known = envelopes.read(name)?.whole();
+            last = last.max(known.map_or(0, |envelope| envelope.external_through));
+        }
+    }
+    Ok(last)
+}
+
 /// Whether an envelope says of itself that it is about such a checkpoint.
 fn is_of(envelope: &Envelope, checkpoint: &Checkpoint) -> bool {
     checkpoint.project.is_none()

@@ -77,6 +77,9 @@ pub struct Decided {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Log {
     version: u32,
+    /// The largest number that was given, also to what did not happen in the end.
+    #[serde(default)]
+    last: u64,
     #[serde(default)]
     pub(super) actions: Vec<Action>,
     #[serde(default)]
@@ -84,6 +87,29 @@ pub(super) struct Log {
 }
 
 impl Log {
+    /// The largest number that was given; 0 where none was.
+    pub(super) fn last(&self) -> u64 {
+        let numbers = self.actions.iter().map(|one| one.note.number);
+        numbers.max().unwrap_or(0).max(self.last)
+    }
+
+    /// Adds something that begins, and returns its number: larger than any that was given, here or as
+    /// far as `known` says.
+    pub(super) fn begin(
+        &mut self,
+        (kind, id, to): (&str, Option<&str>, Option<&str>),
+        at: i64,
+        known: u64,
+    ) -> u64 {
+        let number = self.last().max(known).saturating_add(1);
+        let (id, to) = (id.map(str::to_owned), to.map(str::to_owned));
+        let note = ActionNote { number, kind: kind.to_owned(), id, to };
+        let (standing, left_by, left_in) = (Standing::Begun, None, None);
+        self.actions.push(Action { note, at, standing, left_by, left_in });
+        self.last = number;
+        number
+    }
+
     pub(super) fn stand(&mut self, number: u64, standing: Standing) {
         if let Some(one) = self.actions.iter_mut().find(|one| one.note.number == number) {
             one.standing = standing;
@@ -101,7 +127,7 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 
 pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Log> {
     let Some(bytes) = folder::read_file(disk, path, BYTES_MAX)? else {
-        return Ok(Log { version: VERSION, actions: Vec::new(), audit: Vec::new() });
+        return Ok(Log { version: VERSION, last: 0, actions: Vec::new(), audit: Vec::new() });
     };
     let unreadable = |why: String| Error::BadState { part: "log of external actions".into(), why };
     let log: Log = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;

@@ -17,7 +17,7 @@ pub use log::{Action, Decided, Standing};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What is said of a compensation whose process died.
 pub const INTERRUPTED: &str = "its compensation was interrupted, and may still take effect";
@@ -62,6 +62,29 @@ pub struct External {
     clock: Arc<dyn Clock>,
     path: PathBuf,
     compensations: Compensations,
+    known: OnceLock<Box<Known>>,
+}
+
+/// Tells the number of the last action that checkpoints know of.
+type Known = dyn Fn() -> Result<u64> + Send + Sync;
+
+/// Since when it is asked what was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// Since the action of that number.
+    Action(u64),
+    /// Since that second of the epoch.
+    Time(i64),
+}
+
+impl Since {
+    /// Whether that was done then, or since.
+    fn is_before(self, action: &Action) -> bool {
+        match self {
+            Since::Action(number) => action.note.number > number,
+            Since::Time(seconds) => action.at >= seconds,
+        }
+    }
 }
 
 impl External {
@@ -72,7 +95,8 @@ impl External {
         folder: &Path,
         compensations: Compensations,
     ) -> Self {
-        External { disk, clock, path: log::path(folder), compensations }
+        let (path, known) = (log::path(folder), OnceLock::new());
+        External { disk, clock, path, compensations, known }
     }
 
     /// Something is about to be done outside; returns its number. Noted before it is done, it is
@@ -81,19 +105,37 @@ impl External {
     /// # Errors
     /// A file that is damaged or busy, a disk that fails; then nothing is noted.
     pub fn begin(&self, kind: &str, id: Option<&str>, to: Option<&str>) -> Result<u64> {
-        self.change(|log, at| {
-            let number = log.actions.iter().map(|one| one.note.number).max().unwrap_or(0) + 1;
-            let (id, to) = (id.map(str::to_owned), to.map(str::to_owned));
-            let note = ActionNote { number, kind: kind.to_owned(), id, to };
-            log.actions.push(Action {
-                note,
-                at,
-                standing: Standing::Begun,
-                left_by: None,
-                left_in: None,
-            });
-            number
+        let known = self.known();
+        self.change(|log, at| log.begin((kind, id, to), at, known))
+    }
+
+    /// Who can tell the number of the last action that checkpoints know of: a log that was lost begins
+    /// above it, or what is done then would be taken for what was done before them.
+    // rule: agent/external-listed
+    pub(crate) fn ask_checkpoints(&self, known: impl Fn() -> Result<u64> + Send + Sync + 'static) {
+        // All that share this have the same checkpoints.
+        let _ = self.known.set(Box::new(known));
+    }
+
+    /// The number above which an action begins, beside what the log itself says.
+    fn known(&self) -> u64 {
+        let Some(known) = self.known.get() else { return 0 };
+        if !self.read().is_ok_and(|log| log.last() == 0) {
+            return 0;
+        }
+        known().unwrap_or_else(|error| {
+            tracing::debug!("what checkpoints know of external actions is not known: {error}");
+            // No agent has done so much.
+            self.clock.seconds().unsigned_abs()
         })
+    }
+
+    /// The number of the last action, also of one that did not happen in the end; 0 where none is known.
+    ///
+    /// # Errors
+    /// A file that is damaged, a disk that fails.
+    pub(crate) fn last(&self) -> Result<u64> {
+        self.read().map(|log| log.last())
     }
 
     /// It was done; or it was not, and nothing is to be listed.
@@ -138,8 +180,17 @@ impl External {
     /// A file that is damaged, a disk that fails.
     // rule: agent/external-listed
     pub fn after(&self, number: u64) -> Result<Vec<Listed>> {
+        self.since(Since::Action(number))
+    }
+
+    /// The same since then.
+    ///
+    /// # Errors
+    /// As [`External::after`].
+    // rule: agent/external-listed
+    pub(crate) fn since(&self, since: Since) -> Result<Vec<Listed>> {
         let all = self.all()?.into_iter();
-        let later = all.filter(|one| one.note.number > number && one.standing.is_undecided());
+        let later = all.filter(|one| since.is_before(one) && one.standing.is_undecided());
         Ok(later.map(|one| self.listed(&one)).collect())
     }
 
@@ -165,9 +216,18 @@ impl External {
     /// As [`External::begin`].
     // rule: agent/external-listed
     pub fn leave_behind(&self, number: u64, checkpoint: &str, project: &str) -> Result<()> {
+        self.leave_since(Since::Action(number), checkpoint, project)
+    }
+
+    /// The same of what was done since then.
+    ///
+    /// # Errors
+    /// As [`External::begin`].
+    // rule: agent/external-listed
+    pub(crate) fn leave_since(&self, since: Since, checkpoint: &str, project: &str) -> Result<()> {
         self.change(|log, _| {
             for one in log.actions.iter_mut().filter(|one| one.standing.is_undecided()) {
-                if one.note.number > number {
+                if since.is_before(one) {
                     one.left_by = Some(checkpoint.to_owned());
                     one.left_in = Some(project.to_owned());
                 } else if one.left_in.as_deref() == Some(project) {
@@ -272,111 +332,4 @@ impl External {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::SystemDisk;
-    use crate::environment::SystemClock;
-    use std::sync::Mutex;
-
-    struct Noted {
-        runs: Arc<Mutex<Vec<String>>>,
-        fails: bool,
-    }
-
-    impl Compensation for Noted {
-        fn run(&self, action: &ActionNote) -> std::result::Result<(), String> {
-            self.runs.lock().unwrap().push(action.to_string());
-            if self.fails { Err("the service is down".into()) } else { Ok(()) }
-        }
-    }
-
-    fn external(folder: &Path, runs: &Arc<Mutex<Vec<String>>>, fails: bool) -> External {
-        let noted: Arc<dyn Compensation> = Arc::new(Noted { runs: runs.clone(), fails });
-        let compensations = Compensations::from([("pr".to_owned(), noted)]);
-        External::new(Arc::new(SystemDisk), Arc::new(SystemClock), folder, compensations)
-    }
-
-    #[test]
-    fn what_is_left_behind_is_compensated_newest_first_and_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let runs = Arc::default();
-        let external = external(folder.path(), &runs, false);
-        for id in ["1", "2", "3"] {
-            external.record("pr", Some(id), None).unwrap();
-        }
-        external.record("mail", None, Some("ann")).unwrap();
-        let states: Vec<String> =
-            external.after(1).unwrap().into_iter().map(|one| one.state).collect();
-        assert_eq!(states, ["still open", "still open", "cannot retract"]);
-        assert!(external.compensate("me", false).unwrap().is_empty(), "nothing was left behind");
-        external.leave_behind(1, "abc", "p").unwrap();
-        let done = external.compensate("me", false).unwrap();
-        assert!(done.iter().all(|one| one.failure.is_none()));
-        assert_eq!(*runs.lock().unwrap(), ["pr #3", "pr #2"]);
-        assert!(external.compensate("me", true).unwrap().is_empty());
-        let accepted = external.accept("me").unwrap();
-        assert_eq!(accepted.iter().map(ToString::to_string).collect::<Vec<_>>(), ["mail to ann"]);
-        assert_eq!(external.after(0).unwrap().len(), 1, "only the first is undecided");
-        let audit: Vec<String> =
-            external.audit().unwrap().into_iter().map(|one| one.what).collect();
-        let begins = "compensation begins";
-        assert_eq!(audit, [begins, "compensated", begins, "compensated", "accepted"]);
-    }
-
-    #[test]
-    fn what_failed_is_not_repeated_unasked_and_what_was_accepted_never() {
-        let folder = tempfile::tempdir().unwrap();
-        let runs = Arc::default();
-        let external = external(folder.path(), &runs, true);
-        external.record("pr", Some("1"), None).unwrap();
-        external.leave_behind(0, "abc", "p").unwrap();
-        let done = external.compensate("me", false).unwrap();
-        assert_eq!(done[0].failure.as_deref(), Some("the service is down"));
-        assert!(external.compensate("me", false).unwrap().is_empty());
-        assert_eq!(external.compensate("me", true).unwrap().len(), 1);
-        assert_eq!(runs.lock().unwrap().len(), 2);
-        external.accept("me").unwrap();
-        assert!(external.compensate("me", true).unwrap().is_empty());
-    }
-
-    #[test]
-    fn one_that_was_interrupted_is_said_to_be_and_not_run_again_unasked() {
-        let folder = tempfile::tempdir().unwrap();
-        let runs = Arc::default();
-        let external = external(folder.path(), &runs, false);
-        let number = external.record("pr", Some("1"), None).unwrap();
-        external.leave_behind(0, "abc", "p").unwrap();
-        // The process dies while the compensation runs.
-        external.take_up(number, "me", false).unwrap().unwrap();
-        assert_eq!(external.after(0).unwrap()[0].state, INTERRUPTED);
-        assert!(external.compensate("me", false).unwrap().is_empty());
-        assert_eq!(external.compensate("me", true).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn a_rollback_forward_again_leaves_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let runs = Arc::default();
-        let external = external(folder.path(), &runs, false);
-        let number = external.record("pr", Some("1"), None).unwrap();
-        external.leave_behind(0, "abc", "p").unwrap();
-        external.leave_behind(number, "def", "another project").unwrap();
-        assert!(external.all().unwrap()[0].left_by.is_some(), "it is none of its business");
-        external.leave_behind(number, "def", "p").unwrap();
-        assert!(external.compensate("me", false).unwrap().is_empty());
-        let begun = external.begin("pr", Some("2"), None).unwrap();
-        assert_eq!(external.after(number).unwrap()[0].state, "may not have happened");
-        external.end(begun, false).unwrap();
-        assert!(external.after(number).unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_damaged_log_is_said_to_be_so_and_not_written_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let runs = Arc::default();
-        let external = external(folder.path(), &runs, false);
-        std::fs::write(folder.path().join("external.json"), "{").unwrap();
-        assert_eq!(external.record("pr", None, None).unwrap_err().code(), "bad_state");
-        assert_eq!(std::fs::read(folder.path().join("external.json")).unwrap(), b"{");
-    }
-}
+mod tests;
