@@ -6,6 +6,7 @@ mod healing;
 mod killed;
 mod limits;
 mod migration;
+mod only_copies;
 mod prune;
 mod reclaim;
 mod rollbacks;

@@ -189,6 +189,50 @@ impl World {
         repository
     }
 
+    /// Writes a file of the project `project`.
+    pub fn write_file(&self, name: &str, content: &str) {
+        fs::create_dir_all(self.project("project")).unwrap();
+        fs::write(self.project("project").join(name), content).unwrap();
+    }
+
+    /// The packs of the store.
+    pub fn packs(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.store().join("objects/pack")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect()
+    }
+
+    /// The id of a file as that checkpoint has it.
+    #[track_caller]
+    pub fn blob(&self, commit: &str, name: &str) -> String {
+        self.git(&["rev-parse", &format!("{commit}:{name}")])
+    }
+
+    /// Where that object has its own file.
+    pub fn loose(&self, id: &str) -> PathBuf {
+        self.store().join("objects").join(&id[..2]).join(&id[2..])
+    }
+
+    /// Damages one byte of an object in a pack.
+    #[track_caller]
+    pub fn spoil(&self, pack: &Path, id: &str) {
+        let mut show = git(&self.store());
+        show.arg("show-index").stdin(fs::File::open(pack.with_extension("idx")).unwrap());
+        let listed = String::from_utf8(succeeds(show).stdout).unwrap();
+        let line = listed.lines().find(|line| line.contains(id)).unwrap();
+        let offset: usize = line.split(' ').next().unwrap().parse().unwrap();
+        let mut bytes = fs::read(pack).unwrap();
+        bytes[offset + 8] ^= 0xff;
+        put(pack, &bytes);
+    }
+
+    /// All that every checkpoint needs is whole.
+    #[track_caller]
+    pub fn nothing_is_lost(&self) {
+        let verified = self.manager().verify(&mut |_, _| ()).unwrap();
+        assert!(verified.damaged.is_empty(), "{:?}", verified.damaged);
+    }
+
     /// What plain git says to this about the store.
     #[track_caller]
     pub fn git(&self, words: &[&str]) -> String {
@@ -210,6 +254,12 @@ pub fn created(manager: &Manager, project: &Path, reason: &str) -> String {
         Outcome::Created { id } => id,
         outcome => panic!("{outcome:?}"),
     }
+}
+
+/// Puts other bytes in the place of a file that nobody may write.
+pub fn put(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
 }
 
 /// A disk on which something happens before such a call where the path is such a one, and fails it

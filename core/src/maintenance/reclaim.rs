@@ -164,43 +164,63 @@ impl Reclaim<'_> {
         for loose in inventory.loose.iter().filter(|loose| unneeded(loose.id)) {
             self.note(folder::remove_file(self.disk, &loose.path));
         }
-        // Objects that stay where they are need not be written again.
-        let mut safe: HashSet<Oid> = inventory.loose.iter().map(|loose| loose.id).collect();
+        // Objects that stay where they are need not be written again, if they are whole there.
+        let mut elsewhere: HashSet<Oid> = inventory.loose.iter().map(|loose| loose.id).collect();
         for pack in inventory.packs.iter().filter(|pack| !is_garbage(pack)) {
-            safe.extend(pack.objects.iter().flatten().map(|(id, _)| *id));
+            elsewhere.extend(pack.objects.iter().flatten().map(|(id, _)| *id));
         }
+        let mut moved = HashSet::new();
         for pack in garbage {
-            let result = self.move_out(pack, objects, &mut safe);
+            let result = self.move_out(pack, objects, &elsewhere, &mut moved);
             self.note(result);
         }
-        let unusable = |pack: &&Stem| !pack.has_index && !pack.is_kept;
-        // A pack without an index may be the only copy of objects, so it stays while any is
-        // missing.
-        if inventory.packs.iter().any(|pack| unusable(&pack))
-            && reach.all().all(|id| objects.has(id))
-        {
-            for pack in inventory.packs.iter().filter(unusable) {
-                self.note(self.remove(pack));
-            }
+        let unusable: Vec<&Stem> =
+            inventory.packs.iter().filter(|pack| !pack.has_index && !pack.is_kept).collect();
+        if !unusable.is_empty() {
+            let result = self.remove_unless_needed(&unusable, objects);
+            self.note(result);
         }
         Ok(())
     }
 
     /// Stores the reachable objects of a pack without the others and removes the pack.
+    // rule: maintenance/damage
     fn move_out(
         &self,
         pack: &Stem,
         objects: &mut Objects<'_>,
-        safe: &mut HashSet<Oid>,
+        elsewhere: &HashSet<Oid>,
+        moved: &mut HashSet<Oid>,
     ) -> Result<()> {
-        let stored = pack.objects.iter().flatten().map(|(id, _)| *id);
-        let moving: Vec<Oid> =
-            stored.filter(|id| self.reach.has(*id) && !safe.contains(id)).collect();
-        if let Some(file) = pack.files.first() {
-            objects.add_again(&file.with_extension("pack"), &moving)?;
+        let Some(file) = pack.files.first().map(|file| file.with_extension("pack")) else {
+            return Ok(());
+        };
+        let mut moving = Vec::new();
+        for (id, _) in pack.objects.iter().flatten() {
+            if !self.reach.has(*id) || moved.contains(id) {
+                continue;
+            }
+            // What else stands for it may be damaged, and then this is the only copy. Few objects are
+            // stored twice, so that few are read for this.
+            if !elsewhere.contains(id) || !objects.is_whole_beside(*id, &file)? {
+                moving.push(*id);
+            }
         }
-        safe.extend(moving);
+        objects.add_again(&file, &moving)?;
+        moved.extend(moving);
         self.remove(pack)
+    }
+
+    /// Removes packs that have no index. One may hold the only copy of an object, so they stay while
+    /// any that is needed is whole nowhere else.
+    // rule: maintenance/damage
+    fn remove_unless_needed(&self, packs: &[&Stem], objects: &Objects<'_>) -> Result<()> {
+        for id in self.reach.all() {
+            if !objects.is_whole(id)? {
+                return Ok(());
+            }
+        }
+        packs.iter().try_for_each(|pack| self.remove(pack))
     }
 
     /// The index goes first, so that none names a pack that is gone.

@@ -88,6 +88,19 @@ impl<'a> Objects<'a> {
         Ok(untouched || self.is_whole(id)?)
     }
 
+    /// Whether the object is whole in another place than that pack.
+    ///
+    /// # Errors
+    /// A disk that fails, so that nobody can say.
+    // rule: maintenance/damage
+    pub fn is_whole_beside(&self, id: Oid, pack: &Path) -> Result<bool> {
+        let own = || loose::check(self.disk, &self.directory, id);
+        let other = |one: &Pack| {
+            if one.path == pack { Ok(Found::Absent) } else { one.check(self.disk, id) }
+        };
+        Ok(matches!(self.find(id, own, other)?, Found::Whole(_)))
+    }
+
     /// Whether an object had to be read to tell that it is still whole.
     pub fn has_looked(&self) -> bool {
         self.looked.get()

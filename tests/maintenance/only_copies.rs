@@ -1,0 +1,80 @@
+//! An object of which only one copy is whole: freeing space never takes that away.
+
+use crate::maintenance::world::{World, noise, put};
+use pretty_assertions::assert_eq;
+use std::fs;
+
+fn remove(world: &World, name: &str) {
+    fs::remove_file(world.project("project").join(name)).unwrap();
+}
+
+/// Bytes that are reason enough to free space.
+fn large() -> String {
+    noise(1, 2 * 1024 * 1024)
+}
+
+#[test]
+fn what_is_damaged_in_a_pack_that_stays_is_moved_out_of_one_that_goes() {
+    let world = World::new();
+    (0..70).for_each(|number| world.write_file(&format!("a{number}"), &format!("a {number} text")));
+    let first = world.take_keeping(20, "project", "one");
+    world.git(&["tag", "held", &first]);
+    let stays = world.packs().remove(0);
+    world.spoil(&stays, &world.blob(&first, "a5"));
+    // Stored again, it is in a second pack, most of which is garbage afterwards.
+    (0..70).for_each(|number| world.write_file(&format!("b{number}"), &format!("b {number}")));
+    world.write_file("b0", &large());
+    world.take_keeping(2, "project", "two");
+    assert_eq!(world.packs().len(), 2);
+    let goes = world.packs().into_iter().find(|pack| *pack != stays).unwrap();
+    (0..70).for_each(|number| remove(&world, &format!("b{number}")));
+    ["three", "four", "five"].iter().for_each(|step| drop(world.take_keeping(2, "project", step)));
+    assert_eq!(world.prune().errors, 0);
+    assert!(stays.exists() && !goes.exists());
+    world.nothing_is_lost();
+}
+
+#[test]
+fn what_is_damaged_in_a_file_of_its_own_is_moved_out_of_a_pack_that_goes() {
+    let world = World::new();
+    world.write_file("precious", "precious content");
+    world.write_file("doomed", &large());
+    let first = world.take_keeping(20, "project", "one");
+    // What a `git gc` that died leaves behind: each object is there twice.
+    world.git(&["repack", "-a", "--quiet"]);
+    let goes = world.packs().remove(0);
+    remove(&world, "doomed");
+    world.take_keeping(20, "project", "two");
+    let own = world.loose(&world.blob(&first, "precious"));
+    put(&own, &fs::read(&own).unwrap()[..5]);
+    remove(&world, "precious");
+    world.take_keeping(2, "project", "three");
+    assert_eq!(world.prune().errors, 0);
+    assert!(!goes.exists());
+    world.nothing_is_lost();
+}
+
+#[test]
+fn a_pack_without_an_index_stays_while_what_it_holds_is_damaged_elsewhere() {
+    let world = World::new();
+    world.write_file("precious", "precious content");
+    let taken = world.take_keeping(20, "project", "one");
+    world.git(&["repack", "-a", "--quiet"]);
+    let half = world.packs().remove(0);
+    let index = half.with_extension("idx");
+    let listed = fs::read(&index).unwrap();
+    fs::remove_file(&index).unwrap();
+    let own = world.loose(&world.blob(&taken, "precious"));
+    let whole = fs::read(&own).unwrap();
+    put(&own, &whole[..5]);
+    world.prune();
+    assert!(half.exists());
+    fs::write(&index, listed).unwrap();
+    world.nothing_is_lost();
+    // Nothing needs it once all is whole elsewhere.
+    fs::remove_file(&index).unwrap();
+    put(&own, &whole);
+    assert_eq!(world.prune().errors, 0);
+    assert!(!half.exists());
+    world.nothing_is_lost();
+}
