@@ -1,4 +1,4 @@
-//! An object of which only one copy is whole: freeing space never takes that away.
+//! An object of which only one copy is whole, or can be seen: freeing space never takes that away.
 
 use crate::maintenance::world::{World, noise, put};
 use pretty_assertions::assert_eq;
@@ -76,5 +76,51 @@ fn a_pack_without_an_index_stays_while_what_it_holds_is_damaged_elsewhere() {
     put(&own, &whole);
     assert_eq!(world.prune().errors, 0);
     assert!(!half.exists());
+    world.nothing_is_lost();
+}
+
+/// The index of a pack without that object. Who believes it finds nothing else wrong.
+fn without(index: &[u8], id: &str) -> Vec<u8> {
+    const IDS: usize = 8 + 256 * 4;
+    let id: Vec<u8> =
+        (0..20).map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let number = |at: usize| u32::from_be_bytes(index[at..at + 4].try_into().unwrap());
+    let count = number(IDS - 4) as usize;
+    let place = (0..count).find(|place| index[IDS + 20 * place..][..20] == id).unwrap();
+    let mut less = index[..8].to_vec();
+    for first in 0..256 {
+        let up_to = number(8 + 4 * first) - u32::from(first >= usize::from(id[0]));
+        less.extend_from_slice(&up_to.to_be_bytes());
+    }
+    let mut begin = IDS;
+    for bytes in [20, 4, 4] {
+        less.extend_from_slice(&index[begin..begin + place * bytes]);
+        less.extend_from_slice(&index[begin + (place + 1) * bytes..begin + count * bytes]);
+        begin += count * bytes;
+    }
+    less.extend_from_slice(&index[begin..]);
+    less
+}
+
+#[test]
+fn a_pack_stays_of_which_the_index_leaves_something_out() {
+    let world = World::new();
+    (0..70).for_each(|number| world.write_file(&format!("{number}"), &format!("{number}")));
+    world.write_file("doomed", &large());
+    let first = world.take_keeping(20, "project", "one");
+    let index = world.packs().remove(0).with_extension("idx");
+    remove(&world, "doomed");
+    world.take_keeping(20, "project", "two");
+    remove(&world, "5");
+    let whole = fs::read(&index).unwrap();
+    put(&index, &without(&whole, &world.blob(&first, "5")));
+    world.take_keeping(2, "project", "three");
+    assert_eq!(world.prune().errors, 0);
+    put(&index, &whole);
+    world.nothing_is_lost();
+    // What it holds beside garbage goes elsewhere once the index says it all.
+    world.take_keeping(2, "project", "four");
+    world.prune();
+    assert!(!index.exists());
     world.nothing_is_lost();
 }

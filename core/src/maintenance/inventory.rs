@@ -4,7 +4,7 @@ use crate::disk::folder::text_names;
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Result};
 use crate::store::pack::CHECKSUM_BYTES;
-use crate::store::pack_index::PackIndex;
+use crate::store::pack_index::{PACK_HEAD_BYTES, PackIndex};
 use git2::Oid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct Stem {
     pub is_kept: bool,
     /// Whether there is an index.
     pub has_index: bool,
-    /// The objects of the pack with their sizes in bytes; none where the index cannot be read.
+    /// All objects of the pack with their sizes in bytes; none where nobody can say which they are.
     pub objects: Option<Vec<(Oid, u64)>>,
 }
 
@@ -124,8 +124,12 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
         return Ok(None);
     };
     let (bytes, _) = disk.read(index, INDEX_BYTES_MAX).context("reading", index)?;
-    let Some(mut objects) = PackIndex::of(bytes).and_then(|index| index.entries()) else {
-        tracing::debug!("{index:?} is no index that can be read; its pack is left alone");
+    let listed = match PackIndex::of(bytes) {
+        Some(index) if names_all(disk, &index, pack, stat.kind)? => index.entries(),
+        _ => None,
+    };
+    let Some(mut objects) = listed else {
+        tracing::debug!("{index:?} does not name all of its pack, which is left alone");
         return Ok(None);
     };
     objects.sort_unstable_by_key(|(_, offset)| *offset);
@@ -138,6 +142,90 @@ fn pack(disk: &dyn Disk, index: &Path, pack: &Path) -> Result<Option<Vec<(Oid, u
     Ok(Some(objects))
 }
 
+/// Whether an index names every object of the pack: what it left out would be taken for absent, and
+/// go with the pack.
+// rule: maintenance/damage
+fn names_all(disk: &dyn Disk, index: &PackIndex, pack: &Path, kind: Kind) -> Result<bool> {
+    // In what is no file there is nothing to lose.
+    if kind != Kind::File {
+        return Ok(true);
+    }
+    let (head, _) = disk.read(pack, PACK_HEAD_BYTES).context("reading", pack)?;
+    Ok(index.names_all_of(&head))
+}
+
 fn is_hexadecimal(name: &str, length: usize) -> bool {
     name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SystemDisk;
+    use crate::store::object::Kind as ObjectKind;
+    use crate::store::objects::Objects;
+    use std::fs;
+
+    /// So many objects are stored as one pack.
+    const STORED: usize = 70;
+
+    /// A folder of objects with one pack, and the path of its index.
+    fn one_pack() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("pack")).unwrap();
+        let mut objects = Objects::new(&SystemDisk, folder.path().to_owned());
+        for number in 0..STORED {
+            objects.add(ObjectKind::Blob, format!("{number}").as_bytes()).unwrap();
+        }
+        objects.flush().unwrap();
+        let names = text_names(&SystemDisk, &folder.path().join("pack")).unwrap();
+        let index = names.iter().find(|name| name.ends_with(".idx")).unwrap();
+        let index = folder.path().join("pack").join(index);
+        (folder, index)
+    }
+
+    fn listed(folder: &Path) -> Option<usize> {
+        let packs = Inventory::of(&SystemDisk, folder).unwrap().packs;
+        assert_eq!(packs.len(), 1);
+        packs[0].objects.as_ref().map(Vec::len)
+    }
+
+    fn write(path: &Path, bytes: &[u8]) {
+        fs::remove_file(path).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn an_index_with_a_wrong_byte_does_not_say_what_its_pack_holds() {
+        let (folder, index) = one_pack();
+        assert_eq!(listed(folder.path()), Some(STORED));
+        let whole = fs::read(&index).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            write(&index, &flipped);
+            assert_eq!(listed(folder.path()), None, "byte {at}");
+        }
+        write(&index, &whole);
+        assert_eq!(listed(folder.path()), Some(STORED));
+    }
+
+    #[test]
+    fn an_index_that_names_more_or_fewer_objects_than_the_pack_has_does_not_say_which() {
+        let (folder, index) = one_pack();
+        let pack = index.with_extension("pack");
+        let whole = fs::read(&pack).unwrap();
+        for at in 0..PACK_HEAD_BYTES as usize {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            write(&pack, &flipped);
+            assert_eq!(listed(folder.path()), None, "byte {at}");
+        }
+        for length in [0, PACK_HEAD_BYTES as usize - 1] {
+            write(&pack, &whole[..length]);
+            assert_eq!(listed(folder.path()), None, "cut to {length}");
+        }
+        write(&pack, &whole);
+        assert_eq!(listed(folder.path()), Some(STORED));
+    }
 }

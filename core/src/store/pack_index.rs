@@ -4,11 +4,16 @@
 //! object at an offset looks whether it has the right id.
 
 use git2::Oid;
+use sha1::{Digest, Sha1};
 
 const MAGIC: &[u8] = b"\xfftOc\x00\x00\x00\x02";
 /// Where the ids begin: behind the magic and the counts by first byte.
 const IDS: usize = 8 + 256 * 4;
 const ID_BYTES: usize = 20;
+/// What a pack begins with, before the number of its objects.
+const PACK_MAGIC: &[u8] = b"PACK\x00\x00\x00\x02";
+/// So many bytes of a pack say how many objects it holds.
+pub const PACK_HEAD_BYTES: u64 = 12;
 /// Says that an offset is one of the large ones, at the place that the other bits say.
 pub const IS_LARGE: u32 = 1 << 31;
 
@@ -27,6 +32,16 @@ impl PackIndex {
         let count = number(&bytes, IDS - 4)? as usize;
         let index = PackIndex { bytes, count };
         (index.large_offsets()? <= index.end()?).then_some(index)
+    }
+
+    /// Whether this names every object of the pack that begins with `head`: it is as it was written, and
+    /// the pack says that it holds as many.
+    // rule: maintenance/damage
+    pub fn names_all_of(&self, head: &[u8]) -> bool {
+        let Some(end) = self.bytes.len().checked_sub(ID_BYTES) else { return false };
+        let (body, checksum) = self.bytes.split_at(end);
+        let held = head.starts_with(PACK_MAGIC).then(|| number(head, PACK_MAGIC.len())).flatten();
+        held.is_some_and(|held| held as usize == self.count) && Sha1::digest(body)[..] == *checksum
     }
 
     /// The offset of an object in the pack, in bytes; none where the index does not have it.
