@@ -10,5 +10,6 @@ pub mod machine;
 mod permissions;
 mod project;
 mod saves;
+mod seen_whole;
 mod store;
 mod swaps;

@@ -1,6 +1,9 @@
 //! The index of a project: which blob each file was, with the stat data that tells whether it
 //! still is. The format is git's own index, version 2, so that other tools can use it too.
 //!
+//! Beside that it remembers the file of the store in which each blob was whole, so that this is not
+//! read again as long as nothing touches it.
+//!
 //! An index only saves time. One that is missing, damaged or of another version counts as empty,
 //! and an entry that could hide a change is stored without its size, so that it never matches.
 
@@ -8,6 +11,7 @@ use crate::disk::Stat;
 use crate::disk::atomic_write::write_whole;
 use crate::error::Result;
 use crate::store::Store;
+use crate::store::mark::{Mark, Moment, Seen};
 use crate::store::snapshot::{Item, Mode};
 use git2::Oid;
 use sha1::{Digest, Sha1};
@@ -19,6 +23,8 @@ use std::path::PathBuf;
 pub struct Known {
     words: [u32; 10],
     id: Oid,
+    /// The digest of the mark of the file in which the blob was whole.
+    mark: Option<[u8; Mark::BYTES]>,
 }
 
 /// The files of a project as they were seen last.
@@ -32,7 +38,7 @@ pub struct Index {
 /// Seconds and nanoseconds of the file system's clock. Any two of these are equal, so that indexes
 /// are compared by their entries.
 #[derive(Clone, Copy, Debug, Default)]
-struct Written(Option<(i64, i64)>);
+struct Written(Option<Moment>);
 
 impl PartialEq for Written {
     fn eq(&self, _: &Self) -> bool {
@@ -49,9 +55,11 @@ const MODE: usize = 6;
 const SIZE: usize = 9;
 const FIXED_BYTES: usize = 62;
 const HASH_BYTES: usize = 20;
-/// An empty extension that says who wrote the index. Git skips one whose name begins with a
-/// capital, and drops it when it writes the index itself.
-const OUR_EXTENSION: [u8; 8] = *b"HRMA\0\0\0\0";
+/// The name of the extension that says who wrote the index, and then the digest of each entry's mark.
+/// Git skips one whose name begins with a capital, and drops it when it writes the index itself.
+const OUR_EXTENSION: [u8; 4] = *b"HRMA";
+/// No mark, since none is made of these.
+const NO_MARK: [u8; Mark::BYTES] = [0; Mark::BYTES];
 /// Longer names are stored with this length; the terminating NUL says where they end.
 const NAME_LENGTH_MAX: usize = 0xfff;
 
@@ -65,7 +73,7 @@ impl Known {
         if !settled {
             words[SIZE] = 0;
         }
-        Known { words, id: item.blob }
+        Known { words, id: item.blob, mark: None }
     }
 
     fn item(&self) -> Option<Item> {
@@ -100,15 +108,25 @@ impl Index {
         if same && certain { known.item() } else { None }
     }
 
-    /// When it was stored, in seconds and nanoseconds of the file system's clock: every blob that
-    /// it names was whole then. None where it was not stored.
-    pub fn written(&self) -> Option<(i64, i64)> {
-        self.written.0
+    /// Where the blob of a file was whole. `started` is the stat of a file made just now: an index that
+    /// is younger was written by another clock, which says nothing.
+    // rule: capture/stored
+    pub fn seen_whole(&self, path: &[u8], started: Option<&Stat>) -> Seen {
+        let is_past = |moment: &Moment| started.is_none_or(|started| *moment <= started.modified);
+        let digest = self.entries.get(path).and_then(|known| known.mark);
+        Seen { digest, moment: self.written.0.filter(is_past) }
     }
 
     /// Remembers a file.
     pub fn insert(&mut self, path: Vec<u8>, known: Known) {
         self.entries.insert(path, known);
+    }
+
+    /// Remembers where the blobs are whole.
+    pub fn remember(&mut self, mark_of: impl Fn(Oid) -> Option<Mark>) {
+        for known in self.entries.values_mut() {
+            known.mark = mark_of(known.id).map(|mark| mark.digest());
+        }
     }
 
     /// Reads an index that was written here. One that another tool wrote counts as empty: git
@@ -136,6 +154,10 @@ impl Index {
             bytes.extend(std::iter::repeat_n(0, padding));
         }
         bytes.extend_from_slice(&OUR_EXTENSION);
+        bytes.extend_from_slice(&((self.entries.len() * Mark::BYTES) as u32).to_be_bytes());
+        for known in self.entries.values() {
+            bytes.extend_from_slice(&known.mark.unwrap_or(NO_MARK));
+        }
         let hash = Sha1::digest(&bytes);
         bytes.extend_from_slice(&hash);
         bytes
@@ -185,11 +207,22 @@ fn parse(bytes: &[u8]) -> Option<Index> {
         let id = Oid::from_bytes(body.get(at + 40..at + 60)?).ok()?;
         let name = body.get(at + FIXED_BYTES..)?;
         let name = &name[..name.iter().position(|byte| *byte == 0)?];
-        index.entries.insert(name.to_vec(), Known { words, id });
+        index.entries.insert(name.to_vec(), Known { words, id, mark: None });
         let length = FIXED_BYTES + name.len();
         at += length + 8 - length % 8;
     }
-    (body.get(at..)? == OUR_EXTENSION).then_some(index)
+    let (length, marks) = body.get(at..)?.strip_prefix(&OUR_EXTENSION)?.split_first_chunk()?;
+    let (marks, rest) = marks.as_chunks::<{ Mark::BYTES }>();
+    let length = u32::from_be_bytes(*length) as usize;
+    if marks.len() != index.entries.len() || length != marks.len() * Mark::BYTES || !rest.is_empty()
+    {
+        return None;
+    }
+    // The entries were written in the order in which they are here.
+    for (known, mark) in index.entries.values_mut().zip(marks) {
+        known.mark = Some(*mark).filter(|mark| *mark != NO_MARK);
+    }
+    Some(index)
 }
 
 #[cfg(test)]
@@ -229,6 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn where_a_blob_was_whole_is_remembered_until_an_index_of_a_time_to_come() {
+        let mut index = Index::default();
+        for path in [&b"a"[..], b"b"] {
+            index.insert(path.to_vec(), Known::new(&stat(9, 100), item(), true));
+        }
+        let other = Item { blob: Oid::from_bytes(&[8; 20]).unwrap(), ..item() };
+        index.insert(b"c".to_vec(), Known::new(&stat(9, 100), other, true));
+        let mark = Mark::of(b"", &[stat(9, 100)]);
+        index.remember(|id| (id == item().blob).then_some(mark));
+        let mut read = Index::parse(&index.to_bytes());
+        assert_eq!(read, index);
+        read.written = Written(Some((200, 5)));
+        let is_still =
+            |path: &[u8], now| mark.is_still(&read.seen_whole(path, Some(&stat(1, now))));
+        assert!(is_still(b"a", 200) && is_still(b"b", 201));
+        assert!(!is_still(b"a", 199), "the index is of a time that is still to come");
+        assert!(!is_still(b"c", 201) && !is_still(b"d", 201));
+    }
+
+    #[test]
     fn an_entry_that_could_hide_a_change_never_matches() {
         let mut index = Index::default();
         index.insert(b"a".to_vec(), Known::new(&stat(9, 100), item(), false));
@@ -260,8 +313,17 @@ mod tests {
             other[place] += 1;
             assert_eq!(Index::parse(&hashed(other)), Index::default(), "byte {place}");
         }
-        let foreign = body[..body.len() - OUR_EXTENSION.len()].to_vec();
-        assert_eq!(Index::parse(&hashed(foreign)), Index::default());
+        let extension = OUR_EXTENSION.len() + 4 + Mark::BYTES;
+        let foreign = body[..body.len() - extension].to_vec();
+        assert_eq!(Index::parse(&hashed(foreign.clone())), Index::default());
+        // What was written here before it remembered marks.
+        let before = [&foreign[..], &OUR_EXTENSION, &[0; 4]].concat();
+        assert_eq!(Index::parse(&hashed(before)), Index::default());
+        for length in [Mark::BYTES - 1, Mark::BYTES + 1, 2 * Mark::BYTES] {
+            let said = (length as u32).to_be_bytes();
+            let other = [&foreign[..], &OUR_EXTENSION, &said, &vec![1; length]].concat();
+            assert_eq!(Index::parse(&hashed(other)), Index::default(), "{length}");
+        }
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;

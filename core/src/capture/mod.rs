@@ -184,10 +184,11 @@ impl Capture<'_> {
                 let mode = Mode::of_file(&candidate.stat);
                 // A blob that is not stored any more must be stored again.
                 let unchanged = self.index.unchanged(&candidate.path, &candidate.stat, mode);
+                let seen = self.index.seen_whole(&candidate.path, self.started.as_ref());
                 if let Some(item) = unchanged
-                    && keep.as_ref().map_or(Ok(true), |keep| {
-                        keep.is_still_whole(item.blob, self.index.written())
-                    })?
+                    && keep
+                        .as_ref()
+                        .map_or(Ok(true), |keep| keep.is_still_whole(item.blob, &seen))?
                 {
                     let known = Known::new(&candidate.stat, item, true);
                     return Ok(Read::Item(item, Some(known), candidate.stat));

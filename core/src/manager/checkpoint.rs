@@ -51,7 +51,7 @@ impl Manager {
     ) -> Result<(Taken, Current)> {
         let known = index::load(store, &project.hash);
         let started = self.file_system_time(store, project)?;
-        let captured =
+        let mut captured =
             self.capture(store, project, &known, Some(started)).run(Blobs::Keep(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = newest_whole(store, objects, &project.hash, tip)?;
@@ -117,6 +117,7 @@ impl Manager {
             let _ =
                 metadata::touch(store.disk, &store.path, project, self.clock.seconds(), &newest);
             // What was looked at again need not be the next time.
+            captured.index.remember(|id| objects.mark(id));
             if captured.index != known || objects.has_looked() {
                 let _ = index::save(store, &project.hash, &captured.index);
             }

@@ -16,6 +16,7 @@ pub mod hands;
 pub mod history;
 pub mod lock;
 mod loose;
+pub mod mark;
 pub mod metadata;
 pub mod migration;
 pub mod object;

@@ -1,10 +1,13 @@
 //! The objects of the store: written here through [`Disk`], and read from files of their own by
 //! [`super::loose`], from packs by [`super::packs`].
 
+mod whole;
+
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
-use crate::disk::{Disk, Kind as FileKind, Stream};
+use crate::disk::{Disk, Kind as FileKind, Stat, Stream};
 use crate::error::{Context, Error, Result};
 use crate::store::loose;
+use crate::store::mark::Mark;
 use crate::store::object::{self, Found, Kind, Named, id_of};
 use crate::store::pack;
 use crate::store::packed::Pack;
@@ -13,8 +16,8 @@ use crate::store::repack::Repack;
 use flate2::read;
 use flate2::write::ZlibEncoder;
 use git2::Oid;
-use std::cell::Cell;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,8 @@ pub struct Objects<'a> {
     directory: PathBuf,
     packs: Packs<'a>,
     looked: Cell<bool>,
+    /// Where objects were whole that were looked at or stored.
+    marks: RefCell<HashMap<Oid, Mark>>,
     added: HashSet<Oid>,
     pending: Vec<(Oid, Kind, Vec<u8>)>,
     pending_bytes: usize,
@@ -47,6 +52,7 @@ impl<'a> Objects<'a> {
             packs: Packs::new(disk, directory.join("pack")),
             directory,
             looked: Cell::new(false),
+            marks: RefCell::default(),
             added: HashSet::new(),
             pending: Vec::new(),
             pending_bytes: 0,
@@ -59,51 +65,7 @@ impl<'a> Objects<'a> {
     pub fn has(&self, id: Oid) -> bool {
         let path = loose::path_of(&self.directory, id);
         let is_file = || self.disk.stat(&path).is_ok_and(|stat| stat.kind == FileKind::File);
-        self.added.contains(&id) || is_file() || self.packs.have(id, |_| true)
-    }
-
-    /// Whether the object is stored as its id says, or added already.
-    ///
-    /// # Errors
-    /// A disk that fails, so that nobody can say.
-    // rule: capture/stored
-    pub fn is_whole(&self, id: Oid) -> Result<bool> {
-        let is_there = || Ok(self.has(id) && matches!(self.look_at(id)?, Found::Whole(_)));
-        if self.added.contains(&id) { Ok(true) } else { is_there() }
-    }
-
-    /// The same of an object that was whole at `moment`, in seconds and nanoseconds of the file
-    /// system's clock: where nothing touched its file or pack since, it still is.
-    // rule: capture/stored
-    pub fn is_still_whole(&self, id: Oid, moment: Option<(i64, i64)>) -> Result<bool> {
-        let before = |changed| moment.is_some_and(|moment| changed < moment);
-        let stat = self.disk.stat(&loose::path_of(&self.directory, id));
-        let untouched = match stat {
-            Ok(stat) => stat.kind == FileKind::File && before(stat.changed),
-            Err(_) => self.packs.have(id, before),
-        };
-        if !untouched {
-            self.looked.set(true);
-        }
-        Ok(untouched || self.is_whole(id)?)
-    }
-
-    /// Whether the object is whole in another place than that pack.
-    ///
-    /// # Errors
-    /// A disk that fails, so that nobody can say.
-    // rule: maintenance/damage
-    pub fn is_whole_beside(&self, id: Oid, pack: &Path) -> Result<bool> {
-        let own = || loose::check(self.disk, &self.directory, id);
-        let other = |one: &Pack| {
-            if one.path == pack { Ok(Found::Absent) } else { one.check(self.disk, id) }
-        };
-        Ok(matches!(self.find(id, own, other)?, Found::Whole(_)))
-    }
-
-    /// Whether an object had to be read to tell that it is still whole.
-    pub fn has_looked(&self) -> bool {
-        self.looked.get()
+        self.added.contains(&id) || is_file() || self.packs.have(id)
     }
 
     /// The bytes of an object of that kind.
@@ -243,7 +205,7 @@ impl<'a> Objects<'a> {
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
         let Some((name, index)) = repack.index() else { return Ok(false) };
         let bytes = self.disk.stat(&fresh).context("looking at", &fresh)?.size;
-        let is_stored = self.store_pack(&name, &fresh, &index)?;
+        let is_stored = self.store_pack(&name, &fresh, &index, ids.iter().copied())?;
         if is_stored {
             self.written += bytes + index.len() as u64;
         }
@@ -282,11 +244,11 @@ impl<'a> Objects<'a> {
         self.disk.sync_file(&fresh).context("waiting for", &fresh)?;
         let folder = path.parent().unwrap_or(&self.directory);
         self.make_folder(folder)?;
-        let placed = replace_file(self.disk, &fresh, &path);
+        let placed = self.place(&fresh, &path);
         if placed.is_err() && self.is_gone(folder) {
             return Ok(false);
         }
-        placed?;
+        self.remember(blob, placed?.map(|stat| Mark::of(b"", &[stat])));
         self.added.insert(blob);
         self.written += written;
         Ok(true)
@@ -321,16 +283,23 @@ impl<'a> Objects<'a> {
     fn store_packed(&mut self, pending: &[(Oid, Kind, Vec<u8>)]) -> Result<bool> {
         let packed = pack::pack(pending).context("packing objects in", &self.directory)?;
         let fresh = self.write_temporary(&format!("{}_pack", packed.name), &packed.pack)?;
-        let is_stored = self.store_pack(&packed.name, &fresh, &packed.index)?;
+        let ids = pending.iter().map(|(id, ..)| *id);
+        let is_stored = self.store_pack(&packed.name, &fresh, &packed.index, ids)?;
         if is_stored {
             self.written += (packed.pack.len() + packed.index.len()) as u64;
         }
         Ok(is_stored)
     }
 
-    /// Gives a pack, which waits at `fresh`, its place and its index; false as above, and then the pack
-    /// is gone.
-    fn store_pack(&self, name: &str, fresh: &Path, index: &[u8]) -> Result<bool> {
+    /// Gives a pack of these objects, which waits at `fresh`, its place and its index; false as above,
+    /// and then the pack is gone.
+    fn store_pack(
+        &self,
+        name: &str,
+        fresh: &Path,
+        index: &[u8],
+        ids: impl Iterator<Item = Oid>,
+    ) -> Result<bool> {
         let folder = self.directory.join("pack");
         let is = |path: &Path, kind| self.disk.stat(path).is_ok_and(|stat| stat.kind == kind);
         let path = |name: &str, extension: &str| folder.join(format!("pack-{name}.{extension}"));
@@ -344,11 +313,26 @@ impl<'a> Objects<'a> {
             return self.disk.remove_file(fresh).context("removing", fresh).map(|()| false);
         };
         let path = |extension: &str| path(&name, extension);
-        replace_file(self.disk, fresh, &path("pack"))?;
+        let pack = self.place(fresh, &path("pack"))?;
         // Git reads a pack once its index is there, so that comes last.
         let fresh = self.write_temporary(&format!("{name}_idx"), index)?;
-        replace_file(self.disk, &fresh, &path("idx"))?;
+        let index = self.place(&fresh, &path("idx"))?;
+        if let (Some(pack), Some(index)) = (pack, index) {
+            let mark = Mark::of(format!("pack-{name}.pack").as_bytes(), &[pack, index]);
+            ids.for_each(|id| self.remember(id, Some(mark)));
+        }
         Ok(true)
+    }
+
+    /// Moves what was just written to its place, and answers what it is there; none where anybody
+    /// touched it on the way, so that it has to be looked at.
+    // rule: capture/stored
+    fn place(&self, fresh: &Path, place: &Path) -> Result<Option<Stat>> {
+        let written = self.disk.stat(fresh).ok();
+        replace_file(self.disk, fresh, place)?;
+        let placed = self.disk.stat(place).ok();
+        let content = |stat: Stat| (stat.size, stat.modified);
+        Ok(placed.filter(|placed| written.map(content) == Some(content(*placed))))
     }
 
     fn store_loose(&mut self, id: Oid, kind: Kind, bytes: &[u8]) -> Result<()> {
@@ -358,9 +342,11 @@ impl<'a> Objects<'a> {
         let place = || {
             let fresh = self.write_temporary(&digits, &compressed)?;
             self.make_folder(&folder)?;
-            replace_file(self.disk, &fresh, &path)
+            self.place(&fresh, &path)
         };
-        place().or_else(|error| if self.is_gone(&folder) { place() } else { Err(error) })?;
+        let placed =
+            place().or_else(|error| if self.is_gone(&folder) { place() } else { Err(error) })?;
+        self.remember(id, placed.map(|stat| Mark::of(b"", &[stat])));
         self.written += compressed.len() as u64;
         Ok(())
     }

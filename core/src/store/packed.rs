@@ -7,6 +7,7 @@
 use crate::disk::{Disk, Stream};
 use crate::error::Result;
 use crate::store::delta;
+use crate::store::mark::Mark;
 use crate::store::object::{CUT, Found, Kind, Named, id_of, is_that, judged, open_at};
 use crate::store::pack_index::PackIndex;
 use flate2::bufread::ZlibDecoder;
@@ -31,8 +32,8 @@ pub struct Pack {
     pub path: PathBuf,
     /// What it holds and where.
     pub index: PackIndex,
-    /// When the pack or its index was touched last, in seconds and nanoseconds.
-    pub changed: (i64, i64),
+    /// What the file system said of it and its index before anything was read of them.
+    pub mark: Mark,
     kept: RefCell<Kept>,
 }
 
@@ -92,9 +93,9 @@ enum End {
 }
 
 impl Pack {
-    /// A pack with that index, which was touched last at that moment.
-    pub fn new(path: PathBuf, index: PackIndex, changed: (i64, i64)) -> Self {
-        Pack { path, index, changed, kept: RefCell::default() }
+    /// A pack with that index and mark.
+    pub fn new(path: PathBuf, index: PackIndex, mark: Mark) -> Self {
+        Pack { path, index, mark, kept: RefCell::default() }
     }
 
     /// The kind and bytes of an object, which are those that its id stands for; only its kind where it

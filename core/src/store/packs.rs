@@ -5,6 +5,7 @@
 
 use crate::disk::{Disk, is_absence, is_another_kind};
 use crate::error::{Context, Error, Result};
+use crate::store::mark::Mark;
 use crate::store::object::Found;
 use crate::store::pack_index::PackIndex;
 use crate::store::packed::Pack;
@@ -33,11 +34,15 @@ impl<'a> Packs<'a> {
         Packs { disk, folder, seen: RefCell::new(None) }
     }
 
-    /// Whether a pack that was seen says that it holds the object, where `is_so` of the moment when it
-    /// was touched last, in seconds and nanoseconds.
-    pub fn have(&self, id: Oid, is_so: impl Fn((i64, i64)) -> bool) -> bool {
+    /// Whether a pack that was seen says that it holds the object.
+    pub fn have(&self, id: Oid) -> bool {
+        self.mark(id, |_| true).is_some()
+    }
+
+    /// The mark of a pack that was seen and says that it holds the object, where `is_so` of it.
+    pub fn mark(&self, id: Oid, is_so: impl Fn(&Mark) -> bool) -> Option<Mark> {
         let seen = self.seen();
-        holding(&seen, id).any(|pack| is_so(pack.changed))
+        holding(&seen, id).map(|pack| pack.mark).find(is_so)
     }
 
     /// What `read` finds of an object in the first pack where it is whole.
@@ -105,13 +110,14 @@ impl<'a> Packs<'a> {
         let read = || {
             let pack = self.disk.stat(&path)?;
             let (bytes, stat) = self.disk.read(index, u64::MAX)?;
-            Ok((bytes, stat.changed.max(pack.changed)))
+            let name = path.file_name().unwrap_or_default();
+            Ok((bytes, Mark::of(name.as_bytes(), &[pack, stat])))
         };
-        let (bytes, changed) = match read() {
+        let (bytes, mark) = match read() {
             Err(error) if is_absence(&error) || is_another_kind(&error) => return Ok(None),
             read => read.context("reading", index)?,
         };
-        Ok(PackIndex::of(bytes).map(|index| Rc::new(Pack::new(path, index, changed))))
+        Ok(PackIndex::of(bytes).map(|index| Rc::new(Pack::new(path, index, mark))))
     }
 }
 

@@ -16,7 +16,7 @@ fn content(seed: u32, bytes: u32) -> Vec<u8> {
 
 fn open(path: &Path) -> Option<Pack> {
     let index = PackIndex::of(fs::read(path.with_extension("idx")).unwrap())?;
-    Some(Pack::new(path.to_owned(), index, (0, 0)))
+    Some(Pack::new(path.to_owned(), index, Mark::of(b"", &[])))
 }
 
 fn read(pack: &Pack, id: Oid) -> Found<(Kind, Option<Vec<u8>>)> {
