@@ -39,6 +39,8 @@ pub enum Likeness {
     Archive,
     /// A v1 repository, without the file that names its directory.
     Repository,
+    /// What a removal that died leaves, by the begin of its name.
+    Leftover,
 }
 
 /// One change of the base.

@@ -124,6 +124,16 @@ fn damage() -> BoxedStrategy<Damage> {
     select(vec![Damage::Removed, Damage::Emptied, Damage::Halved, Damage::Garbled]).boxed()
 }
 
+/// What comes at the very end of a history, or nothing: a foreign folder that is called like what this
+/// tool left half-done, and something that tidies up.
+pub fn half_done() -> BoxedStrategy<Vec<Operation>> {
+    let event = StoreEvent::Lookalike { of: Likeness::Leftover, days: 90 };
+    let stands = Operation::Event(Event::Store(event));
+    let tidies = select(vec![prunes(7, 0, true), Request::ClearLegacy.into()]);
+    let both = tidies.prop_map(move |tidies| vec![stands.clone(), tidies]);
+    prop_oneof![3 => Just(Vec::new()), 1 => both].boxed()
+}
+
 fn store_event() -> BoxedStrategy<Operation> {
     let likeness = select(vec![Likeness::Name, Likeness::Archive, Likeness::Repository]);
     let hours = prop_oneof![1 => Just(None), 3 => (-30..60i32).prop_map(Some)];

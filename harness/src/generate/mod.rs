@@ -112,8 +112,13 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         };
         let others = attributes::fragments(sizes);
         let kept = kept_times::fragment(sizes);
-        let drawn = (fragments, others, command, last, hands, damage, agent, gc, kept);
-        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, kept)| {
+        let tidied = match maintenance {
+            true => maintenance::half_done(),
+            false => Just(Vec::new()).boxed(),
+        };
+        let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
+        let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
+        drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
             let mut operations = attributes::among(operations, others);
             operations = attributes::among(operations, hands);
@@ -128,7 +133,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             if operations.len() < options.operations_max {
                 operations.extend(command);
             }
-            for fragment in last.into_iter().chain([kept]) {
+            for fragment in last.into_iter().chain(end) {
                 if operations.len() + fragment.len() <= options.operations_max {
                     operations.extend(fragment);
                 }

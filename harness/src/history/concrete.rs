@@ -108,6 +108,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
                 // Another second than that of any archive of a history.
                 Likeness::Archive => archive(changed + 1),
                 Likeness::Repository => "mirror".into(),
+                Likeness::Leftover => ".removing-photos".into(),
             };
             StoreEdit::Lookalike { name, of: *of, changed }
         }

@@ -102,6 +102,22 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "what-begins-like-a-leftover-is-removed",
+        rule: &rules::MAINTENANCE_ONLY_OURS,
+        about: "Whatever is called as if its removal had begun is removed by the next prune.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| {
+            let base = subject.sandbox.base();
+            for name in names(&base).unwrap_or_default() {
+                let begins = name.as_encoded_bytes().starts_with(b".removing-");
+                if begins && matches!(request, Request::Prune { .. }) {
+                    let _ = fs::remove_dir_all(base.join(name));
+                }
+            }
+            subject.ask(request)
+        }),
+    },
+    PlantedBug {
         name: "damaged-metadata-stops-every-checkpoint",
         rule: &rules::MAINTENANCE_HEALS,
         about: "While one project's metadata cannot be read, no checkpoint is taken of any.",

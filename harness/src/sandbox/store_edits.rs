@@ -88,7 +88,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             }
             match of {
                 Likeness::Repository => looks_like_git(&path)?,
-                Likeness::Name | Likeness::Archive => {
+                Likeness::Name | Likeness::Archive | Likeness::Leftover => {
                     fs::create_dir_all(path.join("2019"))?;
                     fs::write(path.join("2019/beach.jpg"), "somebody's photo\n")?;
                 }
