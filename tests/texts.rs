@@ -60,8 +60,10 @@ impl Session {
         let folder = fs::canonicalize(&self.folder).unwrap();
         let said = self.said.replace(folder.to_str().unwrap(), "[folder]");
         // How far a run is gets told by the second, so how often depends on the machine.
-        let is_progress =
-            |line: &&str| line.starts_with("histories: ") || line.contains("searching");
+        let begins = ["histories: ", "failures shortened: "];
+        let is_progress = |line: &&str| {
+            begins.iter().any(|begin| line.starts_with(begin)) || line.contains("searching")
+        };
         let said = numbered_ids(&said);
         let lines = said.lines().filter(|line| !is_progress(line)).map(figures);
         let mut settings = insta::Settings::clone_current();

@@ -269,6 +269,8 @@ fn the_state_of_an_agent_whose_folder_was_removed_comes_back_with_the_files() {
     remove();
     let would = world.herma(&["rollback", "one", "--dry-run"]).done().text();
     assert!(would.contains("goal state"), "{would}");
+    let other = ["rollback", "one", "--as-previewed", "0000000000000000"];
+    assert_eq!(world.herma(&other).refusal(), "changed_since_preview");
     // One file is no whole agent.
     world.herma(&["rollback", "one", "a"]).done();
     assert!(!agent.exists());

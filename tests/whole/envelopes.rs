@@ -5,11 +5,11 @@ use super::agent::{Agent, created};
 use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{FilePart, Part, PartKind, State};
 use herma_core::{Config, Extent, Occasion, Outcome, RestoreOptions, Trigger};
-use herma_harness::subject::HookedDisk;
+use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 fn all() -> RestoreOptions {
     RestoreOptions { exact: true, force: false }
@@ -215,4 +215,30 @@ fn a_part_as_large_as_one_may_be_captured_comes_back() {
     assert_eq!(restored.unwrap().agent.unwrap().notices, Vec::<String>::new());
     let now = fs::read_to_string(agent.folder().join("kanban.json")).unwrap();
     assert!(now == large, "{} bytes", now.len());
+}
+
+// rule: agent/all-or-none
+#[test]
+fn a_part_that_is_nothing_again_is_so_before_the_note_of_the_rollback_goes() {
+    let agent = Agent::new();
+    agent.take("without memories");
+    agent.set("memory", "{}");
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&calls);
+    let disk = move || {
+        let noted = Arc::clone(&noted);
+        HookedDisk::new(move |call, path| {
+            noted.lock().unwrap().push((call, path.to_owned()));
+            Ok(())
+        })
+    };
+    agent.with(disk, Config::default()).restore(&agent.project(), b"1", all()).unwrap();
+    let calls = calls.lock().unwrap();
+    let place =
+        |call: Call, path: PathBuf| calls.iter().rposition(|one| *one == (call, path.clone()));
+    let removed = place(Call::RemoveFile, agent.folder().join("memory.json")).unwrap();
+    let note = format!("store/undo/{}.json", agent.machine.hash());
+    let ended = place(Call::RemoveFile, agent.machine.base().join(note)).unwrap();
+    let synced = (Call::SyncDirectory, agent.folder());
+    assert!(calls[removed..ended].contains(&synced), "{calls:?}");
 }

@@ -12,7 +12,12 @@ use std::path::Path;
 pub fn look(disk: &dyn Disk, base: &Path, folder: &Path) -> Option<Finding> {
     let is_there = disk.stat(folder).is_ok_and(|stat| stat.kind == Kind::Directory);
     if let Some(found) = interrupted(disk, base) {
-        let advice = "`herma rollback` undoes it, and until then what is there may be half of each";
+        let undone = "`herma rollback` undoes it, and until then what is there may be half of each";
+        let advice = match is_there {
+            true => undone.to_owned(),
+            // Who has no parts cannot bring them back.
+            false => format!("make the agent's folder {folder:?} again: {undone}"),
+        };
         return Some(Finding::trouble(Check::Agent, found, advice));
     }
     if !is_there {

@@ -45,12 +45,6 @@ impl Manager {
         self.recover_waiting(|_| false)
     }
 
-    /// Whether a rollback of an agent died or goes on: then there is one, whatever became of its parts.
-    pub fn is_rolling_back(&self) -> bool {
-        let noted = undo::projects(self.disk.as_ref(), &self.base().join("store"));
-        noted.is_ok_and(|hashes| !hashes.is_empty())
-    }
-
     /// As [`Manager::recover`], where rollbacks of these projects that go on are waited for.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ impl Herma {
             configuration::read(disk.as_ref(), &environment.configuration_file())?;
         let manager = Manager::new(disk.clone(), clock, environment.clone(), config);
         let mut manager = manager.answering_first();
-        let (state, unusable) = whole::state(&disk, &environment, &manager);
+        let (state, unusable) = whole::state(&disk, &environment);
         manager.set_state(state.unwrap_or_default());
         Ok((Herma { json, style, disk, environment, manager, unusable }, warnings))
     }

@@ -18,6 +18,7 @@ mod programs;
 mod rollback;
 mod rollback_pages;
 mod session;
+mod shell;
 mod whole;
 mod whole_pages;
 

@@ -101,7 +101,12 @@ impl Herma {
         };
         let other = self.of_removed_agent(project, target, extent);
         let manager = other.as_ref().unwrap_or(&self.manager);
+        let made = other.as_ref().and_then(|_| self.make_agent_folder());
         let restored = manager.restore_extent(project, target, extent, token);
+        if let (Err(_), Some(made)) = (&restored, made) {
+            // What is refused changes nothing; a folder in which something is stays.
+            let _ = self.disk.remove_directory(&made);
+        }
         let restored = restored.map_err(|error| self.refused(project, error))?;
         self.restored(asked, project, (was_there, alone), &restored)
     }

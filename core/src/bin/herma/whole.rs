@@ -3,18 +3,20 @@
 
 use crate::arguments::Actions;
 use crate::commands::{Answer, Ending, Failure, Herma};
-use crate::{pages, text, whole_pages};
+use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::Disk;
 use herma_core::state::{Action, Compensation, Compensations, External, Standing, State};
 use herma_core::{ActionNote, Clock, Environment, Extent, Manager, SystemClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// More bytes than anyone registers.
 const BYTES_MAX: u64 = 1024 * 1024;
+/// A compensation that takes longer is stopped: until it ends no other can run.
+const LIMIT: Duration = Duration::from_secs(300);
 /// Which compensation there is for which kind of action.
 pub const COMPENSATIONS: &str = "compensations.json";
 
@@ -23,19 +25,19 @@ struct CommandCompensation(String);
 
 impl Compensation for CommandCompensation {
     fn run(&self, action: &ActionNote) -> Result<(), String> {
-        let ran = Command::new("sh")
-            .args(["-c", &self.0])
+        let mut command = shell::line(&self.0);
+        command
             .env("HERMA_KIND", &action.kind)
             .env("HERMA_ID", action.id.as_deref().unwrap_or_default())
-            .env("HERMA_TO", action.to.as_deref().unwrap_or_default())
-            .output()
+            .env("HERMA_TO", action.to.as_deref().unwrap_or_default());
+        let ran = shell::run(command, LIMIT)
             .map_err(|error| format!("{:?} was not run: {error}", self.0))?;
-        match ran.status.success() {
+        match ran.is_good {
             true => Ok(()),
             false => {
-                let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
+                let said = String::from_utf8_lossy(&ran.output).trim().to_owned();
                 let said = if said.is_empty() { said } else { format!(": {said}") };
-                Err(format!("{:?} ended with {}{said}", self.0, ran.status))
+                Err(format!("{:?}: {}{said}", self.0, ran.how))
             }
         }
     }
@@ -43,14 +45,9 @@ impl Compensation for CommandCompensation {
 
 /// The state of the agent that has its folder in that environment, if one has, and what is wrong with
 /// the compensations that are registered: without them nothing can be undone, and all else works.
-/// Where a rollback died there is one, even if its folder was removed: that is to come back.
-pub fn state(
-    disk: &Arc<dyn Disk>,
-    environment: &Environment,
-    manager: &Manager,
-) -> (Option<State>, Option<Failure>) {
+pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> (Option<State>, Option<Failure>) {
     let folder = environment.agent_folder();
-    if !folder.is_dir() && !manager.is_rolling_back() {
+    if !folder.is_dir() {
         return (None, None);
     }
     in_folder(disk, folder)
@@ -197,11 +194,20 @@ impl Herma {
 impl Herma {
     /// The state of an agent whose folder was made since, and what is wrong with it.
     pub fn find_state(&mut self) -> (Option<State>, Option<Failure>) {
-        let (found, failure) = state(&self.disk, &self.environment, &self.manager);
+        let (found, failure) = state(&self.disk, &self.environment);
         if let Some(state) = &found {
             self.manager.set_state(state.clone());
         }
         (found, failure)
+    }
+
+    /// Makes the folder of an agent whose state is to come back, if it is not there: should the rollback
+    /// die, who finds the folder undoes it.
+    pub fn make_agent_folder(&self) -> Option<PathBuf> {
+        let folder = self.environment.agent_folder();
+        self.disk.make_directory(&folder, 0o700).ok()?;
+        let _ = self.disk.sync_directory(folder.parent().unwrap_or(&folder));
+        Some(folder)
     }
 
     /// What restores that much of a checkpoint where the agent's folder was removed, and the checkpoint

@@ -11,6 +11,7 @@ mod tools;
 use crate::arguments;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::rollback_pages;
+use crate::shell;
 use crate::text::{self, Style, Tone};
 use agent::Board;
 use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
@@ -183,7 +184,9 @@ impl<W: Write> Session<W> {
         }
         let tool = Tool::Terminal { command, directory: &directory };
         self.protect(&tool)?;
-        let ran = tools::run(&directory, command, self.limit);
+        let mut line = shell::line(command);
+        line.current_dir(&directory);
+        let ran = shell::run(line, self.limit);
         self.checkpoints.after(&tool);
         match ran {
             Ok(ended) => {
