@@ -201,6 +201,24 @@ fn one_fault_is_repeated_by_the_line_that_is_printed() {
     assert!(String::from_utf8(again.stdout).unwrap().contains("not-as-before"), "{line}");
 }
 
+#[test]
+fn the_parts_of_a_search_are_together_all_of_it() {
+    if !can_supervise() {
+        return;
+    }
+    let some = ["faults", "--json", "--seed", "1", "--fault", "kill", "--operation", "prune"];
+    let faults = |part: &str| {
+        let said = conform(&[&some[..], &["--points", "5", "--shard", part]].concat());
+        assert_eq!(said.status.code(), Some(0), "{said:?}");
+        let said: Value = serde_json::from_slice(&said.stdout).unwrap();
+        let faults = said["faults"].as_array().unwrap().clone();
+        faults.iter().map(|one| one["at"].as_u64().unwrap()).collect::<BTreeSet<u64>>()
+    };
+    let (whole, one, other) = (faults("1/1"), faults("1/2"), faults("2/2"));
+    assert_eq!((whole.len(), one.len(), other.len()), (5, 3, 2));
+    assert_eq!(&one | &other, whole);
+}
+
 /// A folder that has `below` in it.
 fn a_folder_below() -> (TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

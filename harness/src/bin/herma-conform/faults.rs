@@ -11,6 +11,7 @@ use herma_harness::faults::fault::{self, Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
 use herma_harness::faults::{Chosen, Lane, Operation, Outcome, Point, Story, naive};
 use herma_harness::sandbox::Scratch;
+use herma_harness::share::Share;
 use herma_harness::suite::introduce;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -45,6 +46,10 @@ pub struct FaultsArguments {
     /// At no more than so many calls of each operation, evenly spread
     #[arg(long, value_name = "CALLS", default_value_t = 20)]
     points: usize,
+    /// Only this part of the faults, such as 1/4: a long search is made in several goes, or on several
+    /// machines
+    #[arg(long, default_value_t)]
+    shard: Share,
     /// Only this fault, with all that is wrong
     #[arg(long, value_name = "STORY:FAULT:CALL", value_parser = only)]
     only: Option<Chosen>,
@@ -169,6 +174,10 @@ fn planned(
     }
     if let Some(only) = &arguments.only {
         planned.all = vec![only.clone()];
+    } else if !arguments.shard.is_whole() {
+        let mut numbers = 0..;
+        planned.all.retain(|_| numbers.next().is_some_and(|number| arguments.shard.holds(number)));
+        planned.stories.iter_mut().for_each(|extent| extent.exhaustive = false);
     }
     Ok(planned)
 }
