@@ -17,7 +17,7 @@ impl OwnFolders {
         let folders = [&environment.base, &environment.agent_folder()];
         let folders = folders.map(|folder| {
             let folder = canonical(disk, folder);
-            let identity = disk.stat(&folder).ok().map(|stat| (stat.device, stat.inode));
+            let identity = disk.stat(&folder).ok().map(|stat| stat.identity());
             (folder, identity)
         });
         OwnFolders(folders.into_iter().collect())
@@ -26,7 +26,7 @@ impl OwnFolders {
     /// Whether a path with that stat is one of them.
     // rule: scope/base-not-captured
     pub fn has(&self, path: &Path, stat: Option<&Stat>) -> bool {
-        let identity = stat.map(|stat| (stat.device, stat.inode));
+        let identity = stat.map(Stat::identity);
         self.0.iter().any(|(own, is)| own == path || is.is_some() && *is == identity)
     }
 

@@ -114,7 +114,7 @@ impl Capture<'_> {
         // An empty project and one that is gone must not be confused.
         // rule: capture/honest
         let now = self.root()?;
-        if (now.device, now.inode) != (before.device, before.inode) {
+        if now.identity() != before.identity() {
             return Err(Error::MissingDirectory(self.root.to_owned()));
         }
         Ok(captured)

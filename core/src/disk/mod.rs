@@ -63,6 +63,11 @@ impl Stat {
         self.mode & 0o100 != 0
     }
 
+    /// What tells one file or directory from every other one, whatever its name: device and inode.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
     /// Whether this file was last changed in an earlier tick of its clock than `clock`, a file
     /// just made. On another device, whose clock may be coarser or a little off, it must have been
     /// seconds earlier.
@@ -134,7 +139,7 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
 
 /// Whether two paths lead to one thing, also where that is mounted at both.
 pub(crate) fn is_same(disk: &dyn Disk, one: &Path, other: &Path) -> bool {
-    let identity = |path| disk.stat(path).ok().map(|stat| (stat.device, stat.inode));
+    let identity = |path| disk.stat(path).ok().map(|stat| stat.identity());
     identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 

@@ -52,7 +52,7 @@ fn told(names: &[OsString], stat: impl Fn(&OsStr) -> io::Result<Stat>) -> Option
             return Some(false);
         }
         match (stat(name), stat(&other)) {
-            (Ok(one), Ok(other)) => Some((one.device, one.inode) == (other.device, other.inode)),
+            (Ok(one), Ok(other)) => Some(one.identity() == other.identity()),
             (Ok(_), Err(error)) if error.kind() == ErrorKind::NotFound => Some(false),
             _ => None,
         }

@@ -164,7 +164,7 @@ impl Placement<'_> {
     }
 
     fn discard_at(&self, temporary: &Path, own: &Stat) {
-        let is_own = |stat: Stat| (stat.device, stat.inode) == (own.device, own.inode);
+        let is_own = |stat: Stat| stat.identity() == own.identity();
         match self.disk.stat(temporary) {
             Ok(stat) if is_own(stat) => self.remove_beside(temporary),
             Ok(_) => {}

@@ -91,12 +91,8 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 2,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            let base = subject.sandbox.base();
-            for name in names(&base).unwrap_or_default() {
-                let named = name.as_encoded_bytes().starts_with(b"legacy-");
-                if named && *request == Request::ClearLegacy {
-                    let _ = fs::remove_dir_all(base.join(name));
-                }
+            if *request == Request::ClearLegacy {
+                remove_beginning(&subject.sandbox.base(), b"legacy-");
             }
             answer
         }),
@@ -107,12 +103,8 @@ pub static BUGS: &[PlantedBug] = &[
         about: "Whatever is called as if its removal had begun is removed by the next prune.",
         operations_min: 2,
         flaw: Intercept(|subject, request| {
-            let base = subject.sandbox.base();
-            for name in names(&base).unwrap_or_default() {
-                let begins = name.as_encoded_bytes().starts_with(b".removing-");
-                if begins && matches!(request, Request::Prune { .. }) {
-                    let _ = fs::remove_dir_all(base.join(name));
-                }
+            if matches!(request, Request::Prune { .. }) {
+                remove_beginning(&subject.sandbox.base(), b".removing-");
             }
             subject.ask(request)
         }),
@@ -174,6 +166,15 @@ fn saying(
 
 fn projects(subject: &Intercepted) -> PathBuf {
     subject.sandbox.store().join("projects")
+}
+
+/// Removes the folders of the base whose names begin so.
+fn remove_beginning(base: &Path, begin: &[u8]) {
+    for name in names(base).unwrap_or_default() {
+        if name.as_encoded_bytes().starts_with(begin) {
+            let _ = fs::remove_dir_all(base.join(name));
+        }
+    }
 }
 
 /// The metadata files that exist but cannot be read.
