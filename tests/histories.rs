@@ -51,6 +51,19 @@ fn every_written_case_holds() {
     assert!(cases.len() >= 15, "only {} cases were found", cases.len());
 }
 
+/// Each was held against the core once, by a harness that was wrong.
+#[test]
+fn what_was_a_false_alarm_is_none_any_more() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("false_alarms");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let found = files.map(|path| {
+        let history = file::from_yaml(&file::read(&path).unwrap(), &path).unwrap();
+        let outcome = run(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap();
+        assert!(outcome.divergences.is_empty(), "{path:?}: {:?}", outcome.divergences);
+    });
+    assert!(found.count() >= 2);
+}
+
 #[test]
 fn a_project_that_became_a_link_is_still_the_project_it_was() {
     let text = "operations:\n- write: {path: work/alpha/b/c, content: x}\n\

@@ -11,6 +11,7 @@ use crate::sandbox::store_edits::Harmed;
 use crate::sandbox::{Sandbox, Understood, edits};
 use herma_model::observation::is_stored;
 use herma_model::{ByteString, Object, World};
+use serde::de::IgnoredAny;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -157,9 +158,12 @@ pub fn adrift(world: &World, store: &Path) -> BTreeSet<ByteString> {
         _ => String::new(),
     };
     let packed = text("packed-refs");
+    // What is cut short may hold the id, and says nothing to who reads it as JSON.
+    let is_json = |text: &String| serde_json::from_str::<IgnoredAny>(text).is_ok();
     let is_adrift = |project: &ByteString| {
         let hash = world.hash(project);
-        let places = [text(&format!("refs/hermes/{hash}")), text(&format!("projects/{hash}.json"))];
+        let noted = Some(text(&format!("projects/{hash}.json"))).filter(is_json);
+        let places = [text(&format!("refs/hermes/{hash}")), noted.unwrap_or_default()];
         let newest = world.newest(project);
         newest.is_some_and(|newest| {
             !places.iter().chain([&packed]).any(|text| text.contains(&newest.id))

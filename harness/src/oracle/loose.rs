@@ -45,7 +45,7 @@ pub fn read(store: &Path) -> Option<Found> {
         }
     }
     rollbacks::insert(&mut visible, &refs);
-    Some((visible, sizes))
+    Some(Found { visible, alone: sizes.clone(), sizes })
 }
 
 /// Where each ref points, by its name; `None` if plain files do not show it.
@@ -210,13 +210,13 @@ mod tests {
     #[test]
     fn a_plain_store_is_read_as_git_reads_it() {
         let (folder, git, second) = store();
-        let (visible, sizes) = read(folder.path()).unwrap();
+        let Found { visible, sizes, alone } = read(folder.path()).unwrap();
         assert_eq!(visible, git.visible().unwrap());
         assert_eq!(visible["0123456789abcdef"].len(), 2);
         assert_eq!(refs(folder.path()), git.listed_refs().unwrap().ok());
-        assert_eq!(sizes, git.sizes().unwrap());
+        assert_eq!((sizes, alone), git.sizes().unwrap());
         fs::write(folder.path().join("shallow"), format!("{second}\n")).unwrap();
-        assert_eq!(read(folder.path()).unwrap().0, git.contents(true).unwrap().0);
+        assert_eq!(read(folder.path()), git.contents(true).ok());
         assert_eq!(git.visible().unwrap()["0123456789abcdef"], [second]);
     }
 

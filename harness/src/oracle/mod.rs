@@ -28,6 +28,7 @@ use plain_git::Git;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use stored::Found;
 
 /// No history reaches a bound on the total size above this many bytes.
 const BOUND_MET_MAX: u64 = 2 << 20;
@@ -151,7 +152,7 @@ impl Oracle {
         let before = leaves_store.then(outline).transpose()?;
         let bounded = self.is_bounded(world, request);
         if bounded && self.sizes_max.is_none() {
-            self.sizes_max = Some(self.git(sandbox)?.contents(sandbox.has_store())?.1);
+            self.sizes_max = Some(self.git(sandbox)?.contents(sandbox.has_store())?.alone);
         }
         let sweeps = matches!(allowed, Allowed::Sweep(_));
         let bytes = sweeps.then(|| base::bytes(&sandbox.base())).transpose()?;
@@ -233,13 +234,15 @@ impl Oracle {
             return Ok(None);
         }
         let git = self.git(sandbox)?;
-        let (visible, sizes) = git.contents(there)?;
+        let Found { visible, sizes, alone } = git.contents(there)?;
         let is_mended = git.is_mended();
         drop(git);
         let mut sizes_max = self.sizes_max.take().unwrap_or_default();
         for (id, size) in &sizes {
-            // An object may be stored in another form now: the larger size is judged.
-            let seen = sizes_max.entry(id.clone()).or_insert(*size);
+            // An object may be stored in another form now, and was perhaps in between: the largest
+            // size is judged.
+            let seen =
+                sizes_max.entry(id.clone()).or_insert(alone.get(id).copied().unwrap_or_default());
             *seen = (*seen).max(*size);
         }
         let mut contents = Contents { visible, sizes, ..Contents::default() };

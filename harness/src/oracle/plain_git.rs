@@ -20,6 +20,12 @@ use std::process::Output;
 /// Bytes of the empty tree in a pack: a type byte and an empty compressed stream.
 const EMPTY_TREE_PACKED: u64 = 9;
 
+/// The most that an object of so many bytes takes outside of a pack: what cannot be compressed grows
+/// by a few bytes for each block of it.
+fn alone_max(bytes: u64) -> u64 {
+    bytes + bytes / 1000 + 64
+}
+
 /// Plain git on one store.
 pub struct Git {
     store: PathBuf,
@@ -50,7 +56,12 @@ impl Git {
             let _ = self.listed_refs()?;
         }
         let plain = self.is_plain().then(|| loose::read(&self.store)).flatten();
-        plain.map_or_else(|| Ok((self.visible()?, self.sizes()?)), Ok)
+        if let Some(plain) = plain {
+            return Ok(plain);
+        }
+        let visible = self.visible()?;
+        let (sizes, alone) = self.sizes()?;
+        Ok(Found { visible, sizes, alone })
     }
 
     /// Where each ref points, by its name; or what git complains about.
@@ -180,20 +191,23 @@ impl Git {
         Ok(unreachable.map(str::to_owned).collect())
     }
 
-    pub(super) fn sizes(&self) -> io::Result<Sizes> {
-        let format = "--batch-check=%(objectname) %(objectsize:disk)";
+    /// What each object takes, and the most that it may take outside of a pack, in bytes.
+    pub(super) fn sizes(&self) -> io::Result<(Sizes, Sizes)> {
+        let format = "--batch-check=%(objectname) %(objectsize:disk) %(objectsize)";
         let lines = self.text(&["cat-file", "--batch-all-objects", "--unordered", format])?;
         let size = |line: &str| {
-            let (id, size) = line.split_once(' ')?;
+            let mut words = line.split(' ');
+            let id = words.next()?;
+            let [size, whole] = [words.next()?.parse().ok()?, words.next()?.parse::<u64>().ok()?];
+            let loose = self.loose(id).metadata().map(|file| file.size());
+            // In a pack it may be a small difference to another one, which says nothing of what it
+            // takes without that one.
+            let alone = *loose.as_ref().unwrap_or(&alone_max(whole));
             // The empty tree is built into git, which reports its size as 0.
-            let loose = || self.loose(id).metadata().map(|file| file.size());
-            let size = size.parse().ok()?;
-            Some((
-                id.to_owned(),
-                if size == 0 { loose().unwrap_or(EMPTY_TREE_PACKED) } else { size },
-            ))
+            let size = if size == 0 { loose.unwrap_or(EMPTY_TREE_PACKED) } else { size };
+            Some(((id.to_owned(), size), (id.to_owned(), alone)))
         };
-        Ok(lines.lines().filter_map(size).collect())
+        Ok(lines.lines().filter_map(size).unzip())
     }
 
     /// Every commit that a ref leads to, by its id. Git itself is only asked if a `visible` one has

@@ -32,7 +32,7 @@ pub fn histories(
     if found.unreadable.is_some() || found.refs.is_empty() {
         return Ok(found);
     }
-    found.visible = git.contents(true)?.0;
+    found.visible = git.contents(true)?.visible;
     let known = if thorough { Known::new() } else { known(world, captured) };
     for (id, stored) in git.commits(&found.visible)? {
         if stored.continues {

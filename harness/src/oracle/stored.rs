@@ -39,9 +39,16 @@ impl Commit {
     }
 }
 
-/// The visible checkpoints of each project, by its hash, newest first, and the size of each stored
-/// object on the disk, in bytes.
-pub type Found = (BTreeMap<String, Vec<String>>, Sizes);
+/// What a store holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The visible checkpoints of each project, by its hash, newest first.
+    pub visible: BTreeMap<String, Vec<String>>,
+    /// The size of each stored object on the disk, in bytes.
+    pub sizes: Sizes,
+    /// The most that each may take outside of a pack, in bytes.
+    pub alone: Sizes,
+}
 
 /// Where each ref points, by its name.
 pub type Refs = BTreeMap<String, String>;
