@@ -116,6 +116,30 @@ fn a_note_that_cannot_be_read_or_removed_costs_no_other_project() {
     assert_eq!(round.agent.everything(), round.before);
 }
 
+/// While its note stands, what was done is undone by whatever comes next.
+// rule: agent/all-or-none
+#[test]
+fn a_rollback_whose_note_cannot_be_removed_is_taken_back_at_once() {
+    let round = died(|_| ());
+    round.agent.manager().recover().unwrap();
+    let notes = round.notes();
+    let disk = move || {
+        let notes = notes.clone();
+        HookedDisk::new(move |call, path| match (call, path.starts_with(&notes)) {
+            (Call::RemoveFile, true) => Err(ErrorKind::Other.into()),
+            _ => Ok(()),
+        })
+    };
+    let manager = round.agent.with(disk, Config::default());
+    let options = RestoreOptions { exact: true, force: false };
+    let error = manager.restore(&round.agent.project(), b"1", options).unwrap_err();
+    assert_eq!(error.code().to_string(), "rolled_back_nothing", "{error}");
+    assert_eq!(round.agent.everything(), round.before);
+    round.agent.manager().recover().unwrap();
+    assert_eq!(round.agent.everything(), round.before);
+    assert_eq!(fs::read_dir(round.notes()).unwrap().count(), 0);
+}
+
 // rule: agent/all-or-none
 #[test]
 fn parts_come_back_once_where_the_files_have_to_wait() {

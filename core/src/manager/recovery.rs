@@ -137,13 +137,13 @@ impl Manager {
         let files = self.files_back(store, objects, project, undo);
         if files.as_ref().is_ok_and(|files| files.is_final) {
             undo::end(store, &project.hash)?;
-        } else if are_parts_back {
+        } else {
             // Another project may be rolled back before the next attempt, which must not undo that.
-            let files_only = Undo { parts: BTreeMap::new(), ..undo.clone() };
-            let _ = undo::begin(store, &project.hash, &files_only);
+            let parts = if are_parts_back { BTreeMap::new() } else { undo.parts.clone() };
+            let _ = undo::begin(store, &project.hash, &Undo { parts, ..undo.clone() });
         }
         left.extend(files?.left);
-        Ok(left.into_iter().next())
+        Ok((!left.is_empty()).then(|| left.join("; ")))
     }
 
     /// The files of it. Where a checkpoint is damaged that they are told by, they stay as they are, and

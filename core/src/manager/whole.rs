@@ -195,16 +195,15 @@ impl Manager {
         if let Some(error) = synced {
             why = Some(format!("{}: {error}", project.directory.display()));
         }
-        match why {
-            None => undo::end(store, &project.hash),
-            Some(why) => {
-                let left = match self.take_back(store, objects, project, undo) {
-                    Ok(left) => left.map(|left| format!("but for this: {left}")),
-                    Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
-                };
-                Err(Error::RolledBackNothing { why, left })
-            }
-        }
+        // While its note stands it would be taken back later, over what somebody saves until then.
+        let ended =
+            why.map_or_else(|| undo::end(store, &project.hash).map_err(|error| error.cause()), Err);
+        let Err(why) = ended else { return Ok(()) };
+        let left = match self.take_back(store, objects, project, undo) {
+            Ok(left) => left.map(|left| format!("but for this: {left}")),
+            Err(error) => Some(format!("as far as that could be done: {}", error.cause())),
+        };
+        Err(Error::RolledBackNothing { why, left })
     }
 
     /// What is said of the agent's state after a rollback, or would be after one.

@@ -179,7 +179,17 @@ impl<'a> Ground<'a> {
 
     /// A new turn, some time later.
     pub fn turn(&mut self, subject: &mut dyn Subject) {
+        self.later();
+        self.tell_turn(subject);
+    }
+
+    /// Some time goes by.
+    pub fn later(&mut self) {
         self.seconds += STEP;
+    }
+
+    /// Tells what time it is, and that a turn begins.
+    pub fn tell_turn(&self, subject: &mut dyn Subject) {
         if self.capabilities().has("test.clock") {
             subject.ask(&Request::SetClock { seconds: self.seconds });
         }

@@ -199,6 +199,10 @@ impl Lane<'_> {
         } else {
             learn(&mut past, &acted);
         }
+        if self.opened.capabilities.keeps_agent() {
+            // It starts again before anybody works on, and undoes what died.
+            drop(ground.open());
+        }
         for project in [SUBJECT, OTHER] {
             ground.put(&past, project, past.now(project))?;
         }
@@ -264,16 +268,10 @@ impl Lane<'_> {
             ground.put(past, other, &Operation::Take.before(past, other))?;
         }
         let before = ground.look()?;
-        let mut subject = ground.open_by(&|sandbox, settings, seconds| {
-            let below = [sandbox.base(), sandbox.root().join("work")];
-            let mut start = self.start.clone();
-            start.command.splice(0..0, supervised.command(self.supervised, &below, &noted));
-            start.opener()(sandbox, settings, seconds)
-        });
-        ground.turn(subject.as_mut());
+        ground.later();
         let hold = Hold::beside(&noted);
         let (shared, is_over) = (&*ground, AtomicBool::new(false));
-        let (answer, meanwhile) = thread::scope(|scope| {
+        let (answer, adapter, meanwhile) = thread::scope(|scope| {
             let work = meanwhile.map(Beside::Process).or(actor.map(Beside::Actor));
             let other = work.filter(|_| at.is_some()).map(|work| {
                 let is_over = || is_over.load(Ordering::SeqCst);
@@ -281,14 +279,21 @@ impl Lane<'_> {
                 let work = move || work.happens((shared, past), operation, other);
                 scope.spawn(move || while_held(hold, &is_over, work))
             });
+            // It may be held while it starts.
+            let mut subject = shared.open_by(&|sandbox, settings, seconds| {
+                let below = [sandbox.base(), sandbox.root().join("work")];
+                let mut start = self.start.clone();
+                start.command.splice(0..0, supervised.command(self.supervised, &below, &noted));
+                start.opener()(sandbox, settings, seconds)
+            });
+            shared.tell_turn(subject.as_mut());
             let answer = subject.ask(&operation.request(shared, past, SUBJECT));
             is_over.store(true, Ordering::SeqCst);
             let died = || Err(io::Error::other("who asked the other process died"));
-            (answer, other.map(|other| other.join().unwrap_or_else(|_| died())))
+            let other = other.map(|other| other.join().unwrap_or_else(|_| died()));
+            (answer, subject.fault().cloned(), other)
         });
         let meanwhile = meanwhile.transpose()?.flatten();
-        let adapter = subject.fault().cloned();
-        drop(subject);
         let ends_it = at.is_some() && fault.is_some_and(Fault::ends_it);
         if let Some(adapter) = adapter.filter(|_| !ends_it) {
             return Err(DamageError::Adapter(adapter));

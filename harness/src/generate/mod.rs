@@ -21,7 +21,6 @@ mod repositories;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};
-use crate::protocol::known::WHOLE_AGENT;
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option;
@@ -67,7 +66,7 @@ impl Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
-        let agent = self.agent && WHOLE_AGENT.iter().any(|one| capabilities.has(one));
+        let agent = self.agent && capabilities.keeps_agent();
         Options { maintenance, hands, damage, agent, units: capabilities.units(), ..self.clone() }
     }
 }

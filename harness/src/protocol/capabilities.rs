@@ -188,6 +188,11 @@ impl Capabilities {
         capabilities
     }
 
+    /// Whether it looks after anything of an agent beside files.
+    pub fn keeps_agent(&self) -> bool {
+        WHOLE_AGENT.iter().any(|one| self.has(one))
+    }
+
     /// Whether anything can be asked about the store as a whole, or done to it.
     pub fn keeps_store(&self) -> bool {
         ["sweep", "prune", "status", "clear", "test.store", MAX_TOTAL_BYTES]

@@ -93,6 +93,7 @@ impl CoreSubject {
         let checkpoints =
             CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone())
                 .with_state(agent.state());
+        starts(&checkpoints);
         CoreSubject { checkpoints, disk, clock, environment, config, agent }
     }
 
@@ -125,6 +126,7 @@ impl CoreSubject {
             Request::Reopen => {
                 self.agent.end();
                 self.checkpoints = self.in_place(self.environment.clone());
+                starts(&self.checkpoints);
                 Answer::Done
             }
             Request::SetClock { seconds } => {
@@ -326,12 +328,22 @@ impl Subject for CoreSubject {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
                 let (code, message) = (code(error.code()), error.to_string());
-                // Changes before a failure are part of a restore's answer; an error changed nothing.
-                Answer::Refused { code, message, changed: Changed::None }
+                // Changes before a failure are part of a restore's answer; an error changed nothing but
+                // where it says so.
+                let changed = match error {
+                    Error::RolledBackNothing { left: Some(_), .. } => Changed::Partial,
+                    _ => Changed::None,
+                };
+                Answer::Refused { code, message, changed }
             }
             Err(panic) => Answer::Crashed(panic_text(panic.as_ref())),
         }
     }
+}
+
+/// What an agent does when it starts. What is wrong with the store its requests will be told.
+fn starts(checkpoints: &CheckpointManager) {
+    let _ = checkpoints.manager().map(Manager::recover);
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
