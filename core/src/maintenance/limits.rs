@@ -52,11 +52,9 @@ fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<()> {
     if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
         return Ok(());
     }
-    if keep_total(disk, base, cap)? == 0 {
-        // Either there is garbage left from before, or the estimate is too high; this settles both.
-        reclaim(disk, base)?;
-    }
-    Ok(())
+    // Where nothing needs to be dropped, either there is garbage left from before, or the estimate is
+    // too high; freeing space settles both.
+    keep_total(disk, base, cap, true).map(drop)
 }
 
 /// Drops older pre-rollback checkpoints after one was taken before `target` was restored, until no

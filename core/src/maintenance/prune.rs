@@ -244,7 +244,7 @@ impl Prune<'_> {
             return;
         }
         let cap = self.options.max_total_bytes;
-        match self.with_room(|prune| keep_total(prune.disk, prune.base, cap)) {
+        match self.with_room(|prune| keep_total(prune.disk, prune.base, cap, false)) {
             Ok(dropped) => {
                 self.pruned.dropped += dropped;
                 self.pruned.over_bytes = self.over(cap);

@@ -18,12 +18,18 @@ use std::path::{Path, PathBuf};
 
 /// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`, and returns
 /// how many were dropped. The newest of each project stays, whatever its size. What other tools
-/// keep in the store beside checkpoints does not count.
+/// keep in the store beside checkpoints does not count. Where there `is_garbage` its space is freed,
+/// also where nothing is dropped.
 ///
 /// # Errors
 /// A store or project that cannot be read, before anything is dropped; a store that stays busy
 /// while the space is freed.
-pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<usize> {
+pub fn keep_total(
+    disk: &dyn Disk,
+    base: &Path,
+    max_total_bytes: u64,
+    mut is_garbage: bool,
+) -> Result<usize> {
     let mut lost = HashMap::new();
     loop {
         let all = lost.values().sum();
@@ -31,10 +37,11 @@ pub fn keep_total(disk: &dyn Disk, base: &Path, max_total_bytes: u64) -> Result<
         let is_packed = drop_oldest(&store, max_total_bytes, &mut lost)?;
         // Reclaiming needs the store's lock for itself.
         drop(store);
-        if lost.values().sum::<usize>() == all {
+        if lost.values().sum::<usize>() == all && !is_garbage {
             return Ok(all);
         }
         reclaim(disk, base)?;
+        is_garbage = false;
         // What stays of a pack of git's may have been a small difference to what went, and is larger
         // now that it stands alone: one more look tells.
         if !is_packed {
