@@ -15,6 +15,8 @@ use proptest::sample::{Index, select};
 
 /// Of so many histories one has any of this.
 const ONE_IN: u32 = 4;
+/// Shown by a prune after what a damaged pack names was stored again beside it.
+const STORED_AGAIN: usize = 4;
 
 /// A few fragments, each with the place in a history where it is to stand.
 pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
@@ -70,8 +72,12 @@ pub fn followed() -> BoxedStrategy<Operation> {
     let take = names::project().prop_map(|dir| checkpoint(&dir));
     let back = (names::project(), 0..3usize, any::<bool>())
         .prop_map(|(dir, back, exact)| restore_of(&dir, back, exact));
-    let prune = Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
-    prop_oneof![3 => list, 3 => take, 3 => back, 1 => Just(prune.into())].boxed()
+    prop_oneof![3 => list, 3 => take, 3 => back, 1 => Just(prune())].boxed()
+}
+
+/// A prune that frees space, where nothing else is due.
+fn prune() -> Operation {
+    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true }.into()
 }
 
 /// A restore that means the same checkpoint whatever a list leaves out.
@@ -83,8 +89,9 @@ fn restore_of(dir: &ByteString, back: usize, exact: bool) -> Operation {
 /// A checkpoint is damaged for sure, and shown.
 pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     let what = (0..4usize, 0..2usize, damage());
-    (idiom::place(sizes), what, 0..4usize)
+    (idiom::place(sizes), what, 0..5usize)
         .prop_map(|((dir, path, content), (piece, back, damage), shown)| {
+            let take_back = [Edit::Remove { path: path.clone() }.into(), restore(&dir, 1, true)];
             let inside = herma_model::bytes::below(&dir, &path).unwrap_or_default();
             let folder = herma_model::bytes::parent(inside);
             let piece = match piece {
@@ -97,9 +104,13 @@ pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
             if back > 0 {
                 operations.extend([write(&more, &content, true), checkpoint(&dir)]);
             }
+            if shown == STORED_AGAIN {
+                operations.push(event(StoreEvent::Collected));
+            }
             operations.push(event(StoreEvent::Stored { dir: dir.clone(), back, piece, damage }));
             operations.extend(match shown {
-                0 => vec![checkpoint(&dir), Edit::Remove { path }.into(), restore(&dir, 1, true)],
+                0 => [vec![checkpoint(&dir)], take_back.into()].concat(),
+                STORED_AGAIN => [vec![checkpoint(&dir), prune()], take_back.into()].concat(),
                 1 => vec![Request::List { dir: dir.clone() }.into(), checkpoint(&dir)],
                 2 => vec![Edit::Remove { path }.into(), restore_of(&dir, back, false)],
                 _ => vec![write(&path, &"2".into(), false), restore_of(&dir, 0, false)],

@@ -4,11 +4,13 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::intercepted::{Intercepted, names, refused, takes};
+use crate::damage::places::Stock;
 use crate::sandbox::harm::Left;
+use flate2::read::ZlibDecoder;
 use herma_model::{Answer, Code, Request, rules};
 use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -52,7 +54,51 @@ pub static BUGS: &[PlantedBug] = &[
             answer => answer,
         }),
     },
+    PlantedBug {
+        name: "content-that-a-pack-names-is-read-nowhere-else",
+        rule: &rules::MAINTENANCE_DAMAGE,
+        about: "A restore reads the content that a pack names from there, also where that is damaged and \
+            the content was stored again beside it.",
+        operations_min: 6,
+        flaw: Intercept(|subject, request| {
+            if !matches!(request, Request::Restore { .. }) {
+                return subject.ask(request);
+            }
+            // What cannot be moved is found, and then the bug does not show.
+            let aside = beside_packs(&subject.sandbox.store()).unwrap_or_default();
+            let moved: Vec<_> =
+                aside.iter().filter(|(is, to)| fs::rename(is, to).is_ok()).collect();
+            let answer = subject.ask(request);
+            for (is, to) in moved.into_iter().filter(|(is, _)| !is.exists()) {
+                let _ = fs::rename(to, is);
+            }
+            answer
+        }),
+    },
 ];
+
+/// The file of each content that a pack names, and where nobody looks for it.
+fn beside_packs(store: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    let stock = Stock::of(store)?;
+    let named = stock.loose.iter().filter(|id| stock.packs.values().any(|ids| ids.contains(*id)));
+    let places = named.map(|id| {
+        let (folder, name) = id.split_at(2);
+        let folder = store.join("objects").join(folder);
+        (folder.join(name), folder.join(format!("tmp_obj_{name}")))
+    });
+    Ok(places.filter(|(is, _)| is_content(is).unwrap_or_default()).collect())
+}
+
+/// Whether that is the file of an object that holds what a file holds.
+fn is_content(path: &Path) -> io::Result<bool> {
+    // A fifo in its place would be waited for.
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Ok(false);
+    }
+    let mut begin = [0; 5];
+    ZlibDecoder::new(fs::File::open(path)?).read_exact(&mut begin)?;
+    Ok(begin == *b"blob ")
+}
 
 /// What stands in the place of every object with a file of its own.
 fn objects(subject: &Intercepted) -> io::Result<Vec<(PathBuf, Left)>> {
