@@ -5,7 +5,7 @@ use herma_harness::damage::Opened;
 use herma_harness::damage::judge::Rule;
 use herma_harness::faults::fault::{Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
-use herma_harness::faults::{Chosen, Lane, NAIVE, Outcome, Story, naive};
+use herma_harness::faults::{Chosen, Known, Lane, NAIVE, Outcome, Story, naive};
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
@@ -78,8 +78,14 @@ fn nothing_is_held_against_the_core_whatever_happens_at_some_calls() {
     let (subject, capabilities) = (Identity::default(), Capabilities::complete());
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let uncaptured = Default::default();
-    let lane =
-        Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1, uncaptured };
+    let lane = Lane {
+        opened: &opened,
+        start: &start,
+        supervised: &supervised,
+        seed: 1,
+        uncaptured,
+        known: Known::default(),
+    };
     // Who holds the lock of a project is waited for for seconds, so that comes once only.
     let short: Vec<Fault> =
         Fault::ALL.into_iter().filter(|fault| *fault != Fault::HoldTake).collect();
@@ -112,8 +118,14 @@ fn what_is_never_captured_is_not_held_against_who_worked_beside() {
     let subject = Identity::default();
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let uncaptured = Default::default();
-    let lane =
-        Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1, uncaptured };
+    let lane = Lane {
+        opened: &opened,
+        start: &start,
+        supervised: &supervised,
+        seed: 1,
+        uncaptured,
+        known: Known::default(),
+    };
     let lane = lane.of_what_is_captured(&Scratch::default_place()).unwrap();
     let lost: Vec<String> = lane.uncaptured.iter().map(ToString::to_string).collect();
     assert_eq!(lost, ["link"]);
@@ -134,8 +146,14 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     let capabilities = capabilities.into_iter().fold(Capabilities::none(), Capabilities::with);
     let opened = Opened { open: &start.opener(), subject: Identity::default(), capabilities };
     let uncaptured = Default::default();
-    let lane =
-        Lane { opened: &opened, start: &start, supervised: &supervised, seed: 1, uncaptured };
+    let lane = Lane {
+        opened: &opened,
+        start: &start,
+        supervised: &supervised,
+        seed: 1,
+        uncaptured,
+        known: Known::default(),
+    };
     let all = outcomes(&lane, "take+take+take", &[Fault::Kill], usize::MAX);
     let locked = |one: &&Outcome| {
         let point = one.point.as_ref();

@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 pub enum Piece {
     /// The checkpoint itself: its time, its reason, and what came before it.
     Checkpoint,
+    /// That by which the checkpoint itself is found in a pack, if it is in one.
+    PackIndex,
     /// Which names are in a folder, and what each is; that of the whole project has no name.
     Folder(ByteString),
     /// The bytes of a file, or what a link points at.
@@ -36,7 +38,7 @@ impl Object {
     /// What stands for a piece of a checkpoint that holds this; none where there is no such piece.
     pub fn of(piece: &Piece, id: &str, tree: &Tree) -> Option<Object> {
         match piece {
-            Piece::Checkpoint => Some(Object::Checkpoint(id.to_owned())),
+            Piece::Checkpoint | Piece::PackIndex => Some(Object::Checkpoint(id.to_owned())),
             // A folder of nothing need not be stored.
             Piece::Folder(path) => {
                 Some(inside(tree, path)).filter(|inside| !inside.is_empty()).map(Object::Folder)
@@ -128,6 +130,7 @@ mod tests {
         assert_eq!(paths(&of(Piece::Folder("e".into())), &held), ["b/c", "b/d", "e/c", "e/d"]);
         assert_eq!(paths(&of(Piece::Folder("".into())), &held).len(), 5);
         assert_eq!(paths(&of(Piece::Checkpoint), &held).len(), 5);
+        assert_eq!(of(Piece::PackIndex), of(Piece::Checkpoint));
         for piece in [Piece::File("b".into()), Piece::File("x".into()), Piece::Folder("a".into())] {
             assert_eq!(of(piece), None);
         }

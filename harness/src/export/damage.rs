@@ -64,6 +64,8 @@ impl Script {
                 };
                 (known.map_or_else(plain, own), damage)
             }
+            // What a pack is called in another place, nobody knows.
+            StoreEdit::Stored { piece: Piece::PackIndex, .. } => return None,
             StoreEdit::Stored { damage, .. } | StoreEdit::Head { damage } => (plain(), damage),
             StoreEdit::Ref { project, damage } => (of_project("refs/hermes/", project, ""), damage),
             StoreEdit::Index { project, damage } => (of_project("indexes/", project, ""), damage),

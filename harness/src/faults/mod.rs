@@ -16,6 +16,7 @@ pub mod hold;
 mod operation;
 pub mod report;
 mod story;
+mod unchanged;
 mod verdict;
 
 use crate::damage::cost::Cost;
@@ -42,6 +43,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io, thread};
 pub use story::Story;
+pub use unchanged::Known;
+use unchanged::everything;
 
 /// The project that the operation is about.
 const SUBJECT: usize = 0;
@@ -96,6 +99,8 @@ pub struct Lane<'a> {
     pub seed: u64,
     /// Paths of a project that do not come back although nothing happens: no project has them.
     pub uncaptured: BTreeSet<ByteString>,
+    /// What was found where an operation changed nothing.
+    pub known: Known,
 }
 
 /// What an operation did.
@@ -107,6 +112,8 @@ struct Acted {
     meanwhile: Option<(Option<usize>, Answer)>,
     before: Files,
     after: Files,
+    /// Whether everything in the sandbox is as it was.
+    is_unchanged: bool,
     points: Vec<Point>,
 }
 
@@ -192,12 +199,17 @@ impl Lane<'_> {
         };
         let judged = verdict::judged(operation, &past, &acted, fault);
         let mut failures: Vec<Failure> = judged.into_iter().map(failure).collect();
-        if let Some(actor) = fault.and_then(Fault::actor) {
+        let is_changed = if let Some(actor) = fault.and_then(Fault::actor) {
             ground.keep()?;
             let found = beside::judged(actor, operation, (&mut ground, &mut past), &acted)?;
             failures.extend(found.into_iter().map(failure));
+            true
         } else {
-            learn(&mut past, &acted);
+            learn(&mut past, &acted) > 0 || !acted.is_unchanged
+        };
+        if let Some(known) = self.known.get(story, fault).filter(|_| !is_changed) {
+            failures.extend(known);
+            return Ok((acted.points, failures, 1));
         }
         if self.opened.capabilities.keeps_agent() {
             // It starts again before anybody works on, and undoes what died.
@@ -209,6 +221,9 @@ impl Lane<'_> {
         ground.keep()?;
         let mut inquiry = Inquiry::new(&mut ground, &past, None, Cost::of_a_fault(book));
         inquiry.ask_all()?;
+        if !is_changed {
+            self.known.keep(story, fault, &inquiry.failures);
+        }
         failures.append(&mut inquiry.failures);
         Ok((acted.points, failures, inquiry.checked + 1))
     }
@@ -267,7 +282,7 @@ impl Lane<'_> {
         if meanwhile == Some(Operation::Take) {
             ground.put(past, other, &Operation::Take.before(past, other))?;
         }
-        let before = ground.look()?;
+        let (before, all_before) = (ground.look()?, everything(ground.sandbox())?);
         ground.later();
         let hold = Hold::beside(&noted);
         let (shared, is_over) = (&*ground, AtomicBool::new(false));
@@ -302,7 +317,8 @@ impl Lane<'_> {
             return Err(DamageError::NoPast("the power did not go".into()));
         }
         let points = points(&fs::read(&noted)?, ground.sandbox());
-        Ok(Acted { answer, meanwhile, before, after: ground.look()?, points })
+        let is_unchanged = everything(ground.sandbox())? == all_before;
+        Ok(Acted { answer, meanwhile, before, after: ground.look()?, is_unchanged, points })
     }
 }
 
@@ -335,8 +351,9 @@ impl Beside {
     }
 }
 
-/// Adds the checkpoints to the past that were reported, and from which nothing was left out.
-fn learn(past: &mut Past, acted: &Acted) {
+/// Adds the checkpoints to the past that were reported, and from which nothing was left out; returns
+/// how many those are.
+fn learn(past: &mut Past, acted: &Acted) -> usize {
     let of_other = acted.meanwhile.iter();
     let of_other = of_other.filter_map(|(project, answer)| Some(((*project)?, answer)));
     let reported = of_other.chain([(SUBJECT, &acted.answer)]);
@@ -346,9 +363,11 @@ fn learn(past: &mut Past, acted: &Acted) {
             Some((project, Checkpoint { id, tree: Operation::Take.before(past, project) }))
         })
         .collect();
+    let count = taken.len();
     for (project, checkpoint) in taken {
         past.projects[project].checkpoints.push(checkpoint);
     }
+    count
 }
 
 /// What comes at which call of a process. Without a number nothing comes, and what the fault could come

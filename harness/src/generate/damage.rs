@@ -51,6 +51,7 @@ fn stored() -> BoxedStrategy<Operation> {
         3 => names::file().prop_map(Piece::File),
         1 => select(vec!["", "b", "src"]).prop_map(|path| Piece::Folder(path.into())),
         1 => Just(Piece::Checkpoint),
+        1 => Just(Piece::PackIndex),
     ];
     let stored = (names::project(), 0..3usize, piece, damage())
         .prop_map(|(dir, back, piece, damage)| StoreEvent::Stored { dir, back, piece, damage });
@@ -88,7 +89,7 @@ fn restore_of(dir: &ByteString, back: usize, exact: bool) -> Operation {
 
 /// A checkpoint is damaged for sure, and shown.
 pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    let what = (0..4usize, 0..2usize, damage());
+    let what = (0..5usize, 0..2usize, damage());
     (idiom::place(sizes), what, 0..5usize)
         .prop_map(|((dir, path, content), (piece, back, damage), shown)| {
             let take_back = [Edit::Remove { path: path.clone() }.into(), restore(&dir, 1, true)];
@@ -97,6 +98,7 @@ pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
             let piece = match piece {
                 0 => Piece::Checkpoint,
                 1 => Piece::Folder(folder.into()),
+                2 if shown == STORED_AGAIN => Piece::PackIndex,
                 _ => Piece::File(inside.into()),
             };
             let more = names::join(&dir, &"more".into());

@@ -23,7 +23,7 @@ fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
         Operation::Event(Event::RestoreEach { dir }) => vec![dir],
         Operation::Event(Event::Store(StoreEvent::Stored { dir, piece, .. })) => match piece {
             Piece::File(path) | Piece::Folder(path) => vec![dir, path],
-            Piece::Checkpoint => vec![dir],
+            Piece::Checkpoint | Piece::PackIndex => vec![dir],
         },
         Operation::Event(Event::Store(
             StoreEvent::Repository { dir, .. }

@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The damage of one history.
@@ -126,7 +126,10 @@ impl Harms {
         let is_packed = fs::read_dir(folder.join("pack")).is_ok_and(|mut all| all.next().is_some());
         let mut stock = if is_packed { Stock::of(git.store())? } else { Stock::default() };
         // Where git reads it, a damaged pack is whole.
-        stock.packs.retain(|pack, _| !self.stands(store, &pack.with_extension("pack")));
+        let is_harmed = |pack: &PathBuf| {
+            ["pack", "idx"].iter().any(|ending| self.stands(store, &pack.with_extension(ending)))
+        };
+        stock.packs.retain(|pack, _| !is_harmed(pack));
         let packed = |one: &&&Object| stock.packs.values().any(|ids| ids.contains(&name_of(one)));
         Ok(absent.iter().filter(|one| !packed(one)).map(|one| (*one).clone()).collect())
     }

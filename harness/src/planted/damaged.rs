@@ -8,6 +8,7 @@ use crate::damage::places::Stock;
 use crate::sandbox::harm::Left;
 use flate2::read::ZlibDecoder;
 use herma_model::{Answer, Code, Request, rules};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -75,7 +76,30 @@ pub static BUGS: &[PlantedBug] = &[
             answer
         }),
     },
+    PlantedBug {
+        name: "one-damaged-index-of-a-pack-refuses-every-list",
+        rule: &rules::MAINTENANCE_DAMAGE,
+        about: "While the index of any pack is none, no project is listed.",
+        operations_min: 6,
+        flaw: Intercept(|subject, request| {
+            let refuses = matches!(request, Request::List { .. })
+                && names(&subject.sandbox.store().join("objects/pack"))
+                    .is_ok_and(|all| all.iter().any(|name| is_broken_index(subject, name)));
+            match refuses {
+                true => refused(Code::CorruptCheckpoint, "a pack has no index"),
+                false => subject.ask(request),
+            }
+        }),
+    },
 ];
+
+/// Whether that is in the place of the index of a pack, and is none.
+fn is_broken_index(subject: &Intercepted, name: &OsStr) -> bool {
+    let path = subject.sandbox.store().join("objects/pack").join(name);
+    let is_index =
+        matches!(Left::at(&path), Ok(Left::Bytes(bytes)) if bytes.starts_with(b"\xfftOc"));
+    path.extension().is_some_and(|ending| ending == "idx") && !is_index
+}
 
 /// The file of each content that a pack names, and where nobody looks for it.
 fn beside_packs(store: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {

@@ -7,7 +7,7 @@ use super::{Sandbox, git_alone};
 use crate::damage::places::Stock;
 use crate::git_objects;
 use herma_model::store_edit::{Damage, Likeness};
-use herma_model::{Object, StoreEdit, World};
+use herma_model::{Object, Piece, StoreEdit, World};
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -125,10 +125,11 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let name = git_objects::name_of(&object);
             let (folder, rest) = name.split_at(2);
             let own = Path::new("objects").join(folder).join(rest);
+            let is_index = *piece == Piece::PackIndex;
             if sandbox.store().join(&own).exists() {
-                return harm(own, damage);
+                return if is_index { Ok(Done::Nothing) } else { harm(own, damage) };
             }
-            // Of a pack that is damaged in part nobody knows which objects can still be read.
+            // Of a pack that is damaged in part, or its index, nobody knows which objects can still be read.
             let in_part = matches!(damage, Damage::Halved | Damage::Flipped);
             if in_part || !sandbox.has_store() {
                 return Ok(Done::Nothing);
@@ -136,8 +137,9 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let packs = Stock::of(&sandbox.store())?.packs;
             let pack = packs.into_iter().find(|(_, ids)| ids.contains(&name));
             let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
-            return Ok(match harm(pack.with_extension("pack"), damage)? {
-                Done::Harmed(harmed) => Done::Harmed(Harmed { sought: own, ..harmed }),
+            let file = pack.with_extension(if is_index { "idx" } else { "pack" });
+            return Ok(match harm(file, damage)? {
+                Done::Harmed(harmed) if !is_index => Done::Harmed(Harmed { sought: own, ..harmed }),
                 done => done,
             });
         }
