@@ -63,6 +63,11 @@ impl Manager {
                 (Outcome::Unchanged, None)
             }
             _ => {
+                // However many are allowed, what could not be read again is no checkpoint.
+                // rule: scope/too-many-files
+                if let Some(limit) = snapshot::exceeded(&captured.current.snapshot) {
+                    return Err(Error::TooManyFiles { dir: project.directory.clone(), limit });
+                }
                 let tree = snapshot::write(objects, &captured.current.snapshot)?;
                 // rule: capture/unchanged
                 let is_same = occasion.label.is_none() && carried.is_same;

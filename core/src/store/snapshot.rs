@@ -5,11 +5,11 @@
 
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::{Error, Result};
-use crate::path::{join, shown};
+use crate::path::{ancestors, join, shown};
 use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use git2::Oid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -133,6 +133,21 @@ fn write_tree(objects: &mut Objects<'_>, mut entries: Vec<RawEntry>) -> Result<O
         bytes.extend_from_slice(entry.id.as_bytes());
     }
     objects.add(Kind::Tree, &bytes)
+}
+
+/// How many files and folders [`read`] takes for a person's, where these are more.
+pub fn exceeded(snapshot: &Snapshot) -> Option<usize> {
+    (!fits(snapshot, PATHS_MAX)).then_some(PATHS_MAX)
+}
+
+fn fits(snapshot: &Snapshot, paths_max: usize) -> bool {
+    // Most are far from it, even if each file had folders of its own.
+    let at_most: usize = snapshot.keys().map(|path| 1 + ancestors(path).count()).sum();
+    if at_most < paths_max {
+        return true;
+    }
+    let folders: HashSet<&[u8]> = snapshot.keys().flat_map(|path| ancestors(path)).collect();
+    snapshot.len() + folders.len() < paths_max
 }
 
 /// Reads the trees below `root`, the tree of checkpoint `id`.
@@ -312,7 +327,10 @@ mod tests {
             let root = write_tree(objects, twice.into()).unwrap();
             objects.flush().unwrap();
             // The last tree is read when three files and two trees have been seen.
-            assert_eq!(unfold(objects, COMMIT, root, 6).unwrap().len(), 6);
+            let unfolded = unfold(objects, COMMIT, root, 6).unwrap();
+            assert_eq!(unfolded.len(), 6);
+            // With all its folders these are nine.
+            assert!(fits(&unfolded, 9) && !fits(&unfolded, 8));
             let refused = unfold(objects, COMMIT, root, 5).unwrap_err();
             assert!(matches!(refused, Error::CorruptCheckpoint { .. }), "{refused}");
         });
