@@ -30,9 +30,12 @@ pub fn everything(root: &Path) -> io::Result<BTreeMap<PathBuf, Standing>> {
     Ok(found)
 }
 
+/// After which operation it is asked, and after which fault.
+type After = (Story, Option<Fault>);
+
 /// What was wrong where nothing was changed.
 #[derive(Debug, Default)]
-pub struct Known(Mutex<BTreeMap<(Story, Option<Fault>), Vec<Failure>>>);
+pub struct Known(Mutex<BTreeMap<After, Vec<Failure>>>);
 
 impl Known {
     /// The same once it was asked.
