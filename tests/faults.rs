@@ -99,12 +99,15 @@ fn nothing_is_held_against_the_core_whatever_happens_at_some_calls() {
         ("take+take+list", &[Fault::Read], 3),
         ("take+take+diff", &[Fault::Read], 3),
     ] {
-        for one in outcomes(&lane, story, faults, most) {
+        let all = outcomes(&lane, story, faults, most);
+        for one in &all {
             assert_eq!(one.failures.len(), 0, "{one:?}");
             // What was killed was killed at the call that was meant.
             assert!(one.chosen.fault != Fault::Kill || one.point.is_some(), "{one:?}");
-            assert!(one.checked > 10, "{one:?}");
+            assert!(one.checked > 0, "{one:?}");
         }
+        // What changes nothing is followed by questions once.
+        assert!(all.iter().any(|one| one.checked > 10), "{story}");
     }
 }
 
