@@ -72,9 +72,15 @@ fn newer_than_packed(
         return Ok(None);
     }
     let known = metadata::read(store.disk, &store.path, hash);
-    let is_older =
-        known.is_some_and(|known| known.checkpoints.iter().skip(1).any(|one| one.is(tip)));
-    Ok(if is_older { recorded_tip(store, objects, hash) } else { None })
+    let at = known.and_then(|known| known.checkpoints.iter().position(|one| one.is(tip)));
+    let is_lost = || commit::read(objects, tip).is_err_and(|error| error.is_damage());
+    Ok(match at {
+        Some(0) => None,
+        Some(_) => recorded_tip(store, objects, hash),
+        // What came after a damaged one need not name it.
+        None if is_lost() => recorded_whole(store, objects, hash),
+        None => None,
+    })
 }
 
 /// The same while the project's lock is held; makes a lost ref again.

@@ -143,7 +143,12 @@ fn mend(copy: &Path, one: &Harmed) -> io::Result<()> {
     let noted = || copy.join("projects").join(format!("{name}.json")).exists();
     let parent = path.parent().unwrap_or(copy);
     let _ = if path.is_dir() { fs::remove_dir(&path) } else { fs::remove_file(&path) };
-    if !(is_read || one.path.starts_with("refs") && noted()) {
+    // What a subject did away with, with the other half of it, was no pack any more.
+    let is_half = ["pack", "idx"].iter().any(|ending| {
+        let half = path.with_extension(ending);
+        path.starts_with(copy.join("objects/pack")) && half != path && !half.exists()
+    });
+    if is_half || !(is_read || one.path.starts_with("refs") && noted()) {
         return Ok(());
     }
     if !parent.exists() {

@@ -133,7 +133,7 @@ impl Git {
     /// # Errors
     /// As [`Git::run`].
     pub fn visible(&self) -> io::Result<BTreeMap<String, Vec<String>>> {
-        let lines = self.text(&["rev-list", "--all", "--parents"])?;
+        let lines = self.text(&["rev-list", "--ignore-missing", "--all", "--parents"])?;
         let parents: BTreeMap<&str, Option<&str>> = lines
             .lines()
             .filter_map(|line| {

@@ -79,7 +79,7 @@ fn metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
 fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut Checks) {
     let limit = world.settings.max_snapshots;
     // What cannot be read may keep space from being freed.
-    if world.is_any_disturbed() || !world.histories().any(|(_, all)| all.len() > limit) {
+    if world.may_upkeep_fail() || !world.histories().any(|(_, all)| all.len() > limit) {
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;

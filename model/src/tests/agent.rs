@@ -247,6 +247,12 @@ fn what_only_its_pin_kept_may_go_once_it_is_unpinned() {
     assert_eq!(listing(&scene, &[3]), "agent/pinned list/complete");
     scene.ask("unpin alpha x");
     assert_eq!((listing(&scene, &[3, 1]), listing(&scene, &[3])), (String::new(), String::new()));
+    // Or with whatever is taken next.
+    scene.put("a=4");
+    scene.ask("take alpha");
+    assert_eq!(listing(&scene, &[4, 3, 1]), "");
+    assert_eq!(listing(&scene, &[4, 3]), "");
+    assert_eq!(listing(&scene, &[4, 1]), "list/complete");
 }
 
 #[test]
@@ -341,6 +347,17 @@ fn compensations_run_once_newest_first_and_only_when_they_are_asked_for() {
     let (none, once) =
         (running(&before, "compensate", "", ""), running(&before, "compensate", "1", "1"));
     assert_eq!((&*none, &*once, &*running(&before, "compensate", "1 1", "1")), ("", "", rule));
+}
+
+#[test]
+fn after_a_rollback_to_an_unknown_checkpoint_nobody_knows_what_is_left_behind() {
+    let mut scene = scene("a=1", ROLLED_BACK);
+    scene.told("file alpha 9f9f a", Answer::Restored(Restored::default()));
+    assert_eq!(running(&scene, "compensate", "", ""), "agent/compensation", "one file is none");
+    scene.told("restore alpha 9f9f", Answer::Restored(Restored::default()));
+    for (lines, said) in [("", ""), ("2 1", "!2 1")] {
+        assert_eq!(running(&scene, "compensate", lines, said), "");
+    }
 }
 
 #[test]

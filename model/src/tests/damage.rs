@@ -297,3 +297,38 @@ fn a_sweep_may_count_errors_and_keeps_what_is_whole() {
     let gone = Observation { contents: Some(Contents::default()), ..kept };
     assert_ne!(scene.broken(&gone), "");
 }
+
+#[test]
+fn who_looks_after_the_store_need_not_get_past_a_damaged_index_of_a_pack() {
+    let mut scene = three();
+    let stored = |piece| StoreEdit::Stored {
+        project: "work/alpha".into(),
+        id: id(1),
+        piece,
+        damage: Damage::Folder,
+    };
+    let errors = swept(SweepOutcome::Done, Counts { errors: 1, ..Counts::default() });
+    for (piece, broken) in [(Piece::Checkpoint, "maintenance/never-raises"), (Piece::PackIndex, "")]
+    {
+        scene.world.edit_store(&stored(piece), true);
+        assert_eq!(scene.answered("prune 0 0", errors.clone()), broken);
+    }
+}
+
+#[test]
+fn what_is_named_and_cannot_be_read_is_not_forgotten() {
+    for (is_lost, is_named, is_known) in
+        [(true, true, true), (true, false, false), (false, true, false)]
+    {
+        let mut scene = three();
+        if is_lost {
+            scene.lose(3, &Piece::Checkpoint);
+        }
+        let visible = is_named.then(|| (scene.world.hash(b"work/alpha"), Vec::new()));
+        let contents = Contents { visible: visible.into_iter().collect(), ..Contents::default() };
+        let seen = scene.seen("prune 0 0", swept(SweepOutcome::Done, Counts::default()));
+        scene.learn(&Observation { contents: Some(contents), ..seen });
+        let known = !scene.world.history(b"work/alpha").is_empty();
+        assert_eq!(known, is_known, "{is_lost}, {is_named}");
+    }
+}

@@ -151,3 +151,21 @@ fn what_cannot_be_captured_any_more_is_not_compared() {
         assert_eq!(all.broken(&saying(&all, "restore alpha 1", Some(others))), "");
     }
 }
+
+#[test]
+fn what_was_told_a_project_is_gone_with_its_history() {
+    let mut told = scene("a=1", "(b");
+    let gone = Some(Contents::default());
+    let seen = told.seen("prune 1 0", swept(SweepOutcome::Done, Counts::default()));
+    told.learn(&Observation { contents: gone, ..seen });
+    told.ask("take alpha");
+    told.put("-a");
+    // Nobody told that project anything since, so that no rule says whose restore this was.
+    let seen = saying(&told, "restore alpha 1", None);
+    told.learn(&seen);
+    told.ask("begins alpha c");
+    for others in ["a", ""] {
+        let seen = saying(&told, "restore alpha 1", Some(others));
+        assert_eq!(told.broken(&seen), "", "{others}");
+    }
+}

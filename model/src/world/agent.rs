@@ -399,8 +399,10 @@ impl World {
             for deed in self.agent.deeds.iter_mut().skip(since.unwrap_or_default()) {
                 deed.left_behind = if deed.left_behind == Known::Yes { Known::Yes } else { known };
             }
-            // Whether what a rollback undid is still left behind once that is undone, no rule says.
-            for deed in self.agent.deeds.iter_mut().take(since.unwrap_or_default()) {
+            // Whether what a rollback undid is still left behind once that is undone, no rule says; of one
+            // to an unknown checkpoint nobody knows what it undid.
+            let undone = if is_whole { since.unwrap_or(usize::MAX) } else { 0 };
+            for deed in self.agent.deeds.iter_mut().take(undone) {
                 deed.left_behind = deed.left_behind.min_maybe();
             }
         }

@@ -73,6 +73,19 @@ impl Hands {
     }
 }
 
+impl Hands {
+    /// Nothing of what was told a project is remembered any more: it was removed with its history.
+    pub(super) fn forget(&mut self, project: &ByteString) {
+        for (_, happened) in &mut self.log {
+            if let Happened::Begins(told) | Happened::Ends(told) = happened
+                && told == project
+            {
+                *told = ByteString::default();
+            }
+        }
+    }
+}
+
 impl World {
     /// Whether it is asked whose hand changed a file.
     fn knows_hands(&self) -> bool {

@@ -30,6 +30,11 @@ struct Choice {
     left: usize,
 }
 
+fn intersection(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
+    ids.retain(|id| others.contains(id));
+    ids
+}
+
 impl History {
     /// All of which these are not dropped, oldest first; `dropped` come before them.
     pub(super) fn of(dropped: Vec<Checkpoint>, listed: Vec<Checkpoint>) -> Self {
@@ -82,7 +87,11 @@ impl History {
         let left = limit.saturating_sub(1).min(spare.len());
         let gone = spare[..spare.len() - left].to_vec();
         let is_open = all.len() > limit && !spare.is_empty();
-        self.choice = is_open.then(|| Choice { all: all.clone(), spare, left });
+        // One that could go before may still, if it must not now.
+        let earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.spare);
+        let spare = if is_open { spare } else { intersection(spare, &earlier) };
+        let left = if is_open { left } else { spare.len() };
+        self.choice = (!spare.is_empty()).then(|| Choice { all: all.clone(), spare, left });
         self.all.truncate(self.dropped);
         self.list(all, &gone);
     }

@@ -240,6 +240,8 @@ impl World {
             match ids.map(Vec::len) {
                 // What nothing names is not seen, whether or not it is there.
                 None | Some(0) if self.is_adrift(&project) => {}
+                // It is named, and nothing of it can be read.
+                Some(0) if self.is_disturbed(&project) => {}
                 // Who could not remove all of it may find it again.
                 None | Some(0) if self.maintenance.blocked.contains(&project) => {
                     self.set_adrift(project);
@@ -270,6 +272,7 @@ impl World {
 
     fn forget(&mut self, project: &ByteString) {
         self.histories.remove(project);
+        self.hands.forget(project);
         self.maintenance.uses.remove(project);
         if !self.maintenance.blocked.contains(project) {
             self.maintenance.damaged.remove(project);

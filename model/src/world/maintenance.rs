@@ -3,6 +3,7 @@
 
 use super::World;
 use crate::bytes::ByteString;
+use crate::object::Piece;
 use crate::store_edit::{Damage, StoreEdit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,8 +48,8 @@ pub(crate) struct Maintenance {
     /// Those of which a folder stands in the place of a file, which no file can replace and nobody need
     /// remove.
     pub(crate) blocked: BTreeSet<ByteString>,
-    /// Whether the head of the store was damaged.
-    pub(crate) headless: bool,
+    /// Whether that was damaged by which git knows a repository, or finds what is in a pack.
+    pub(crate) hindered: bool,
     /// Projects whose metadata was damaged and must be whole again.
     pub(crate) healed: BTreeSet<ByteString>,
     pub(crate) marker: Marker,
@@ -110,9 +111,11 @@ impl World {
                     maintenance.blocked.insert(project);
                 }
             }
+            StoreEdit::Stored { piece: Piece::PackIndex, .. } | StoreEdit::Head { .. } => {
+                maintenance.hindered = true;
+            }
             // What these cost, the store shows; git keeps all that is named.
             StoreEdit::Stored { .. } | StoreEdit::Ref { .. } | StoreEdit::Collected => {}
-            StoreEdit::Head { .. } => maintenance.headless = true,
             StoreEdit::Marker { says } => {
                 maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
             }
@@ -146,7 +149,7 @@ impl World {
 
     /// Whether something is damaged that nobody who looks after the store need get past.
     pub(crate) fn may_upkeep_fail(&self) -> bool {
-        self.is_any_disturbed() || self.maintenance.headless || !self.maintenance.blocked.is_empty()
+        self.is_any_disturbed() || self.maintenance.hindered || !self.maintenance.blocked.is_empty()
     }
 
     /// Projects whose metadata was damaged and healed since.
