@@ -134,8 +134,9 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             if in_part || !sandbox.has_store() {
                 return Ok(Done::Nothing);
             }
-            let packs = Stock::of(&sandbox.store())?.packs;
-            let pack = packs.into_iter().find(|(_, ids)| ids.contains(&name));
+            // Nor of one whose index is damaged already.
+            let Ok(stock) = Stock::of(&sandbox.store()) else { return Ok(Done::Nothing) };
+            let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(&name));
             let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
             let file = pack.with_extension(if is_index { "idx" } else { "pack" });
             return Ok(match harm(file, damage)? {
