@@ -40,8 +40,11 @@ pub fn newest_first(
             all.insert(parent.unwrap_or(all.len()), read(objects, &boundaries, place, id)?);
         }
     }
+    // Whether a damaged one is a pre-rollback one, nobody knows, and it must hide none before it.
     // rule: restore/keeps-history
-    let safety = all.iter().take_while(|one| one.rollback.is_some()).count();
+    // rule: maintenance/damage
+    let may_be_safety = |one: &&Checkpoint| one.rollback.is_some() || one.damage.is_some();
+    let safety = all.iter().take_while(may_be_safety).count();
     all.truncate(limit.saturating_add(safety));
     // rule: agent/pinned
     let pinned = pins::all(store.disk, &store.path, hash)?;

@@ -138,6 +138,10 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let Ok(stock) = Stock::of(&sandbox.store()) else { return Ok(Done::Nothing) };
             let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(&name));
             let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
+            let packed = sandbox.store().join(pack.with_extension("pack"));
+            if is_index && !fs::read(packed).is_ok_and(|bytes| bytes.starts_with(b"PACK")) {
+                return Ok(Done::Nothing);
+            }
             let file = pack.with_extension(if is_index { "idx" } else { "pack" });
             return Ok(match harm(file, damage)? {
                 Done::Harmed(harmed) if !is_index => Done::Harmed(Harmed { sought: own, ..harmed }),
