@@ -66,7 +66,8 @@ pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, ch
         Answer::Swept { outcome, .. } => *outcome == SweepOutcome::Done,
         _ => false,
     };
-    if bytes == 0 || !keeps {
+    // Nobody need free space, or count it, past what hinders that.
+    if bytes == 0 || !keeps || known.is_hindered() {
         return;
     }
     // Where some are pinned, what goes need not be the oldest.

@@ -45,6 +45,17 @@ fn bounded(bytes: u64, contents: Contents) -> String {
     scene.broken(&Observation { contents: Some(contents), ..seen })
 }
 
+#[test]
+fn where_a_pack_is_not_found_nobody_need_keep_the_bound() {
+    let mut scene = scene();
+    scene.world.settings.max_total_bytes = 64;
+    let seen = scene.right("take alpha");
+    let seen = Observation { contents: Some(left(&scene, 4, 2, (10, 10))), ..seen };
+    assert_eq!(scene.broken(&seen), TOTAL);
+    scene.world.edit_store(&StoreEdit::Head { damage: Damage::Emptied }, true);
+    assert_eq!(scene.broken(&seen), "");
+}
+
 const TOTAL: &str = "limit/total-size";
 const TOO_MANY: &str = "limit/no-more-than-needed";
 

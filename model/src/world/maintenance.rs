@@ -149,7 +149,12 @@ impl World {
 
     /// Whether something is damaged that nobody who looks after the store need get past.
     pub(crate) fn may_upkeep_fail(&self) -> bool {
-        self.is_any_disturbed() || self.maintenance.hindered || !self.maintenance.blocked.is_empty()
+        self.is_any_disturbed() || self.is_hindered() || !self.maintenance.blocked.is_empty()
+    }
+
+    /// Whether that is damaged by which git knows the repository, or finds what is in a pack.
+    pub(crate) fn is_hindered(&self) -> bool {
+        self.maintenance.hindered
     }
 
     /// Projects whose metadata was damaged and healed since.
