@@ -71,9 +71,7 @@ impl Hands {
             (path.clone(), Happened::Changed { from, to, restored: restored.cloned() })
         }));
     }
-}
 
-impl Hands {
     /// Nothing of what was told a project is remembered any more: it was removed with its history.
     pub(super) fn forget(&mut self, project: &ByteString) {
         for (_, happened) in &mut self.log {
