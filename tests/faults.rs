@@ -5,7 +5,7 @@ use herma_harness::damage::Opened;
 use herma_harness::damage::judge::Rule;
 use herma_harness::faults::fault::{Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
-use herma_harness::faults::{Chosen, Known, Lane, NAIVE, Outcome, Story, naive};
+use herma_harness::faults::{Chosen, Lane, NAIVE, Outcome, Story, naive};
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
@@ -77,15 +77,7 @@ fn nothing_is_held_against_the_core_whatever_happens_at_some_calls() {
     let (start, supervised) = started(&[]);
     let (subject, capabilities) = (Identity::default(), Capabilities::complete());
     let opened = Opened { open: &start.opener(), subject, capabilities };
-    let uncaptured = Default::default();
-    let lane = Lane {
-        opened: &opened,
-        start: &start,
-        supervised: &supervised,
-        seed: 1,
-        uncaptured,
-        known: Known::default(),
-    };
+    let lane = Lane::new(&opened, &start, &supervised, 1);
     // Who holds the lock of a project is waited for for seconds, so that comes once only.
     let short: Vec<Fault> =
         Fault::ALL.into_iter().filter(|fault| *fault != Fault::HoldTake).collect();
@@ -120,15 +112,7 @@ fn what_is_never_captured_is_not_held_against_who_worked_beside() {
     let capabilities = Capabilities::complete().without("layout");
     let subject = Identity::default();
     let opened = Opened { open: &start.opener(), subject, capabilities };
-    let uncaptured = Default::default();
-    let lane = Lane {
-        opened: &opened,
-        start: &start,
-        supervised: &supervised,
-        seed: 1,
-        uncaptured,
-        known: Known::default(),
-    };
+    let lane = Lane::new(&opened, &start, &supervised, 1);
     let lane = lane.of_what_is_captured(&Scratch::default_place()).unwrap();
     let lost: Vec<String> = lane.uncaptured.iter().map(ToString::to_string).collect();
     assert_eq!(lost, ["link"]);
@@ -148,15 +132,7 @@ fn a_store_that_stays_locked_after_a_kill_is_found_at_that_call() {
     let capabilities = ["checkpoint", "layout", "test.clock", "test.store"];
     let capabilities = capabilities.into_iter().fold(Capabilities::none(), Capabilities::with);
     let opened = Opened { open: &start.opener(), subject: Identity::default(), capabilities };
-    let uncaptured = Default::default();
-    let lane = Lane {
-        opened: &opened,
-        start: &start,
-        supervised: &supervised,
-        seed: 1,
-        uncaptured,
-        known: Known::default(),
-    };
+    let lane = Lane::new(&opened, &start, &supervised, 1);
     let all = outcomes(&lane, "take+take+take", &[Fault::Kill], usize::MAX);
     let locked = |one: &&Outcome| {
         let point = one.point.as_ref();

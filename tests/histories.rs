@@ -51,7 +51,7 @@ fn every_written_case_holds() {
     assert!(cases.len() >= 15, "only {} cases were found", cases.len());
 }
 
-/// Each file says whose fault it was: the core's or the harness's.
+/// Each file says whose fault it was: the core's, the model's or the harness's.
 #[test]
 fn what_a_fresh_seed_found_once_is_found_no_more() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("found");

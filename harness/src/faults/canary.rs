@@ -3,7 +3,7 @@
 
 use super::actor::Actor;
 use super::fault::{Calls, END, Fault, Power};
-use super::{Chosen, Known, Lane, Point, Story};
+use super::{Chosen, Lane, Point, Story};
 use crate::damage::naive::Naive;
 use crate::damage::{DamageError, Opened};
 use crate::sandbox::{Sandbox, Scratch};
@@ -89,15 +89,7 @@ pub fn naive(
     let start = AdapterCommand::of_a_bug(program, NAIVE)?;
     let (subject, capabilities) = (Identity::new(NAIVE, ""), Naive::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };
-    let uncaptured = Default::default();
-    let lane = Lane {
-        opened: &opened,
-        start: &start,
-        supervised,
-        seed: 0,
-        uncaptured,
-        known: Known::default(),
-    };
+    let lane = Lane::new(&opened, &start, supervised, 0);
     let (mut points, mut anyway) = (BTreeMap::new(), BTreeMap::new());
     // What tells of calls at all is needed always.
     let asked = |one: &&Canary| one.fault == Fault::Kill || faults.contains(&one.fault);

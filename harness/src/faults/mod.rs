@@ -43,8 +43,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io, thread};
 pub use story::Story;
-pub use unchanged::Known;
-use unchanged::everything;
+use unchanged::{Known, everything};
 
 /// The project that the operation is about.
 const SUBJECT: usize = 0;
@@ -100,7 +99,7 @@ pub struct Lane<'a> {
     /// Paths of a project that do not come back although nothing happens: no project has them.
     pub uncaptured: BTreeSet<ByteString>,
     /// What was found where an operation changed nothing.
-    pub known: Known,
+    known: Known,
 }
 
 /// What an operation did.
@@ -115,6 +114,19 @@ struct Acted {
     /// Whether everything in the sandbox is as it was.
     is_unchanged: bool,
     points: Vec<Point>,
+}
+
+impl<'a> Lane<'a> {
+    /// A lane in which every path is captured, as far as is known.
+    pub fn new(
+        opened: &'a Opened<'a>,
+        start: &'a AdapterCommand,
+        supervised: &'a [OsString],
+        seed: u64,
+    ) -> Self {
+        let (uncaptured, known) = (BTreeSet::new(), Known::default());
+        Lane { opened, start, supervised, seed, uncaptured, known }
+    }
 }
 
 impl Lane<'_> {

@@ -9,7 +9,7 @@ use crate::subjects::{Chosen as ChosenSubject, LaneArguments};
 use herma_harness::damage::{DamageError, Opened};
 use herma_harness::faults::fault::{self, Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
-use herma_harness::faults::{Chosen, Known, Lane, Operation, Outcome, Point, Story, naive};
+use herma_harness::faults::{Chosen, Lane, Operation, Outcome, Point, Story, naive};
 use herma_harness::sandbox::Scratch;
 use herma_harness::share::Share;
 use herma_harness::suite::introduce;
@@ -94,15 +94,7 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
         say(&format!("not run: {name} keeps its store in the project, which is changed here\n"));
         return Ok(ExitCode::from(TOO_LITTLE));
     }
-    let uncaptured = Default::default();
-    let lane = Lane {
-        opened: &opened,
-        start: &start,
-        supervised: &supervised,
-        seed,
-        uncaptured,
-        known: Known::default(),
-    };
+    let lane = Lane::new(&opened, &start, &supervised, seed);
     let lane = lane.of_what_is_captured(&scratch).map_err(failed)?;
     let Planned { stories, anyway, all } = planned(&lane, arguments, &faults, &scratch)?;
     let jobs = arguments.lane.jobs.unwrap_or_else(cores);
