@@ -139,7 +139,9 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let pack = stock.packs.into_iter().find(|(_, ids)| ids.contains(&name));
             let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
             let packed = sandbox.store().join(pack.with_extension("pack"));
-            if is_index && !fs::read(packed).is_ok_and(|bytes| bytes.starts_with(b"PACK")) {
+            let is_pack =
+                matches!(Left::at(&packed), Ok(Left::Bytes(of)) if of.starts_with(b"PACK"));
+            if is_index && !is_pack {
                 return Ok(Done::Nothing);
             }
             let file = pack.with_extension(if is_index { "idx" } else { "pack" });
