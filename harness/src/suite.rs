@@ -134,6 +134,8 @@ pub struct Ended {
 /// How a run goes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
+    /// A history of that name begins.
+    Begun(&'a str, &'a History),
     /// A history ended.
     Ended(&'a Ended),
     /// All histories ended, with so many failures, of each of which the shortest history is looked for.
@@ -217,6 +219,7 @@ pub fn run_suite(
     let shared = Mutex::new(Shared::default());
     let run = |number| -> Result<(), RunError> {
         let (origin, history) = plan.history(number);
+        progress(Step::Begun(&origin, &history));
         let outcome = trial_until(Until::End, &history, new_subject, scratch)?;
         let mut shared = shared.lock().expect("no thread panics while it holds this");
         progress(Step::Ended(&outcome.ended(&origin)));

@@ -15,6 +15,7 @@ mod ending;
 mod faults;
 mod gate;
 mod hermetic;
+mod overdue;
 mod power;
 mod progress;
 mod reporting;

@@ -41,6 +41,25 @@ impl Progress {
         self.bar.set_position(0);
     }
 
+    /// Does the work, and asks beside it from time to time what else is to be said.
+    pub fn beside<R>(
+        &self,
+        work: impl FnOnce() -> R,
+        mut asked: impl FnMut() -> Vec<String> + Send,
+    ) -> R {
+        let (ended, receiver) = channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while receiver.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                    asked().iter().for_each(|text| self.bar.suspend(|| eprintln!("{text}")));
+                }
+            });
+            let result = work();
+            drop(ended);
+            result
+        })
+    }
+
     /// One more step is done.
     pub fn step(&self) {
         self.bar.inc(1);

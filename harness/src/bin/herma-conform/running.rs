@@ -1,6 +1,7 @@
 //! Running a plan on a subject, and writing the results as they come.
 
 use crate::ending::{NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, scratch};
+use crate::overdue::Overdue;
 use crate::progress::Progress;
 use crate::subjects::Chosen;
 use herma_harness::canary::canary;
@@ -13,6 +14,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// Where a run takes place and what it leaves.
 pub struct Place {
@@ -57,18 +59,24 @@ pub fn run(
     let written = |error| (format!("{:?} cannot be written: {error}", place.results), NO_VERDICT);
     let stream = Stream::begin(&place.results, &started).map_err(written)?;
     let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
+    let overdue = Overdue::new(place.keep.clone(), &plan.seeds);
     let step = |step: Step<'_>| match step {
+        Step::Begun(origin, history) => overdue.begins(origin, history, Instant::now()),
         Step::Ended(one) => {
+            overdue.ends(&one.origin);
             stream.write(&Line::History(one.clone()));
             progress.step();
         }
         Step::Found(failures) => progress.turn_to(failures as u64, "failures shortened"),
         Step::Shortened => progress.step(),
     };
-    let findings = run_suite(plan, &open, &scratch, &step);
+    let findings = progress
+        .beside(|| run_suite(plan, &open, &scratch, &step), || overdue.look(Instant::now()));
     drop(progress);
     let findings = findings.map_err(no_verdict)?;
-    let file = |fingerprint: &Fingerprint| place.keep.join(file_name(fingerprint));
+    let file = |fingerprint: &Fingerprint| {
+        place.keep.join(file_name(&format!("{}-{}", fingerprint.rule, fingerprint.symptom)))
+    };
     let again = |fingerprint: &Fingerprint| {
         let file = crate::subjects::quoted(file(fingerprint));
         format!("herma-conform replay {file}{}", chosen.spelled())
@@ -88,10 +96,10 @@ pub fn run(
     Ok((results, findings))
 }
 
-/// The file that a failing history is kept in.
-fn file_name(fingerprint: &Fingerprint) -> String {
-    let text = format!("{}-{}", fingerprint.rule, fingerprint.symptom).to_lowercase();
-    let words: Vec<&str> = text
+/// The file that a history is kept in which shows this.
+pub fn file_name(shows: &str) -> String {
+    let shows = shows.to_lowercase();
+    let words: Vec<&str> = shows
         .split(|one: char| !one.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
