@@ -11,17 +11,21 @@ mod damage;
 mod hands;
 mod learn;
 mod listing;
+mod outside;
 mod printed;
 mod restore;
 mod restored;
 mod restored_files;
 mod rolled_back;
+mod said;
 mod scope;
 mod size;
+mod status;
 mod store;
 mod sweep;
 mod tools;
 mod untouched;
+mod words;
 
 use crate::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
 use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
@@ -41,6 +45,7 @@ use crate::tool::{PatchForm, Tool};
 use crate::verdict::Checks;
 use crate::world::{Layout, Settings, World};
 use std::collections::BTreeSet;
+use words::{edits, request};
 
 /// When every scene begins.
 const START: i64 = 1_000_000;
@@ -333,111 +338,6 @@ impl Scene {
             }
             Allowed::Refused(refusals) => refused(refusals[0].codes[0]),
         }
-    }
-}
-
-/// The edits of one word: `a=x` writes a file, `a*=x` a program and `a?=x` one that cannot be read,
-/// with `;` for the end of a line; `a~x` rewrites one and keeps its time; `a>x` makes a link, `a!` a socket, `a/` a directory; `-a` removes
-/// something. Paths are those in `alpha`, or in the world where they open with a slash.
-fn edits(word: &str) -> Vec<Edit> {
-    let place = |name: &str| match name.strip_prefix('/') {
-        Some(path) => ByteString::from(path),
-        None => ByteString::from(&*format!("work/alpha/{name}")),
-    };
-    if let Some(name) = word.strip_prefix('-') {
-        return vec![Edit::Remove { path: place(name) }];
-    }
-    if let Some((name, content)) = word.split_once('=') {
-        let path = place(name.trim_end_matches(['*', '?']));
-        let content = ByteString::from(&*content.replace(';', "\n"));
-        let write = Edit::Write { path: path.clone(), content, executable: name.contains('*') };
-        return vec![write, Edit::SetReadable { path, readable: !name.contains('?') }];
-    }
-    if let Some((name, content)) = word.split_once('~') {
-        return vec![Edit::Rewrite { path: place(name), content: content.into() }];
-    }
-    if let Some((name, target)) = word.split_once('>') {
-        return vec![Edit::Link { path: place(name), target: target.into() }];
-    }
-    match word.strip_suffix('!') {
-        Some(name) => vec![Edit::MakeSpecial { path: place(name) }],
-        None => vec![Edit::MakeDirectory { path: place(word.trim_end_matches('/')) }],
-    }
-}
-
-/// A request in a few words; a mere name is that of the project in `work`.
-fn request(text: &str) -> Request {
-    let words: Vec<&str> = text.split(' ').collect();
-    let says = |flag: &str| words.contains(&flag);
-    let number = |at: usize| words[at].parse::<u64>().unwrap();
-    let typed = words.get(1).copied().unwrap_or_default();
-    let is_name = words[0] != "project" && typed.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let dir = if is_name { (&*format!("/world/work/{typed}")).into() } else { typed.into() };
-    let target = words.get(2).copied().unwrap_or_default().into();
-    match words[0] {
-        "turn" => Request::NewTurn,
-        "reopen" => Request::Reopen,
-        "clock" => Request::SetClock { seconds: words[1].parse().unwrap() },
-        "project" => Request::ProjectOf { file: dir },
-        "classify" => Request::Classify { command: words[1..].join(" ") },
-        "ensure" => Request::EnsureCheckpoint { dir, reason: text.to_owned() },
-        "take" => Request::Checkpoint { dir, reason: text.to_owned() },
-        "list" => Request::List { dir },
-        "print" => Request::PrintList { dir },
-        "without" => Request::WithoutBackend { dir, reason: text.to_owned() },
-        "writes" => Request::BeforeTool { dir, tool: Tool::WriteFile { path: target } },
-        "patches" => {
-            let files = words[2..].iter().map(|file| (*file).into()).collect();
-            Request::BeforeTool { dir, tool: Tool::Patch { form: PatchForm::Git, files } }
-        }
-        "runs" => {
-            Request::BeforeTool { dir, tool: Tool::Terminal { command: words[2..].join(" ") } }
-        }
-        "configured" => Request::Configured,
-        "prunes" => Request::PruneAsConfigured,
-        "diff" => Request::Diff { dir, target },
-        "restore" => Request::Restore { dir, target, exact: says("exact"), force: says("force") },
-        "file" => Request::RestoreFile { dir, target, path: words[3].into() },
-        "begins" => Request::ToolWrites { dir, path: words[2].into() },
-        "ends" => Request::ToolWrote { dir, path: words[2].into() },
-        "latest" => Request::RestoreLatest { dir, exact: false },
-        "label" => Request::Label { dir, label: words[2].to_owned() },
-        "pin" => Request::Pin { dir, target },
-        "unpin" => Request::Unpin { dir, target },
-        "set" => Request::SetState { part: Part::Goal, value: words[1].into() },
-        "get" => Request::GetState { part: Part::Goal },
-        "did" => {
-            let log = "/world/outside/log".into();
-            let compensation = |word: &&str| Compensation { log, fails: *word == "fails" };
-            let (kind, id) = ("pr".to_owned(), Some(words[1].to_owned()));
-            let compensation = words.get(2).map(compensation);
-            Request::External { action: Action { kind, id, to: None }, compensation }
-        }
-        "compensate" => Request::Compensate,
-        "accept" => Request::Accept,
-        "risk" => {
-            Request::Event { dir, event: AgentEvent::HighRisk { command: HIGH_RISK[0].into() } }
-        }
-        "looks" => Request::Event { dir, event: AgentEvent::HighRisk { command: "ls".into() } },
-        "progress" => {
-            let percent = |at: usize| words[at].parse().unwrap();
-            Request::Event {
-                dir,
-                event: AgentEvent::Milestone { from: percent(2), to: percent(3) },
-            }
-        }
-        "spawn" => Request::Spawn,
-        "join" => Request::Join,
-        "sweep" => Request::Sweep,
-        "prune" => Request::Prune {
-            retention_days: number(1),
-            max_total_bytes: number(2),
-            delete_orphans: says("orphans"),
-        },
-        "status" => Request::Status,
-        "legacy" => Request::ClearLegacy,
-        "clear" => Request::Clear,
-        other => panic!("{other}"),
     }
 }
 

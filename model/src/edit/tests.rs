@@ -1,0 +1,204 @@
+//! What each edit makes of the files, and what it says has changed.
+
+use super::*;
+use pretty_assertions::assert_eq;
+
+fn file(content: &str) -> Node {
+    let content = Content::from(content.as_bytes());
+    Node::File { content, executable: false, readable: true }
+}
+
+fn write(path: &str, content: &str) -> Edit {
+    Edit::Write { path: path.into(), content: content.into(), executable: false }
+}
+
+fn rename(from: &str, to: &str) -> Edit {
+    Edit::Rename { from: from.into(), to: to.into() }
+}
+
+/// A world with `a/b/f`, `a/g` and `c`.
+fn files() -> Files {
+    let mut files = Files::default();
+    for (path, content) in [("a/b/f", "f"), ("a/g", "g"), ("c", "c")] {
+        write(path, content).apply(&mut files);
+    }
+    files
+}
+
+fn paths(files: &Files) -> Vec<String> {
+    files.iter().map(|(path, _)| path.to_string()).collect()
+}
+
+/// Applies the edit to [`files`] and gives the paths and the changes.
+fn applied(edit: &Edit) -> (Vec<String>, Vec<Change>) {
+    let mut files = files();
+    let changes = edit.apply(&mut files);
+    (paths(&files), changes)
+}
+
+fn leaves_all(edit: &Edit) {
+    let mut edited = files();
+    assert_eq!(edit.apply(&mut edited), [], "{edit:?}");
+    assert_eq!(edited, files(), "{edit:?}");
+}
+
+#[test]
+fn a_write_clears_its_way_and_makes_the_directories_it_needs() {
+    let (after, changes) = applied(&write("c/d/e", "e"));
+    assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c", "c/d", "c/d/e"]);
+    assert_eq!(
+        changes,
+        [
+            Change::Remove("c".into()),
+            Change::Make("c".into(), Node::Directory),
+            Change::Make("c/d".into(), Node::Directory),
+            Change::Make("c/d/e".into(), file("e")),
+        ]
+    );
+    let (after, changes) = applied(&write("a/b", "b"));
+    assert_eq!(after, ["a", "a/b", "a/g", "c"]);
+    assert_eq!(changes, [Change::Remove("a/b".into()), Change::Make("a/b".into(), file("b"))]);
+}
+
+#[test]
+fn every_kind_of_node_is_made_as_asked() {
+    let target = Content::from(&b"to"[..]);
+    for (edit, node) in [
+        (Edit::Link { path: "n".into(), target: "to".into() }, Node::Link { target }),
+        (Edit::MakeSpecial { path: "n".into() }, Node::Special),
+        (Edit::MakeDirectory { path: "n".into() }, Node::Directory),
+    ] {
+        let mut files = files();
+        assert_eq!(edit.apply(&mut files), [Change::Make("n".into(), node.clone())]);
+        assert_eq!(files.get(b"n"), Some(&node));
+    }
+    leaves_all(&Edit::MakeDirectory { path: "a/b".into() });
+    let (after, _) = applied(&Edit::MakeDirectory { path: "c".into() });
+    assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c"]);
+}
+
+#[test]
+fn a_removal_takes_what_is_there_and_nothing_behind_an_obstacle() {
+    let (after, changes) = applied(&Edit::Remove { path: "a/b".into() });
+    assert_eq!(after, ["a", "a/g", "c"]);
+    assert_eq!(changes, [Change::Remove("a/b".into())]);
+    leaves_all(&Edit::Remove { path: "none".into() });
+    leaves_all(&Edit::Remove { path: "c/below".into() });
+}
+
+#[test]
+fn an_edit_is_about_each_path_that_it_names() {
+    for (edit, paths) in [
+        (write("a", ""), vec!["a"]),
+        (rename("a", "b"), vec!["a", "b"]),
+        (Edit::HardLink { path: "a".into(), to: "b".into() }, vec!["a", "b"]),
+    ] {
+        let named: Vec<_> = edit.paths().iter().map(|path| path.to_string()).collect();
+        assert_eq!(named, paths);
+    }
+}
+
+#[test]
+fn only_a_file_is_rewritten_and_its_permissions_stay() {
+    let mut files = files();
+    files.set_permissions(b"c", 0o750);
+    let rewrite = |path: &str| Edit::Rewrite { path: path.into(), content: "new".into() };
+    let content = Content::from(&b"new"[..]);
+    let changes = rewrite("c").apply(&mut files);
+    assert_eq!(changes, [Change::Rewrite("c".into(), content.clone())]);
+    let expected = Node::File { content, executable: true, readable: true };
+    assert_eq!((files.get(b"c"), files.permissions(b"c")), (Some(&expected), Some(0o750)));
+    for path in ["a", "none", "c/below"] {
+        leaves_all(&rewrite(path));
+    }
+}
+
+#[test]
+fn only_a_file_loses_and_regains_the_right_to_be_read() {
+    let mut files = files();
+    for readable in [false, true] {
+        let edit = Edit::SetReadable { path: "c".into(), readable };
+        assert_eq!(edit.apply(&mut files), [Change::SetReadable("c".into(), readable)]);
+        let content = Content::from(&b"c"[..]);
+        let expected = Node::File { content, executable: false, readable };
+        assert_eq!(files.get(b"c"), Some(&expected));
+    }
+    for path in ["a", "none", "c/below"] {
+        leaves_all(&Edit::SetReadable { path: path.into(), readable: false });
+    }
+}
+
+#[test]
+fn only_a_file_gets_other_permissions_and_takes_them_along() {
+    let set = |path: &str| Edit::SetPermissions { path: path.into(), bits: 0o600 };
+    let mut files = files();
+    assert_eq!(set("a/g").apply(&mut files), [Change::SetPermissions("a/g".into(), 0o600)]);
+    rename("a", "d").apply(&mut files);
+    assert_eq!(files.permissions(b"d/g"), Some(0o600));
+    rename("d/g", "e").apply(&mut files);
+    assert_eq!(files.permissions(b"e"), Some(0o600));
+    write("e", "again").apply(&mut files);
+    assert_eq!(files.permissions(b"e"), Some(0o644));
+    for path in ["a", "none", "c/below"] {
+        leaves_all(&set(path));
+    }
+}
+
+#[test]
+fn another_name_has_all_of_its_file_and_nothing_else_has_one() {
+    let link = |path: &str, to: &str| Edit::HardLink { path: path.into(), to: to.into() };
+    let mut files = files();
+    files.set_permissions(b"c", 0o600);
+    let changes = link("a/b", "c").apply(&mut files);
+    let made = Change::HardLink("a/b".into(), "c".into());
+    assert_eq!(changes, [Change::Remove("a/b".into()), made]);
+    assert_eq!(files.get(b"a/b"), Some(&file("c")));
+    assert_eq!(files.permissions(b"a/b"), Some(0o600));
+    for (path, to) in [("c", "c"), ("c", "a"), ("c", "none"), ("c", "a/g/below")] {
+        leaves_all(&link(path, to));
+    }
+    // What stood in the way was the file itself.
+    let (after, changes) = applied(&link("a", "a/g"));
+    assert_eq!((after, changes), (vec!["c".to_owned()], vec![Change::Remove("a".into())]));
+    let (after, _) = applied(&link("c/d", "c"));
+    assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c"]);
+}
+
+#[test]
+fn permissions_are_written_as_three_octal_digits() {
+    let edit = Edit::SetPermissions { path: "a".into(), bits: 0o40 };
+    let text = serde_json::to_string(&edit).unwrap();
+    assert_eq!(text, r#"{"set_permissions":{"path":"a","bits":"040"}}"#);
+    assert_eq!(serde_json::from_str::<Edit>(&text).unwrap(), edit);
+    for bits in ["", "8", "1000", "rw"] {
+        let text = text.replace("040", bits);
+        assert!(serde_json::from_str::<Edit>(&text).is_err(), "{bits}");
+    }
+}
+
+#[test]
+fn a_rename_moves_a_directory_with_all_of_it() {
+    let mut files = files();
+    let changes = rename("a/b", "c/d").apply(&mut files);
+    assert_eq!(paths(&files), ["a", "a/g", "c", "c/d", "c/d/f"]);
+    assert_eq!(files.get(b"c/d/f"), Some(&file("f")));
+    assert_eq!(
+        changes,
+        [
+            Change::Remove("c".into()),
+            Change::Make("c".into(), Node::Directory),
+            Change::Rename("a/b".into(), "c/d".into()),
+        ]
+    );
+    let (after, _) = applied(&rename("a/g", "c"));
+    assert_eq!(after, ["a", "a/b", "a/b/f", "c"]);
+}
+
+#[test]
+fn a_rename_into_or_over_itself_or_of_nothing_does_nothing() {
+    for (from, to) in
+        [("a", "a"), ("a", "a/x"), ("a/b", "a"), ("none", "c"), ("c/below", "a"), ("c", "c/d")]
+    {
+        leaves_all(&rename(from, to));
+    }
+}
