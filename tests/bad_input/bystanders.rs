@@ -1,12 +1,15 @@
 //! What stands where something is to be restored and is nobody's business: it stays, whatever it is
 //! and whatever fails.
 
-use super::machine::Machine;
-use herma_core::RestoreOptions;
+use super::machine::{Machine, at_each_call};
+use crate::maintenance::world::created;
+use herma_core::{PruneOptions, RestoreOptions};
+use herma_harness::sandbox::git_alone;
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 #[test]
 fn an_error_removes_no_file_that_has_the_name_of_a_temporary_one() {
@@ -42,6 +45,61 @@ fn a_file_that_is_larger_than_any_memory_is_kept_and_not_read() {
     fs::remove_file(&path).unwrap();
     machine.restore_first(HookedDisk::of_an_ordinary_user());
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+}
+
+#[test]
+fn whenever_git_packs_refs_a_checkpoint_is_pinned_and_restored() {
+    let calls = packed_at_each_call(|machine, disk| {
+        let (manager, project) = (machine.on(disk), machine.project());
+        let pinned = manager.pin(&project, b"1").unwrap();
+        let restored = manager.restore(&project, b"1", RestoreOptions::default()).unwrap();
+        assert_eq!((restored.id == pinned, restored.failed.len()), (true, 0), "{restored:?}");
+        let listed = machine.manager().list(&project).unwrap();
+        assert_eq!(listed.len(), 2, "{listed:?}");
+    });
+    assert!(calls > 50, "{calls}");
+}
+
+#[test]
+fn whenever_git_packs_refs_what_is_dropped_stays_dropped() {
+    let calls = packed_at_each_call(|machine, disk| {
+        let (project, before) = (machine.project(), machine.manager());
+        let pinned = before.pin(&project, b"1").unwrap();
+        before.restore(&project, b"1", RestoreOptions::default()).unwrap();
+        machine.write("a.txt", "three\n");
+        let manager = machine.on(disk);
+        manager.unpin(&project, pinned.as_bytes()).unwrap();
+        let newest = created(&manager, &project, "newest");
+        let small =
+            PruneOptions { retention_seconds: 0, max_total_bytes: 1, delete_orphans: false };
+        let pruned = manager.prune(&small, &mut |_| {}).unwrap();
+        assert!(pruned.errors == 0, "{pruned:?}");
+        let listed = machine.manager().list(&project).unwrap();
+        assert_eq!(listed.iter().map(|one| &one.id).collect::<Vec<_>>(), [&newest]);
+        let refs = machine.git().args(["for-each-ref", "--format=%(refname)"]).output().unwrap();
+        let refs = String::from_utf8(refs.stdout).unwrap();
+        assert!(!refs.contains("refs/pins/") && !refs.contains("refs/rollbacks/"), "{refs}");
+    });
+    assert!(calls > 200, "{calls}");
+}
+
+/// Git packs all refs and removes the folders that are empty then, before one call of the operation that
+/// is about refs, whichever it is; answers how many there are.
+fn packed_at_each_call(operation: fn(&Machine, HookedDisk)) -> usize {
+    at_each_call(|step| {
+        let machine = Machine::new();
+        machine.take();
+        machine.write("a.txt", "two\n");
+        let store = machine.base().join("store");
+        let packing = move || -> io::Result<()> {
+            // What is locked now is left for another time.
+            git_alone().arg("--git-dir").arg(&store).args(["pack-refs", "--all"]).output()?;
+            Ok(())
+        };
+        let is_of_refs = |path: &Path| path.to_string_lossy().contains("refs");
+        operation(&machine, step.disk_among(is_of_refs, packing));
+        assert!(machine.git_finds_nothing_broken(), "at call {}", step.number);
+    })
 }
 
 impl Machine {

@@ -112,6 +112,21 @@ impl Step {
         self.calls.load(Ordering::Relaxed) > self.number
     }
 
+    /// A disk on which `happening` comes before that call among those at `places`, and fails it by failing.
+    pub fn disk_among(
+        &self,
+        places: impl Fn(&Path) -> bool + Send + Sync + 'static,
+        happening: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> HookedDisk {
+        let (calls, number) = (Arc::clone(&self.calls), self.number);
+        HookedDisk::new(move |_, path| {
+            match places(path) && calls.fetch_add(1, Ordering::Relaxed) == number {
+                true => happening(),
+                false => Ok(()),
+            }
+        })
+    }
+
     /// A disk that fails that call among those at `places`: of others there are more where a file is
     /// so young that it is read again.
     pub fn failing_among(
@@ -119,13 +134,7 @@ impl Step {
         places: impl Fn(&Path) -> bool + Send + Sync + 'static,
         kind: io::ErrorKind,
     ) -> HookedDisk {
-        let (calls, number) = (Arc::clone(&self.calls), self.number);
-        HookedDisk::new(move |_, path| {
-            match places(path) && calls.fetch_add(1, Ordering::Relaxed) == number {
-                true => Err(kind.into()),
-                false => Ok(()),
-            }
-        })
+        self.disk_among(places, move || Err(kind.into()))
     }
 
     /// A disk on which that call fails so.

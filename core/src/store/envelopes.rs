@@ -70,7 +70,7 @@ pub fn write(objects: &mut Objects<'_>, envelope: &Envelope) -> Result<Oid> {
 /// Makes a stored envelope that of a checkpoint. The caller holds the project's lock.
 pub fn keep(store: &Store<'_>, hash: &str, checkpoint: Oid, tree: Oid) -> Result<()> {
     let name = name(hash, &checkpoint.to_string());
-    refs::set(store.disk, &store.path, &folder_of(hash), &name, tree)
+    refs::set(store.disk, &store.path, &name, tree)
 }
 
 /// The envelopes of a project, which are read when they are asked for.

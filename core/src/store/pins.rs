@@ -77,7 +77,7 @@ pub fn put_beside(disk: &dyn Disk, store: &Path, hash: &str, oldest_first: &[Oid
 }
 
 fn put(disk: &dyn Disk, store: &Path, hash: &str, number: u64, id: Oid) -> Result<()> {
-    refs::set(disk, store, &folder_of(hash), &name(hash, number, id), id)
+    refs::set(disk, store, &name(hash, number, id), id)
 }
 
 /// Whether that is the path of such a ref in the store.

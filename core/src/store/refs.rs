@@ -8,7 +8,7 @@ use crate::disk::atomic_write::{replace_file, write_new_named};
 use crate::disk::folder::{self, remove_file};
 use crate::disk::{Disk, Kind};
 use crate::error::{Context, Error, Result};
-use crate::store::repository::make_private;
+use crate::store::repository::{is_directory, make_private};
 use crate::store::{envelopes, pins, rollbacks};
 use git2::Oid;
 use std::collections::BTreeMap;
@@ -68,12 +68,12 @@ pub fn advance(
 ) -> Result<()> {
     let (path, lock) = lock_ref(disk, store, name, format!("{tip}\n").as_bytes())?;
     let moved = match read(disk, store, name) {
-        Ok(now) if now == seen => return replace_file(disk, &lock, &path),
+        Ok(now) if now == seen => return place(disk, store, name, (&lock, &path), tip),
         // To the caller one that is damaged is lost, and to be made again.
         Err(error) if seen.is_none() && error.is_damage() => {
             // A file cannot take the place of a folder; one that is not empty stays.
             let _ = disk.remove_directory(&path);
-            return replace_file(disk, &lock, &path);
+            return place(disk, store, name, (&lock, &path), tip);
         }
         Ok(_) => Err(Error::Busy(path)),
         Err(error) => Err(error),
@@ -84,6 +84,7 @@ pub fn advance(
 }
 
 /// Takes git's lock on a ref; returns the paths of the ref and of the lock.
+// rule: concurrent/serial
 fn lock_ref(
     disk: &dyn Disk,
     store: &Path,
@@ -92,18 +93,55 @@ fn lock_ref(
 ) -> Result<(PathBuf, PathBuf)> {
     let path = store.join(name);
     let lock = path.with_extension("lock");
-    for (at, _) in name.match_indices('/') {
-        make_private(disk, &store.join(&name[..at]))?;
-    }
-    take_git_lock(disk, &lock, content)?;
+    let take = || {
+        make_folder(disk, store, folder_of(name))?;
+        take_git_lock(disk, &lock, content)
+    };
+    take().or_else(|error| if is_gone(disk, store, name) { take() } else { Err(error) })?;
     Ok((path, lock))
+}
+
+/// Moves git's lock on a ref, which says where it points from now on, to the place of the ref.
+// rule: concurrent/serial
+fn place(
+    disk: &dyn Disk,
+    store: &Path,
+    name: &str,
+    (lock, path): (&Path, &Path),
+    tip: Oid,
+) -> Result<()> {
+    let placed = replace_file(disk, lock, path);
+    if placed.is_ok() || !is_gone(disk, store, name) || read_packed(disk, store, name)? != Some(tip)
+    {
+        return placed;
+    }
+    // It was there already when git packed it.
+    let packed = store.join("packed-refs");
+    disk.sync_file(&packed).context("waiting for", &packed)?;
+    disk.sync_directory(store).context("waiting for", store)
+}
+
+/// Whether there is no folder that the file of a ref could be in: git removes one that is empty, while
+/// it packs refs.
+fn is_gone(disk: &dyn Disk, store: &Path, name: &str) -> bool {
+    matches!(folder::stat(disk, &store.join(folder_of(name))), Ok(None))
+}
+
+/// The folder that the file of a ref is in.
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Takes git's lock on a file by making a file with `content` beside it. The caller renames that
 /// onto the file, or removes it.
 pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()> {
+    // One that holds nothing takes the place of nothing: no power loss need leave it.
+    let make = || match content {
+        [] => disk.write_soon(lock, content, 0o600),
+        _ => disk.write_new(lock, content, 0o600),
+    };
     for step in 0..=LOCK_STEPS_MAX {
-        match disk.write_new(lock, content, 0o600) {
+        match make() {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 if step + 1 == LOCK_STEPS_MAX {
                     disk.remove_file(lock).context("taking over", lock)?;
@@ -120,37 +158,54 @@ pub fn take_git_lock(disk: &dyn Disk, lock: &Path, content: &[u8]) -> Result<()>
 /// Removes a ref of the project, wherever git keeps it. The caller holds the project's lock.
 pub fn remove(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
     let (path, lock) = lock_ref(disk, store, name, b"")?;
-    // In this order, since without its file the packed ref counts.
-    let removed = remove_packed(disk, store, name).and_then(|()| remove_file(disk, &path));
+    let removed = remove_unpacked(disk, store, |one| one == name, || remove_file(disk, &path));
     // A lock that stays is taken over by the next process.
     let _ = disk.remove_file(&lock);
     removed
 }
 
-/// Writes `packed-refs` without the line of a ref, as git does: under a lock of its own.
-fn remove_packed(disk: &dyn Disk, store: &Path, name: &str) -> Result<()> {
-    if read_packed(disk, store, name).is_ok_and(|tip| tip.is_none()) {
-        return Ok(());
-    }
-    let (path, lock) = (store.join("packed-refs"), store.join("packed-refs.lock"));
-    take_git_lock(disk, &lock, b"")?;
-    let written = disk.read(&path, REFS_BYTES_MAX).context("reading", &path).and_then(|packed| {
-        let rest = without(&packed.0, name);
-        let fresh = write_new_named(disk, store, PACKED_NEW, &rest, 0o600)?;
-        replace_file(disk, &fresh, &path)
-    });
-    let _ = disk.remove_file(&lock);
-    written
+/// Removes every ref below a folder of them, damaged ones too. The caller holds the project's lock.
+pub fn remove_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
+    let is_below = |one: &str| one.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    remove_unpacked(disk, store, is_below, || folder::remove(disk, &store.join(folder)))
 }
 
-/// The lines of `packed-refs` without that of a ref, and without the `^` line that may follow it.
-fn without(packed: &[u8], name: &str) -> Vec<u8> {
+/// Removes these refs from `packed-refs` and then their files, since without its file the packed ref
+/// counts. Meanwhile git packs none, since its lock is held.
+// rule: concurrent/serial
+fn remove_unpacked(
+    disk: &dyn Disk,
+    store: &Path,
+    is_one: impl Fn(&str) -> bool,
+    remove_files: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let lock = store.join("packed-refs.lock");
+    take_git_lock(disk, &lock, b"")?;
+    let removed = unpack(disk, store, is_one).and_then(|()| remove_files());
+    let _ = disk.remove_file(&lock);
+    removed
+}
+
+/// Writes `packed-refs` without the lines of these refs.
+fn unpack(disk: &dyn Disk, store: &Path, is_one: impl Fn(&str) -> bool) -> Result<()> {
+    let path = store.join("packed-refs");
+    let packed = folder::read_if_file(disk, &path, REFS_BYTES_MAX)?.unwrap_or_default();
+    let rest = without(&packed, is_one);
+    if rest.len() == packed.len() {
+        return Ok(());
+    }
+    let fresh = write_new_named(disk, store, PACKED_NEW, &rest, 0o600)?;
+    replace_file(disk, &fresh, &path)
+}
+
+/// The lines of `packed-refs` without those of these refs, and without the `^` line that may follow one.
+fn without(packed: &[u8], is_one: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut rest = Vec::with_capacity(packed.len());
     let mut dropped = false;
     for line in packed.split_inclusive(|byte| *byte == b'\n') {
-        let text = line.strip_suffix(b"\n").unwrap_or(line);
-        let named = text.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" "));
-        dropped = named || dropped && text.starts_with(b"^");
+        let text = String::from_utf8_lossy(line);
+        let name = text.trim_end_matches('\n').split_once(' ').map(|(_, name)| name);
+        dropped = name.is_some_and(&is_one) || dropped && text.starts_with('^');
         if !dropped {
             rest.extend_from_slice(line);
         }
@@ -182,11 +237,6 @@ pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
 /// A ref that cannot be read.
 pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
     let mut found = BTreeMap::new();
-    let packed = packed_refs(disk, store)?;
-    for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
-        let (digits, name) = line.split_once(' ').unwrap_or((line, ""));
-        found.insert(store.join(name), parse(&store.join("packed-refs"), digits.as_bytes())?);
-    }
     let mut pending = vec![store.join("HEAD"), store.join("refs")];
     while let Some(path) = pending.pop() {
         let stat = match disk.stat(&path) {
@@ -194,10 +244,10 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
             stat => stat.context("looking at", &path)?,
         };
         if stat.kind == Kind::Directory {
-            let names = disk.list(&path).context("reading the directory", &path)?;
+            let names = folder::names(disk, &path)?;
             pending.extend(names.into_iter().map(|name| path.join(name)));
         } else if path.extension().is_none_or(|extension| extension != "lock") {
-            let (content, _) = disk.read(&path, 1_024).context("reading", &path)?;
+            let Some(content) = folder::read_file(disk, &path, 1_024)? else { continue };
             // A symbolic ref points at another that is read itself.
             if !content.starts_with(b"ref:") {
                 match parse(&path, &content) {
@@ -205,11 +255,18 @@ pub fn everything(disk: &dyn Disk, store: &Path) -> Result<Vec<Oid>> {
                     Err(_) if rollbacks::has(store, &path) => {}
                     // The checkpoints that these are about are in sight without them.
                     Err(_) if pins::has(store, &path) || envelopes::has(store, &path) => {}
-                    // A packed one of that name has been replaced.
                     id => drop(found.insert(path, id?)),
                 }
             }
         }
+    }
+    // After the files, since one that git packs meanwhile is in one of the two places.
+    let packed = packed_refs(disk, store)?;
+    for line in packed.lines().filter(|line| !line.starts_with(['#', '^'])) {
+        let (digits, name) = line.split_once(' ').unwrap_or((line, ""));
+        let id = parse(&store.join("packed-refs"), digits.as_bytes())?;
+        // One of which there is a file has been replaced.
+        found.entry(store.join(name)).or_insert(id);
     }
     Ok(found.into_values().collect())
 }
@@ -250,18 +307,9 @@ pub fn folders(disk: &dyn Disk, store: &Path, kind: &str) -> Result<Vec<String>>
     Ok(std::iter::once(kind.to_owned()).chain(own).collect())
 }
 
-/// Removes every ref below a folder of them, damaged ones too.
-pub fn remove_below(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
-    for name in packed_below(disk, store, folder)? {
-        remove(disk, store, &format!("{folder}/{name}"))?;
-    }
-    folder::remove(disk, &store.join(folder))
-}
-
-/// Lets a ref in a folder point at something, whether it is there, damaged or not. The caller holds the
-/// project's lock.
-pub fn set(disk: &dyn Disk, store: &Path, folder: &str, name: &str, id: Oid) -> Result<()> {
-    make_folder(disk, store, folder)?;
+/// Lets a ref point at something, whether it is there, damaged or not. The caller holds the project's
+/// lock.
+pub fn set(disk: &dyn Disk, store: &Path, name: &str, id: Oid) -> Result<()> {
     let seen = match read(disk, store, name) {
         Err(error) if error.is_damage() => None,
         seen => seen?,
@@ -272,13 +320,12 @@ pub fn set(disk: &dyn Disk, store: &Path, folder: &str, name: &str, id: Oid) -> 
     }
 }
 
-/// Makes a folder of refs below another, durable: one that a power loss takes would take the refs
-/// with it.
-pub fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
-    if folder::stat(disk, &store.join(folder))?.is_some() {
+/// Makes a folder of refs, durable: one that a power loss takes would take the refs with it.
+fn make_folder(disk: &dyn Disk, store: &Path, folder: &str) -> Result<()> {
+    if is_directory(disk, &store.join(folder))? {
         return Ok(());
     }
-    for (at, _) in folder.match_indices('/').skip(1).chain([(folder.len(), "")]) {
+    for (at, _) in folder.match_indices('/').chain([(folder.len(), "")]) {
         let path = store.join(&folder[..at]);
         make_private(disk, &path)?;
         let parent = path.parent().unwrap_or(store);

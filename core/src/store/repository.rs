@@ -184,7 +184,8 @@ fn is_usable(disk: &dyn Disk, file: &Path) -> bool {
     !start.is_empty() && (!is_head || start.starts_with(b"ref: refs/") || is_id())
 }
 
-fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
+/// Whether a folder stands there; an error where something else does.
+pub fn is_directory(disk: &dyn Disk, path: &Path) -> Result<bool> {
     let unusable = || Err(Error::unusable(path, "something else stands there"));
     match disk.stat(path) {
         Ok(stat) if stat.kind == Kind::Directory => Ok(true),

@@ -62,7 +62,7 @@ pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)
 
 /// Adds a checkpoint, unless it is there. The caller holds the project's lock.
 pub fn add(disk: &dyn Disk, store: &Path, hash: &str, place: Place, id: Oid) -> Result<()> {
-    refs::set(disk, store, &folder_of(hash), &place.name(hash), id)
+    refs::set(disk, store, &place.name(hash), id)
 }
 
 /// Drops the one at that place. The caller holds the project's lock.
