@@ -2,9 +2,8 @@
 //! and whatever fails.
 
 use super::machine::{Machine, at_each_call};
-use crate::maintenance::world::created;
+use crate::maintenance::world::{created, git};
 use herma_core::{PruneOptions, RestoreOptions};
-use herma_harness::sandbox::git_alone;
 use herma_harness::subject::{Call, HookedDisk};
 use pretty_assertions::assert_eq;
 use std::fs;
@@ -93,8 +92,7 @@ fn packed_at_each_call(operation: fn(&Machine, HookedDisk)) -> usize {
         let store = machine.base().join("store");
         let packing = move || -> io::Result<()> {
             // What is locked now is left for another time.
-            git_alone().arg("--git-dir").arg(&store).args(["pack-refs", "--all"]).output()?;
-            Ok(())
+            git(&store).args(["pack-refs", "--all"]).output().map(drop)
         };
         let is_of_refs = |path: &Path| path.to_string_lossy().contains("refs");
         operation(&machine, step.disk_among(is_of_refs, packing));

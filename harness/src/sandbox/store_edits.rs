@@ -140,8 +140,8 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let Some((pack, _)) = pack else { return Ok(Done::Nothing) };
             let packed = sandbox.store().join(pack.with_extension("pack"));
             let is_pack =
-                matches!(Left::at(&packed), Ok(Left::Bytes(of)) if of.starts_with(b"PACK"));
-            if is_index && !is_pack {
+                || matches!(Left::at(&packed), Ok(Left::Bytes(of)) if of.starts_with(b"PACK"));
+            if is_index && !is_pack() {
                 return Ok(Done::Nothing);
             }
             let file = pack.with_extension(if is_index { "idx" } else { "pack" });

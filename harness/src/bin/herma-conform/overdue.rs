@@ -22,10 +22,10 @@ pub struct Overdue {
 }
 
 struct Running {
-    history: History,
+    /// None of one that is in a file already.
+    history: Option<History>,
     begun: Instant,
-    /// The file it is kept in, once it was said.
-    file: Option<PathBuf>,
+    is_said: bool,
 }
 
 impl Overdue {
@@ -35,37 +35,50 @@ impl Overdue {
         Overdue { folder, seeds, running: Mutex::default() }
     }
 
-    /// A history begins.
-    pub fn begins(&self, origin: &str, history: &History, now: Instant) {
-        let one = Running { history: history.clone(), begun: now, file: None };
+    /// A history begins; it need not be given where a file holds it, which is then its origin.
+    pub fn begins(&self, origin: &str, history: Option<&History>, now: Instant) {
+        let one = Running { history: history.cloned(), begun: now, is_said: false };
         self.running().insert(origin.to_owned(), one);
     }
 
     /// A history ended, so that it need not be kept for that it does not.
     pub fn ends(&self, origin: &str) {
         let ended = self.running().remove(origin);
-        if let Some(file) = ended.and_then(|one| one.file) {
+        if ended.is_some_and(|one| one.is_said && one.history.is_some()) {
             // A file that stays is a history that holds, which harms nobody.
-            let _ = std::fs::remove_file(file);
+            let _ = std::fs::remove_file(self.file(&self.shows(origin)));
         }
     }
 
     /// Keeps every history that has been running for too long; what is to be said of each, once.
     pub fn look(&self, now: Instant) -> Vec<String> {
-        let is_new = |one: &Running| one.file.is_none() && now >= one.begun + PATIENCE;
+        let is_new = |one: &Running| !one.is_said && now >= one.begun + PATIENCE;
         let mut running = self.running();
         let new = running.iter_mut().filter(|(_, one)| is_new(one));
         new.map(|(origin, one)| {
-            let what = format!("does not end: {origin}, seed {}", self.seeds);
-            let file = self.folder.join(file_name(&what));
-            let kept = match history::file::save(&file, &one.history, &what) {
-                Ok(()) => format!("it is kept in {}", file.display()),
-                Err(error) => error.to_string(),
-            };
-            one.file = Some(file);
-            format!("{origin} has been running for {} s; {kept}", PATIENCE.as_secs())
+            one.is_said = true;
+            let kept = one.history.as_ref().map_or(String::new(), |one| self.kept(origin, one));
+            format!("{origin} has been running for {} s{kept}", PATIENCE.as_secs())
         })
         .collect()
+    }
+
+    /// Keeps a history; what is to be said of that.
+    fn kept(&self, origin: &str, history: &History) -> String {
+        let shows = self.shows(origin);
+        let file = self.file(&shows);
+        match history::file::save(&file, history, &shows) {
+            Ok(()) => format!("; it is kept in {}", file.display()),
+            Err(error) => format!("; {error}"),
+        }
+    }
+
+    fn shows(&self, origin: &str) -> String {
+        format!("does not end: {origin}, seed {}", self.seeds)
+    }
+
+    fn file(&self, shows: &str) -> PathBuf {
+        self.folder.join(file_name(shows))
     }
 
     fn running(&self) -> MutexGuard<'_, BTreeMap<String, Running>> {
@@ -84,8 +97,8 @@ mod tests {
         let history = history::file::from_yaml(text, folder.path()).unwrap();
         let overdue = Overdue::new(folder.path().to_owned(), &[7]);
         let begun = Instant::now();
-        overdue.begins("history 3", &history, begun);
-        overdue.begins("history 4", &history, begun + PATIENCE);
+        overdue.begins("history 3", Some(&history), begun);
+        overdue.begins("history 4", Some(&history), begun + PATIENCE);
         assert!(overdue.look(begun + PATIENCE - Duration::from_secs(1)).is_empty());
         let file = folder.path().join("does-not-end-history-3-seed-7.yaml");
         let said = format!("history 3 has been running for 60 s; it is kept in {}", file.display());
@@ -95,5 +108,16 @@ mod tests {
         assert_eq!(history::file::from_yaml(&kept, &file).unwrap(), history);
         overdue.ends("history 3");
         assert!(!file.exists());
+    }
+    #[test]
+    fn what_is_in_a_file_already_is_said_and_kept_no_second_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let overdue = Overdue::new(folder.path().to_owned(), &[7]);
+        let begun = Instant::now();
+        overdue.begins("kept.yaml", None, begun);
+        assert_eq!(overdue.look(begun + PATIENCE), ["kept.yaml has been running for 60 s"]);
+        assert!(overdue.look(begun + PATIENCE).is_empty());
+        overdue.ends("kept.yaml");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -3,7 +3,7 @@
 use herma_harness::parallel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -50,9 +50,9 @@ impl Progress {
         let (ended, receiver) = channel::<()>();
         thread::scope(|scope| {
             scope.spawn(move || {
-                while receiver.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                until_gone(&receiver, || {
                     asked().iter().for_each(|text| self.bar.suspend(|| eprintln!("{text}")));
-                }
+                });
             });
             let result = work();
             drop(ended);
@@ -81,13 +81,20 @@ fn tell(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
     let (sender, receiver) = channel::<()>();
     let started = Instant::now();
     let teller = thread::spawn(move || {
-        while receiver.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+        until_gone(&receiver, || {
             let (done, all) = (bar.position(), bar.length().unwrap_or_default());
             let what = bar.message();
             eprintln!("{what}: {done} of {all}, {} s", started.elapsed().as_secs());
-        }
+        });
     });
     (sender, teller)
+}
+
+/// Acts after each silence until the sender is gone.
+fn until_gone(receiver: &Receiver<()>, mut act: impl FnMut()) {
+    while receiver.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+        act();
+    }
 }
 
 /// As [`parallel::try_map`], and says how many of them are done.

@@ -61,7 +61,10 @@ pub fn run(
     let progress = Progress::new(plan.all() / plan.share.count as u64, "histories");
     let overdue = Overdue::new(place.keep.clone(), &plan.seeds);
     let step = |step: Step<'_>| match step {
-        Step::Begun(origin, history) => overdue.begins(origin, history, Instant::now()),
+        Step::Begun(origin, history) => {
+            let is_kept = plan.kept.iter().any(|(name, _)| name == origin);
+            overdue.begins(origin, (!is_kept).then_some(history), Instant::now());
+        }
         Step::Ended(one) => {
             overdue.ends(&one.origin);
             stream.write(&Line::History(one.clone()));
