@@ -45,3 +45,4 @@ pub use report::{
 };
 pub use restore::Token;
 pub use store::envelope::{ActionNote, Envelope, PartNote, Trigger};
+pub use store::left_out::{LeftOut, Reason, Stamp};

@@ -9,13 +9,13 @@ mod walk;
 
 use crate::capture::index::{Index, Known};
 use crate::capture::steady::Failure;
-use crate::capture::walk::{Bounds, Candidate, too_large, walk};
+use crate::capture::walk::{Bounds, Candidate, walk};
 use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable, of_any_group};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
 use crate::own_folders::OwnFolders;
 use crate::path::on_disk;
-use crate::report::Remark;
+use crate::store::left_out::{LeftOut, Reason};
 use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::{Permissions, is_about_a_group};
@@ -40,8 +40,8 @@ pub struct Captured {
     pub current: Current,
     /// What it permitted.
     pub permissions: Permissions,
-    /// What was left out, and why.
-    pub skipped: Vec<Remark>,
+    /// What was left out, and why; sorted by path.
+    pub left_out: Vec<LeftOut>,
     /// What to remember, so that the next capture need not read it again.
     pub index: Index,
 }
@@ -77,9 +77,10 @@ impl Capture<'_> {
     pub fn run(&self, mut blobs: Blobs<'_, '_>) -> Result<Captured> {
         let before = self.root()?;
         let Config { max_file_bytes, max_files, .. } = *self.config;
-        let bounds = Bounds { max_file_bytes, max_files, own: &self.own };
+        let started = self.started.as_ref();
+        let bounds = Bounds { max_file_bytes, max_files, own: &self.own, started };
         let walked = walk(self.disk, self.root, &bounds)?;
-        let mut captured = Captured { skipped: walked.skipped, ..Captured::default() };
+        let mut captured = Captured { left_out: walked.left_out, ..Captured::default() };
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
             let bits = self.bits(&path, &stat, before.group);
@@ -105,12 +106,12 @@ impl Capture<'_> {
                     captured.current.snapshot.insert(candidate.path, item);
                 }
                 Read::Gone => {}
-                Read::Skip(why) => captured.skipped.push(Remark::new(&candidate.path, why)),
+                Read::LeftOut(left_out) => captured.left_out.push(left_out),
             }
         }
         captured.permissions =
             Permissions::of(&captured.current.snapshot, &files, &folders, before.group);
-        captured.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        captured.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
         // An empty project and one that is gone must not be confused.
         // rule: capture/honest
         let now = self.root()?;
@@ -198,16 +199,21 @@ impl Capture<'_> {
                 read.map(|file| file.map(|(blob, stat)| (blob, Some(stat))))
             }
         };
+        let left_out = |reason| Ok(Read::LeftOut(LeftOut::new(&candidate.path, reason)));
         let (blob, stat) = match read {
             Ok(Some(read)) => read,
             // rule: capture/size-cap
-            Ok(None) => return Ok(Read::Skip(too_large(cap))),
+            Ok(None) => return left_out(Reason::TooLarge(cap)),
             Err(Failure::File(error)) if error.kind() == ErrorKind::NotFound => {
                 return Ok(Read::Gone);
             }
+            Err(Failure::Changing) => return left_out(Reason::Changing),
             // rule: capture/unreadable
             Err(Failure::File(error)) if is_unreadable(&error) => {
-                return Ok(Read::Skip(error.to_string()));
+                let reason = Reason::Unreadable(error.to_string());
+                let entry = LeftOut::new(&candidate.path, reason);
+                let started = self.started.as_ref();
+                return Ok(Read::LeftOut(entry.with_stamp(&candidate.stat, started)));
             }
             Err(Failure::File(error)) => return Err(error).context("reading", &path),
             Err(Failure::Store(error)) => return Err(error),
@@ -232,11 +238,11 @@ pub fn survey(
     root: &Path,
     own: &OwnFolders,
     config: &Config,
-) -> Result<(usize, Vec<Remark>)> {
+) -> Result<(usize, Vec<LeftOut>)> {
     let Config { max_file_bytes, max_files, .. } = *config;
-    let mut walked = walk(disk, root, &Bounds { max_file_bytes, max_files, own })?;
-    walked.skipped.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-    Ok((walked.candidates.len(), walked.skipped))
+    let mut walked = walk(disk, root, &Bounds { max_file_bytes, max_files, own, started: None })?;
+    walked.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
+    Ok((walked.candidates.len(), walked.left_out))
 }
 
 /// What becomes of the blobs that are read.
@@ -267,5 +273,5 @@ enum Read {
     /// With what it was when it was read.
     Item(Item, Option<Known>, Stat),
     Gone,
-    Skip(String),
+    LeftOut(LeftOut),
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use git2::Oid;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 
 /// A file that changes while it is read is read this often before it is left out.
@@ -16,6 +16,8 @@ const ATTEMPTS_MAX: usize = 3;
 pub enum Failure {
     /// It cannot be read.
     File(io::Error),
+    /// It keeps changing while it is read.
+    Changing,
     /// It cannot be stored.
     Store(Error),
 }
@@ -51,8 +53,7 @@ pub fn read(
             Seen::File(blob, stat) => return Ok(Some((blob, stat))),
         }
     }
-    let why = "it keeps changing while it is read";
-    Err(io::Error::new(ErrorKind::ResourceBusy, why).into())
+    Err(Failure::Changing)
 }
 
 /// Names these bytes, and stores them where they are to be kept.

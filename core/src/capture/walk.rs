@@ -8,7 +8,7 @@ use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
 use crate::own_folders::OwnFolders;
 use crate::path::{join, on_disk};
-use crate::report::Remark;
+use crate::store::left_out::{LeftOut, Reason};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -30,7 +30,7 @@ pub struct Walked {
     /// Files and links to capture.
     pub candidates: Vec<Candidate>,
     /// What was left out though no ignore rule names it.
-    pub skipped: Vec<Remark>,
+    pub left_out: Vec<LeftOut>,
     /// The folders below the root that may hold some.
     pub folders: BTreeMap<Vec<u8>, Stat>,
 }
@@ -61,6 +61,8 @@ pub struct Bounds<'a> {
     pub max_files: usize,
     /// The folders that are never walked into.
     pub own: &'a OwnFolders,
+    /// The stat of a file made before anything is looked at.
+    pub started: Option<&'a Stat>,
 }
 
 struct Walk<'a> {
@@ -100,7 +102,8 @@ pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked>
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // rule: capture/unreadable
             Err(error) if is_unreadable(&error) => {
-                walk.walked.skipped.push(Remark::new(&directory, error.to_string()));
+                let reason = Reason::Unreadable(error.to_string());
+                walk.walked.left_out.push(LeftOut::new(&directory, reason));
             }
             Err(error) => return Err(error).context("reading the directory", &full),
         }
@@ -132,7 +135,8 @@ impl Walk<'_> {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 // rule: capture/unreadable
                 Err(error) if is_unreadable(&error) => {
-                    self.walked.skipped.push(Remark::new(&path, error.to_string()));
+                    let reason = Reason::Unreadable(error.to_string());
+                    self.walked.left_out.push(LeftOut::new(&path, reason));
                     continue;
                 }
                 Err(error) => return Err(error).context("looking at", &full),
@@ -149,11 +153,12 @@ impl Walk<'_> {
                 }
                 // rule: capture/special
                 Kind::Special => {
-                    self.walked.skipped.push(Remark::new(&path, "not a regular file".into()));
+                    self.walked.left_out.push(LeftOut::new(&path, Reason::Special));
                 }
                 // rule: capture/size-cap
                 Kind::File if cap > 0 && stat.size > cap => {
-                    self.walked.skipped.push(Remark::new(&path, too_large(cap)));
+                    let left_out = LeftOut::new(&path, Reason::TooLarge(cap));
+                    self.walked.left_out.push(left_out.with_stamp(&stat, self.bounds.started));
                 }
                 Kind::File | Kind::Link => self.walked.candidates.push(Candidate { path, stat }),
             }
@@ -195,9 +200,4 @@ impl Walk<'_> {
             Err(error) => Err(error).context("reading", &full),
         }
     }
-}
-
-/// Why a file is left out that has more than `cap` bytes.
-pub fn too_large(cap: u64) -> String {
-    format!("larger than {cap} bytes")
 }

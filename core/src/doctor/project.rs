@@ -28,18 +28,18 @@ pub fn look(
         return Finding::refusal(Check::Project, &error, otherwise);
     }
     let own = OwnFolders::of(disk, environment);
-    let (files, skipped) = match capture::survey(disk, &project.directory, &own, config) {
+    let (files, left_out) = match capture::survey(disk, &project.directory, &own, config) {
         Ok(surveyed) => surveyed,
         Err(error) => return Finding::refusal(Check::Project, &error, otherwise),
     };
     let directory = &project.directory;
     let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     let found = format!("a checkpoint of {directory:?} would hold {what}");
-    let Some(first) = skipped.first() else { return Finding::ok(Check::Project, found) };
+    let Some(first) = left_out.first() else { return Finding::ok(Check::Project, found) };
     let paths =
-        if skipped.len() == 1 { "1 path".to_owned() } else { format!("{} paths", skipped.len()) };
+        if left_out.len() == 1 { "1 path".to_owned() } else { format!("{} paths", left_out.len()) };
     let found =
-        format!("{found} and leave out {paths}, such as {} ({})", shown(&first.path), first.why);
+        format!("{found} and leave out {paths}, such as {} ({})", shown(&first.path), first.reason);
     let advice = "`herma checkpoint` names them all: no restore brings them back";
     Finding::notice(Check::Project, found, advice)
 }

@@ -4,9 +4,10 @@ use super::Manager;
 use crate::error::{Error, Result};
 use crate::project::Project;
 use crate::state::Captured;
-use crate::store::commit::Checkpoint;
+use crate::store::commit::{self, Checkpoint};
 use crate::store::envelope::{ActionNote, Envelope, PartNote, Trigger, VERSION};
 use crate::store::envelopes::{Envelopes, Kept};
+use crate::store::left_out::LeftOut;
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::{Store, pins};
@@ -167,18 +168,43 @@ impl Manager {
     /// As [`Manager::pin`], and an envelope that cannot be read.
     // rule: agent/parts
     pub fn envelope(&self, dir: &Path, target: &[u8]) -> Result<(String, Option<Envelope>)> {
+        self.look_at(dir, target, |store, project, checkpoint| {
+            let id = checkpoint.id.to_string();
+            match Envelopes::of(store, &store.objects(), &project.hash)?.get(checkpoint)? {
+                Kept::None => Ok((id, None)),
+                Kept::Whole(envelope) => Ok((id, Some(*envelope))),
+                Kept::Unreadable(why) => Err(Error::CorruptCheckpoint { id, why }),
+            }
+        })
+    }
+
+    /// What a checkpoint left out of its project though no ignore rule names it, and why; sorted by
+    /// path. Nothing is known of a checkpoint of another tool, or where its commit is damaged.
+    ///
+    /// # Errors
+    /// As [`Manager::pin`].
+    pub fn left_out(&self, dir: &Path, target: &[u8]) -> Result<Vec<LeftOut>> {
+        self.look_at(dir, target, |store, _, checkpoint| {
+            match commit::left_out(&store.objects(), checkpoint.id) {
+                Err(error) if error.is_damage() => Ok(Vec::new()),
+                left_out => left_out,
+            }
+        })
+    }
+
+    fn look_at<T>(
+        &self,
+        dir: &Path,
+        target: &[u8],
+        look: impl FnOnce(&Store<'_>, &Project, &Checkpoint) -> Result<T>,
+    ) -> Result<T> {
         let project = self.project(dir);
         let none = || super::no_checkpoint(target);
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
         let objects = store.objects();
         let listed = self.history(&store, &objects, &project)?;
         let checkpoint = self.find((&store, &objects), &project.hash, &listed, target)?;
-        let id = checkpoint.id.to_string();
-        match Envelopes::of(&store, &objects, &project.hash)?.get(checkpoint)? {
-            Kept::None => Ok((id, None)),
-            Kept::Whole(envelope) => Ok((id, Some(*envelope))),
-            Kept::Unreadable(why) => Err(Error::CorruptCheckpoint { id, why }),
-        }
+        look(&store, &project, checkpoint)
     }
 
     fn with_target(

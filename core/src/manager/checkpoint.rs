@@ -13,6 +13,7 @@ use crate::project::Project;
 use crate::report::{Outcome, Taken};
 use crate::store::commit::Checkpoint;
 use crate::store::envelope::Trigger;
+use crate::store::left_out::LeftOut;
 use crate::store::metadata::Newest;
 use crate::store::objects::Objects;
 use crate::store::snapshot;
@@ -84,12 +85,13 @@ impl Manager {
                     }
                     (Outcome::Unchanged, Some(Newest { id, seconds, parent }))
                 } else {
-                    let holds = (tree, &captured.permissions);
+                    let (permissions, left_out) = (&captured.permissions, &captured.left_out[..]);
+                    let holds = commit::Holds { tree, permissions, left_out };
                     let (hash, now) = (&project.hash, self.clock.seconds());
                     // rule: capture/created
                     let newest = newest.as_ref();
                     let place = self.next_place(store, objects, hash, newest, occasion.trigger)?;
-                    let id = commit::write(objects, hash, holds, place, now, occasion.reason)?;
+                    let id = commit::write(objects, hash, &holds, place, now, occasion.reason)?;
                     let base = newest.map(|newest| newest.id);
                     let envelope = carried.envelope(occasion, (base, tree), now);
                     let envelope =
@@ -127,7 +129,8 @@ impl Manager {
                 let _ = index::save(store, &project.hash, &captured.index);
             }
         }
-        let (skipped, notices) = (captured.skipped, carried.notices);
+        let skipped = captured.left_out.iter().map(LeftOut::remark).collect();
+        let notices = carried.notices;
         Ok((Taken { outcome, skipped, notices }, captured.current))
     }
 

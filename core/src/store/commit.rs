@@ -1,6 +1,7 @@
 //! A checkpoint as a git commit: one parent, the time, and the reason as its message.
 
 use crate::error::{Error, Result};
+use crate::store::left_out::{self, LeftOut};
 use crate::store::object::Kind;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
@@ -57,12 +58,22 @@ const AUTHOR: (&str, &str) = ("Herma <", "@herma.invalid>");
 /// commit, where the same was restored over the same in the same second.
 const ROLLBACK: &str = "herma-rollback ";
 
+/// What a checkpoint holds of its project.
+pub struct Holds<'a> {
+    /// The outermost tree of its content.
+    pub tree: Oid,
+    /// What its files and folders permit.
+    pub permissions: &'a Permissions,
+    /// What it does not hold of the project, and why; sorted by path.
+    pub left_out: &'a [LeftOut],
+}
+
 /// Stores a checkpoint of the project of that hash: what it holds, and where it stands, which is
 /// its parent and its number among the pre-rollback ones.
 pub fn write(
     objects: &mut Objects<'_>,
     hash: &str,
-    (tree, permissions): (Oid, &Permissions),
+    holds: &Holds<'_>,
     (parent, rollback): (Option<Oid>, Option<u64>),
     seconds: i64,
     reason: &str,
@@ -73,16 +84,27 @@ pub fn write(
     let who = format!("{}{hash}{} {seconds} +0000", AUTHOR.0, AUTHOR.1);
     // rule: capture/reason
     // rule: isolation/no-signing
+    let tree = holds.tree;
     let headers = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n");
     let rollback = rollback.map(|number| format!("{ROLLBACK}{number}\n")).unwrap_or_default();
     let message = format!("{rollback}\n{reason}\n");
-    let text = [headers.as_bytes(), &permissions.to_header(), message.as_bytes()].concat();
-    objects.add(Kind::Commit, &text)
+    let text = [
+        headers.as_bytes(),
+        &holds.permissions.to_header(),
+        &left_out::to_header(holds.left_out),
+        message.as_bytes(),
+    ];
+    objects.add(Kind::Commit, &text.concat())
 }
 
 /// What the files and folders of the checkpoint `id` permitted when it was taken.
 pub fn permissions(objects: &Objects<'_>, id: Oid) -> Result<Permissions> {
     Ok(Permissions::of_headers(&objects.read(Kind::Commit, id)?))
+}
+
+/// What the checkpoint `id` left out of its project, sorted by path.
+pub fn left_out(objects: &Objects<'_>, id: Oid) -> Result<Vec<LeftOut>> {
+    Ok(left_out::of_headers(&objects.read(Kind::Commit, id)?))
 }
 
 /// Reads the checkpoint `id`.

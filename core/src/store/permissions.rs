@@ -6,6 +6,7 @@
 
 use crate::disk::of_any_group;
 use crate::path::ancestors;
+use crate::store::header::{escaped, unescaped};
 use crate::store::snapshot::{Mode, Snapshot};
 use std::collections::BTreeMap;
 
@@ -111,13 +112,7 @@ impl Permissions {
         let mut header = usual.into_bytes();
         for (path, bits) in &self.others {
             header.extend_from_slice(format!(" {bits:03o} ").as_bytes());
-            for byte in path {
-                match byte {
-                    b'\n' => header.extend_from_slice(b"\\n"),
-                    b'\\' => header.extend_from_slice(b"\\\\"),
-                    byte => header.push(*byte),
-                }
-            }
+            header.extend_from_slice(&escaped(path));
             header.push(b'\n');
         }
         header
@@ -149,18 +144,6 @@ fn octal(digits: &[u8]) -> Option<u32> {
     let is_plain = digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
     let value = |value, digit: &u8| value * 8 + u32::from(digit - b'0');
     is_plain.then(|| digits.iter().fold(0, value))
-}
-
-fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
-    let mut path = Vec::new();
-    let mut bytes = text.iter();
-    while let Some(byte) = bytes.next() {
-        path.push(match byte {
-            b'\\' if *bytes.next()? == b'n' => b'\n',
-            byte => *byte,
-        });
-    }
-    Some(path)
 }
 
 /// Whether a group may do more than everybody.

@@ -6,7 +6,7 @@ use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, shell, text, whole_pages};
 use herma_core::disk::Disk;
 use herma_core::state::{Action, Compensation, Compensations, External, Standing, State};
-use herma_core::{ActionNote, Clock, Environment, Extent, Manager, SystemClock};
+use herma_core::{ActionNote, Clock, Environment, Extent, LeftOut, Manager, Remark, SystemClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,7 @@ pub fn registered(disk: &dyn Disk, folder: &Path) -> Result<BTreeMap<String, Str
 struct Shown<'a, T> {
     id: &'a str,
     envelope: T,
+    left_out: &'a [Remark],
 }
 
 #[derive(Serialize)]
@@ -108,9 +109,12 @@ impl Herma {
     pub fn show(&self, project: &Path, target: &[u8]) -> Result<Answer, Failure> {
         let (id, envelope) = self.manager.envelope(project, target)?;
         let listed = self.manager.list(project)?.into_iter().find(|one| one.id == id);
-        let data = Shown { id: &id, envelope: &envelope };
+        let left_out: Vec<Remark> =
+            self.manager.left_out(project, id.as_bytes())?.iter().map(LeftOut::remark).collect();
+        let data = Shown { id: &id, envelope: &envelope, left_out: &left_out };
         self.done_in(project, &data, || {
-            whole_pages::envelope(&id, listed.as_ref(), envelope.as_ref())
+            let page = whole_pages::envelope(&id, listed.as_ref(), envelope.as_ref());
+            (page + &whole_pages::left_out(&left_out)).into_bytes()
         })
     }
 

@@ -6,7 +6,7 @@ use crate::text::{Style, Tone, count, line, local_time};
 use crate::whole::since;
 use herma_core::printed::{SHORT, short};
 use herma_core::state::{Action, Compensated, Decided, INTERRUPTED, Standing};
-use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Restored};
+use herma_core::{ActionNote, AgentRestored, Envelope, Listed, PartNote, Remark, Restored};
 use serde_json::Value;
 
 /// What a person calls a part after a rollback, and in an envelope.
@@ -197,7 +197,7 @@ fn quoted(text: &str) -> String {
 
 /// What a checkpoint carries, as YAML.
 // rule: agent/parts
-pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) -> Vec<u8> {
+pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) -> String {
     let mut page = Page::default();
     page.line("checkpoint:");
     page.line(format_args!("  id: {id}"));
@@ -207,7 +207,7 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
             page.line(format_args!("  reason: {}", quoted(&one.reason)));
         }
         page.line("  # it carries nothing beside its files");
-        return page.0.into_bytes();
+        return page.0;
     };
     page.line(format_args!("  taken_at: {}", quoted(&utc(envelope.taken_at))));
     page.line(format_args!("  trigger: {}", envelope.trigger.word()));
@@ -241,7 +241,20 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
             more.map(|(name, value)| format!(", {name}: {}", quoted(value))).collect();
         page.line(format_args!("      - {{ kind: {}{more} }}", quoted(kind)));
     }
-    page.0.into_bytes()
+    page.0
+}
+
+/// What a checkpoint left out, as a further entry of that YAML.
+pub fn left_out(left_out: &[Remark]) -> String {
+    let mut page = Page::default();
+    if !left_out.is_empty() {
+        page.line("  left_out:");
+    }
+    for Remark { path, why } in left_out {
+        let path = quoted(&path.escape_ascii().to_string());
+        page.line(format_args!("    - {{ path: {path}, why: {} }}", quoted(why)));
+    }
+    page.0
 }
 
 /// A time as it is written in an envelope.

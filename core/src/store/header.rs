@@ -1,0 +1,27 @@
+//! Paths and texts in the headers of a commit, of which every line but the first begins with a space.
+
+/// These bytes without newlines, which would end their line.
+pub fn escaped(text: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\\' => line.extend_from_slice(b"\\\\"),
+            byte => line.push(*byte),
+        }
+    }
+    line
+}
+
+/// The bytes that were escaped; none where the last escape is cut short.
+pub fn unescaped(line: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut bytes = line.iter();
+    while let Some(byte) = bytes.next() {
+        text.push(match byte {
+            b'\\' if *bytes.next()? == b'n' => b'\n',
+            byte => *byte,
+        });
+    }
+    Some(text)
+}
