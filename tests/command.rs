@@ -13,5 +13,6 @@ mod preview;
 mod refusals;
 mod safety;
 mod session;
+mod sessions;
 mod whole;
 pub mod world;

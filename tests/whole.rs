@@ -7,5 +7,6 @@ mod composition;
 mod crashes;
 mod envelopes;
 mod outside;
+mod owners;
 mod pins;
 mod recovery;

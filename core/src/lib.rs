@@ -36,7 +36,7 @@ pub mod triggers;
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
-pub use manager::{Extent, Look, Manager, Occasion, RestoreOptions};
+pub use manager::{Extent, Look, Manager, Occasion, PartChanged, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings,

@@ -3,7 +3,7 @@
 use super::Manager;
 use crate::error::{Error, Result};
 use crate::project::Project;
-use crate::state::Captured;
+use crate::state::{Captured, Owner, State};
 use crate::store::commit::{self, Checkpoint};
 use crate::store::envelope::{ActionNote, Envelope, PartNote, Trigger, VERSION};
 use crate::store::envelopes::{Envelopes, Kept};
@@ -36,6 +36,36 @@ impl<'a> Occasion<'a> {
     /// A person wants to come back to this.
     pub fn labelled(label: &'a str) -> Self {
         Occasion { trigger: Trigger::Manual, reason: label, label: Some(label) }
+    }
+}
+
+/// A checkpoint that is about to be taken.
+pub(super) struct Taking<'a> {
+    /// Why.
+    pub occasion: &'a Occasion<'a>,
+    /// The parts of the agent's state as of one moment.
+    parts: Vec<Captured>,
+    /// Why parts are missing.
+    missing: Vec<String>,
+}
+
+impl<'a> Taking<'a> {
+    /// With the parts as they are now, while the process owns the state: without an owner they are of
+    /// no moment, and left out.
+    // rule: agent/parts
+    pub fn new(
+        occasion: &'a Occasion<'a>,
+        state: &State,
+        owner: std::result::Result<&Owner, &Error>,
+    ) -> Self {
+        let (parts, missing) = match owner {
+            Ok(_) => state.capture(),
+            Err(error) => {
+                let why = error.cause();
+                (Vec::new(), vec![format!("the agent's state is in no checkpoint: {why}")])
+            }
+        };
+        Taking { occasion, parts, missing }
     }
 }
 
@@ -88,10 +118,11 @@ impl Manager {
         objects: &mut Objects<'_>,
         project: &Project,
         newest: Option<&Checkpoint>,
-        is_labelled: bool,
+        taking: &Taking<'_>,
     ) -> Result<Carried> {
-        let (captured, mut notices) = self.state.capture();
-        let parts: Vec<PartNote> = captured
+        let mut notices = taking.missing.clone();
+        let parts: Vec<PartNote> = taking
+            .parts
             .iter()
             .map(|one: &Captured| {
                 let blob = objects.add(Kind::Blob, one.text.as_bytes())?;
@@ -116,7 +147,7 @@ impl Manager {
             // Whatever was done is listed by a rollback once it can be read again.
             (Vec::new(), through)
         });
-        notices.extend(self.too_many_pins(store, project, is_labelled)?);
+        notices.extend(self.too_many_pins(store, project, taking.occasion.label.is_some())?);
         let turn = self.state.turn().map(str::to_owned);
         Ok(Carried { parts, actions, turn, is_agent, is_same, notices })
     }

@@ -1,5 +1,7 @@
 //! Taking a checkpoint: scope, lock, capture, commit, and what follows for the store.
 
+use super::carry::Taking;
+use super::owner::{Owned, Use};
 use super::{Manager, Occasion, Upkeep};
 use crate::capture::index::{self, Index};
 use crate::capture::{Blobs, Capture, Current};
@@ -28,12 +30,13 @@ impl Manager {
         let disk = self.disk.as_ref();
         occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(disk, &self.environment)?;
-        let undone = self.recover_waiting(|hash| hash == project.hash)?;
         let (taken, due) = {
-            let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
-            let _lock = store.lock_project(&project.hash)?;
+            let Owned { store, _project, state, undone } = self.own(project, Use::Take)?;
             let mut objects = store.objects();
-            let (mut taken, _) = self.checkpoint_locked(&store, &mut objects, project, occasion)?;
+            let taking = Taking::new(occasion, &self.state, state.as_ref());
+            // The agent goes on while files are read.
+            drop(state);
+            let (mut taken, _) = self.checkpoint_locked(&store, &mut objects, project, &taking)?;
             taken.notices.extend(undone);
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
             (taken, is_new.then(|| self.keep_newest(&store, &objects, project)))
@@ -48,16 +51,16 @@ impl Manager {
         store: &Store<'_>,
         objects: &mut Objects<'_>,
         project: &Project,
-        occasion: &Occasion<'_>,
+        taking: &Taking<'_>,
     ) -> Result<(Taken, Current)> {
+        let occasion = taking.occasion;
         let known = index::load(store, &project.hash);
         let started = self.file_system_time(store, project)?;
         let mut captured =
             self.capture(store, project, &known, Some(started)).run(Blobs::Keep(objects))?;
         let tip = ref_recovery::newest_locked(store, objects, &project.hash)?;
         let newest = newest_whole(store, objects, &project.hash, tip)?;
-        let carried =
-            self.carry(store, objects, project, newest.as_ref(), occasion.label.is_some())?;
+        let carried = self.carry(store, objects, project, newest.as_ref(), taking)?;
         let (outcome, newest) = match newest {
             // rule: capture/empty-first
             None if captured.current.snapshot.is_empty() && occasion.label.is_none() => {

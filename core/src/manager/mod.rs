@@ -6,6 +6,7 @@
 mod carry;
 mod checkpoint;
 mod hands;
+mod owner;
 mod patch;
 mod recovery;
 mod rollback;
@@ -13,6 +14,7 @@ mod whole;
 
 pub use carry::Occasion;
 pub use hands::Look;
+pub use owner::PartChanged;
 pub use rollback::{Extent, RestoreOptions};
 
 use crate::disk::Disk;

@@ -7,15 +7,17 @@ use super::Manager;
 use super::rollback::Wanted;
 use super::whole::is_lost;
 use crate::capture::Current;
+use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::path::shown;
 use crate::project::Project;
+use crate::state::Take;
 use crate::store::objects::Objects;
 use crate::store::snapshot::Item;
 use crate::store::undo::Undo;
-use crate::store::{Store, restoring, undo};
+use crate::store::{Store, lock, restoring, undo};
 use git2::Oid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -26,6 +28,15 @@ struct FilesBack {
     left: Vec<String>,
     /// Whether another attempt would do no more.
     is_final: bool,
+}
+
+/// What came of undoing rollbacks that died.
+#[derive(Default)]
+pub(super) struct Recovered {
+    /// What is to be said of them.
+    pub said: Vec<String>,
+    /// The projects of which that was tried in vain.
+    pub left: BTreeSet<String>,
 }
 
 impl FilesBack {
@@ -42,7 +53,7 @@ impl Manager {
     /// # Errors
     /// A damaged or busy store; what is wrong with one of the projects is said instead.
     pub fn recover(&self) -> Result<Vec<String>> {
-        self.recover_waiting(|_| false)
+        self.recover_waiting(|_| false).map(|recovered| recovered.said)
     }
 
     /// As [`Manager::recover`], where rollbacks of these projects that go on are waited for.
@@ -51,46 +62,64 @@ impl Manager {
     /// As [`Manager::recover`], and [`Error::Busy`] where one takes too long.
     // rule: agent/all-or-none
     // rule: maintenance/damage
-    pub(super) fn recover_waiting(&self, is_needed: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    pub(super) fn recover_waiting(&self, is_needed: impl Fn(&str) -> bool) -> Result<Recovered> {
+        let mut recovered = Recovered::default();
         // Who has no parts cannot bring them back; whoever has does it.
         if self.state.is_empty() {
-            return Ok(Vec::new());
+            return Ok(recovered);
         }
         let disk = self.disk.as_ref();
-        let Some(store) = Store::open(disk, &self.base())? else { return Ok(Vec::new()) };
+        let Some(store) = Store::open(disk, &self.base())? else { return Ok(recovered) };
         let hashes = match undo::projects(disk, &store.path) {
             Err(error) if error.is_damage() => {
                 let why = error.cause();
-                return Ok(vec![format!("whether a rollback was interrupted is not known: {why}")]);
+                let said = format!("whether a rollback was interrupted is not known: {why}");
+                recovered.said.push(said);
+                return Ok(recovered);
             }
             hashes => hashes?,
         };
-        let mut said = Vec::new();
         for hash in hashes {
-            // A rollback that goes on holds it.
-            let lock = match is_needed(&hash) {
-                true => store.lock_project(&hash),
-                false => store.try_lock_project(&hash),
-            };
-            let undone = lock.and_then(|_held| {
-                let objects = store.objects();
-                self.undo_interrupted(&store, &objects, &hash)
-            });
-            match undone {
-                Ok(undone) => said.extend(undone),
+            match self.undo_interrupted(&store, &hash, is_needed(&hash), &mut recovered) {
                 Err(Error::Busy(_)) if !is_needed(&hash) => {}
-                Err(error @ Error::Busy(_)) => return Err(error),
-                Err(error) => said.push(format!(
-                    "a rollback was interrupted, and is not undone yet: {}",
-                    error.cause()
-                )),
+                undone => undone?,
             }
         }
-        Ok(said)
+        Ok(recovered)
     }
 
-    /// The same of one project, whose lock is held.
+    /// The same of one project; where it `is_needed` a rollback that goes on is waited for.
     fn undo_interrupted(
+        &self,
+        store: &Store<'_>,
+        hash: &str,
+        is_needed: bool,
+        recovered: &mut Recovered,
+    ) -> Result<()> {
+        // A rollback that goes on holds both locks.
+        let (_project, take): (_, Take) = match is_needed {
+            true => (store.lock_project(hash)?, lock::take),
+            false => (store.try_lock_project(hash)?, lock::take_briefly),
+        };
+        if !undo::is_noted(store.disk, &store.path, hash)? {
+            return Ok(());
+        }
+        let _owner = self.state.own(store.disk, Sharing::Exclusive, take)?;
+        match self.undo_noted(store, &store.objects(), hash) {
+            Ok(undone) => recovered.said.extend(undone),
+            Err(error) => recovered.said.push(format!(
+                "a rollback was interrupted, and is not undone yet: {}",
+                error.cause()
+            )),
+        }
+        if undo::is_noted(store.disk, &store.path, hash)? {
+            recovered.left.insert(hash.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Undoes what is noted of one project, whose lock is held, and that of the state.
+    fn undo_noted(
         &self,
         store: &Store<'_>,
         objects: &Objects<'_>,

@@ -1,11 +1,13 @@
 //! Rolling back: find the target, take the pre-rollback checkpoint, and only then let
 //! [`crate::restore`] write.
 
+use super::carry::Taking;
 use super::hands::reason;
+use super::owner::{Owned, Use};
 use super::whole::WantedParts;
 use super::{Manager, Occasion, no_checkpoint};
 use crate::capture::Current;
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, Kind, Sharing};
 use crate::error::{Error, Result};
 use crate::maintenance::limits;
 use crate::own_folders::OwnFolders;
@@ -20,7 +22,7 @@ use crate::store::hands::Change;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
-use crate::store::{Store, commit, hands, ref_recovery, restoring};
+use crate::store::{Store, commit, hands, lock, ref_recovery, restoring};
 use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -141,6 +143,8 @@ impl Manager {
         let wanted = Wanted::read((&store, &objects), &project.hash, found)?;
         let (would, token) =
             self.plan((&store, &objects), &project, &wanted, (extent, path.as_deref()))?;
+        // Where a rollback goes on for long, what is shown may be half of it, and is not what is restored.
+        let _owner = self.state.own(disk, Sharing::Shared, lock::take);
         let parts = self.parts_of(extent, &objects, &wanted)?;
         let agent = self.agent_of(extent, &project, &wanted, &parts, false);
         let token = parts.token(token, agent.as_ref());
@@ -211,14 +215,15 @@ impl Manager {
             let history = self.history(&store, &objects, &project)?;
             self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
         }
-        // Two rollbacks at a time would mix the parts that they have in common.
-        let is_whole = matches!(extent, Extent::All(_));
-        let undone = self.recover_waiting(|hash| is_whole || hash == project.hash)?;
-        let store = Store::open_or_create(disk, &self.base(), self.clock.seconds())?;
-        let mut objects = store.objects();
+        let purpose = match extent {
+            Extent::All(_) => Use::RestoreAll,
+            Extent::One(_) => Use::RestoreFile,
+        };
         // Looked up again, since only under the lock a number stays what it is, and before the
         // pre-rollback checkpoint is taken, which cannot evict the target then.
-        let _lock = store.lock_project(&project.hash)?;
+        let Owned { store, _project, state, undone } = self.own(&project, purpose)?;
+        let state = state?;
+        let mut objects = store.objects();
         // rule: restore/safety-keeps-target
         let history = self.history(&store, &objects, &project)?;
         let found = self.find((&store, &objects), &project.hash, &history, target)?;
@@ -241,7 +246,10 @@ impl Manager {
         }
         let reason = reason(&wanted.id.to_string()[..7], others.as_deref().unwrap_or_default());
         let is_forced = extent.is_forced();
-        let safety = self.take_safety((&store, &mut objects), &project, &reason, is_forced)?;
+        // rule: restore/safety-outside-turn
+        let occasion = Occasion::new(Trigger::PreRollback, &reason);
+        let taking = Taking::new(&occasion, &self.state, Ok(&state));
+        let safety = self.take_safety((&store, &mut objects), &project, &taking, is_forced)?;
         let Safety { id: safety, before, current, left_out, forced_past } = safety;
         // The objects of the pre-rollback checkpoint are not needed to restore another.
         let restore = self.restore_into((&project, &current), &objects, &wanted);
@@ -327,15 +335,13 @@ impl Manager {
         &self,
         (store, objects): (&Store<'_>, &mut Objects<'_>),
         project: &Project,
-        reason: &str,
+        taking: &Taking<'_>,
         is_forced: bool,
     ) -> Result<Safety> {
         if let Err(Error::MissingDirectory(_)) = project.check_directory(store.disk) {
             return Ok(Safety::default());
         }
-        // rule: restore/safety-outside-turn
-        let occasion = Occasion::new(Trigger::PreRollback, reason);
-        match self.checkpoint_locked(store, objects, project, &occasion) {
+        match self.checkpoint_locked(store, objects, project, taking) {
             Ok((taken, current)) => {
                 let before = ref_recovery::newest_locked(store, objects, &project.hash)?;
                 let id = match taken.outcome {

@@ -4,13 +4,15 @@
 use super::kinds::Kind;
 use super::{PART_BYTES_MAX, Part};
 use crate::disk::atomic_write::{replace_file, write_new_named};
-use crate::disk::{Disk, folder};
-use crate::error::Context;
+use crate::disk::{Disk, folder, is_another_kind};
+use crate::error::{Context, Error};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const NOTHING: &str = "null";
+/// The file beside those of the parts whose lock they share.
+pub const LOCK_FILE: &str = "state.lock";
 
 /// One of the parts that many agents have, in a file of its own.
 pub struct FilePart {
@@ -35,7 +37,8 @@ impl FilePart {
         format!(".herma-{}", self.kind.name())
     }
 
-    /// Removes what a restore that died left beside the file.
+    /// Removes the drafts of a process that died. A draft of a live process is not among them, since the
+    /// lock is held.
     fn tidy(&self) {
         let names = folder::text_names(self.disk.as_ref(), &self.folder).unwrap_or_default();
         let begin = format!("{}-", self.fresh_name());
@@ -82,7 +85,7 @@ impl Part for FilePart {
             .map_err(|error| error.cause())
             .and_then(|is_file| match is_file {
                 true => Ok(()),
-                false => Err(format!("{} is no file", self.path().display())),
+                false => Err(format!("{} is not a regular file", self.path().display())),
             })
     }
 
@@ -93,6 +96,10 @@ impl Part for FilePart {
         }
         self.write(state).map_err(|error| error.cause())
     }
+
+    fn lock_file(&self) -> Option<PathBuf> {
+        Some(self.folder.join(LOCK_FILE))
+    }
 }
 
 /// What the part is that is kept in that file.
@@ -100,8 +107,13 @@ impl Part for FilePart {
 /// # Errors
 /// Why that cannot be said, for people.
 fn read(disk: &dyn Disk, path: &Path) -> Result<String, String> {
-    let read = folder::read_file(disk, path, PART_BYTES_MAX + 1);
-    let Some(bytes) = read.map_err(|error| error.cause())? else { return Ok(NOTHING.into()) };
+    let read = folder::read_file(disk, path, PART_BYTES_MAX + 1).map_err(|error| match &error {
+        Error::Io { source, .. } if is_another_kind(source) => {
+            format!("{} is not a regular file", path.display())
+        }
+        error => error.cause(),
+    });
+    let Some(bytes) = read? else { return Ok(NOTHING.into()) };
     if bytes.len() as u64 > PART_BYTES_MAX {
         return Err(format!("{} is larger than {PART_BYTES_MAX} bytes", path.display()));
     }
@@ -173,6 +185,6 @@ mod tests {
         assert!(part.check("{").is_err());
         fs::remove_file(part.path()).unwrap();
         fs::create_dir(part.path()).unwrap();
-        assert!(part.check("{}").unwrap_err().contains("no file"));
+        assert!(part.check("{}").unwrap_err().contains("is not a regular file"));
     }
 }

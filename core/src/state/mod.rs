@@ -7,23 +7,25 @@
 mod external;
 mod file_part;
 mod kinds;
+mod owner;
 
 pub use external::{
     Action, Compensated, Compensation, Compensations, Decided, External, INTERRUPTED,
     Listed as ListedAction, Standing,
 };
-pub use file_part::FilePart;
+pub use file_part::{FilePart, LOCK_FILE};
 pub use kinds::{Kind as PartKind, TAIL_MAX};
 
 pub(crate) use external::{Since, readable as readable_log};
 pub(crate) use file_part::readable as readable_part;
+pub(crate) use owner::{Owner, Take};
 
 use crate::disk::Disk;
 use crate::environment::Clock;
 use crate::error::Result;
 use crate::store::envelope::{ActionNote, PartNote};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// No part is larger: what is captured can also be restored.
@@ -57,6 +59,12 @@ pub trait Part: Send + Sync {
     /// # Errors
     /// Why not, for people.
     fn restore(&self, state: &str) -> std::result::Result<(), String>;
+
+    /// The file whose lock processes take in turn before they change this part, or read it together with
+    /// others; none where only one process has it. Whoever calls [`Part::restore`] holds the lock.
+    fn lock_file(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What an agent has beside its files.

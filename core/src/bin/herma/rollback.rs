@@ -6,6 +6,7 @@ use crate::programs::Listing;
 use crate::rollback_pages::{self, Alone, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
+use herma_core::state::LOCK_FILE;
 use herma_core::{Error, Extent, Remark, Restored, Token, Trigger};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -105,6 +106,7 @@ impl Herma {
         let restored = manager.restore_extent(project, target, extent, token);
         if let (Err(_), Some(made)) = (&restored, made) {
             // What is refused changes nothing; a folder in which something is stays.
+            let _ = self.disk.remove_file(&made.join(LOCK_FILE));
             let _ = self.disk.remove_directory(&made);
         }
         let restored = restored.map_err(|error| self.refused(project, error))?;

@@ -4,9 +4,11 @@
 use crate::arguments::Actions;
 use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::{pages, shell, text, whole_pages};
-use herma_core::disk::Disk;
+use herma_core::disk::{Disk, SystemDisk};
 use herma_core::state::{Action, Compensation, Compensations, External, Standing, State};
-use herma_core::{ActionNote, Clock, Environment, Extent, LeftOut, Manager, Remark, SystemClock};
+use herma_core::{
+    ActionNote, Clock, Config, Environment, Extent, LeftOut, Manager, Remark, SystemClock,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,14 @@ pub fn state(disk: &Arc<dyn Disk>, environment: &Environment) -> (Option<State>,
         return (None, None);
     }
     in_folder(disk, folder)
+}
+
+/// What changes the state of the agent in that environment, whatever its configuration says.
+pub fn state_manager(environment: &Environment) -> Manager {
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    let (found, _) = state(&disk, environment);
+    let manager = Manager::new(disk, Arc::new(SystemClock), environment.clone(), Config::default());
+    manager.with_state(found.unwrap_or_default())
 }
 
 fn in_folder(disk: &Arc<dyn Disk>, folder: PathBuf) -> (Option<State>, Option<Failure>) {

@@ -8,41 +8,12 @@ use crate::commands::{Answer, Ending, Failure};
 use crate::text;
 use crate::whole::{self, COMPENSATIONS};
 use herma_core::agent::{CheckpointManager, Event};
+use herma_core::disk::SystemDisk;
 use herma_core::state::{PartKind, TAIL_MAX};
 use herma_core::{Occasion, Outcome, Taken};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
-
-/// The files of the agent's state.
-pub struct Board {
-    pub folder: PathBuf,
-}
-
-impl Board {
-    fn path(&self, kind: PartKind) -> PathBuf {
-        self.folder.join(format!("{}.json", kind.name()))
-    }
-
-    fn read(&self, kind: PartKind) -> io::Result<Value> {
-        match fs::read(self.path(kind)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Value::Null),
-            bytes => serde_json::from_slice(&bytes?).map_err(io::Error::other),
-        }
-    }
-
-    /// Changes a part, which is written whole.
-    fn change<T>(&self, kind: PartKind, work: impl FnOnce(&mut Value) -> T) -> io::Result<T> {
-        let mut state = self.read(kind)?;
-        let done = work(&mut state);
-        let text = serde_json::to_string_pretty(&state).map_err(io::Error::other)?;
-        let fresh = self.folder.join(format!(".{}.new", kind.name()));
-        fs::write(&fresh, text + "\n")?;
-        fs::rename(fresh, self.path(kind))?;
-        Ok(done)
-    }
-}
 
 /// Changes the array of that name in an object; both are made where they are not.
 fn change_list<T>(state: &mut Value, name: &str, work: impl FnOnce(&mut Vec<Value>) -> T) -> T {
@@ -92,8 +63,16 @@ impl<W: Write> Session<W> {
         if self.has_state() {
             return Ok(());
         }
-        fs::create_dir_all(&self.board.folder)?;
+        fs::create_dir_all(self.environment.agent_folder())?;
         self.find_agent()
+    }
+
+    /// Changes a part of the state, which other sessions share.
+    fn change<T>(&mut self, kind: PartKind, work: impl FnOnce(&mut Value) -> T) -> io::Result<T> {
+        let manager = whole::state_manager(&self.environment);
+        let changed = manager.change_part(kind.name(), work).map_err(io::Error::other)?;
+        changed.notices.iter().try_for_each(|notice| self.notice(notice))?;
+        Ok(changed.result)
     }
 
     /// A turn begins.
@@ -165,7 +144,7 @@ impl<W: Write> Session<W> {
         match asked {
             Agent::Card { id, state, title } => self.card(id, state, title),
             Agent::Goal(active) => {
-                self.board.change(PartKind::Goal, |goal| {
+                self.change(PartKind::Goal, |goal| {
                     *goal = json!({"active": active, "progress": 0.0});
                 })?;
                 self.told(&format!("the goal is: {active}"))
@@ -195,7 +174,7 @@ impl<W: Write> Session<W> {
     }
 
     fn card(&mut self, id: &str, state: &str, title: &str) -> io::Result<()> {
-        let before = self.board.change(PartKind::Kanban, |board| {
+        let before = self.change(PartKind::Kanban, |board| {
             change_list(board, "cards", |cards| move_card(cards, id, state, title))
         })?;
         self.told(&format!("card {id} is {state}"))?;
@@ -206,7 +185,7 @@ impl<W: Write> Session<W> {
         let Some(to) = typed.parse().ok().filter(|to: &f64| (0.0..=1.0).contains(to)) else {
             return self.failed(&format!("{typed} is no number from 0 to 1"));
         };
-        let (goal, from) = self.board.change(PartKind::Goal, |goal| {
+        let (goal, from) = self.change(PartKind::Goal, |goal| {
             let from = goal["progress"].as_f64().unwrap_or_default();
             let active = goal["active"].as_str().unwrap_or_default().to_owned();
             *goal = json!({"active": active, "progress": to});
@@ -217,7 +196,7 @@ impl<W: Write> Session<W> {
     }
 
     fn remember(&mut self, memory: &str) -> io::Result<()> {
-        let head = self.board.change(PartKind::Memory, |memories| {
+        let head = self.change(PartKind::Memory, |memories| {
             let head = change_list(memories, "entries", |entries| {
                 let head = format!("mem_{}", entries.len() + 1);
                 entries.push(json!({"id": head, "text": memory}));
@@ -234,7 +213,7 @@ impl<W: Write> Session<W> {
         if !self.has_state() {
             return Ok(());
         }
-        let noted = self.board.change(PartKind::History, |history| {
+        let noted = self.change(PartKind::History, |history| {
             change_list(history, "calls", |calls| {
                 calls.push(json!(what));
                 let excess = calls.len().saturating_sub(TAIL_MAX);
@@ -270,14 +249,18 @@ impl<W: Write> Session<W> {
     }
 
     fn register(&mut self, kind: &str, command: &str) -> io::Result<()> {
-        let disk = herma_core::disk::SystemDisk;
-        let mut all = match whole::registered(&disk, &self.board.folder) {
-            Ok(all) => all,
-            Err(failure) => return self.failed(&failure.message),
+        let folder = self.environment.agent_folder();
+        let add = || -> Result<(), Failure> {
+            let mut all = whole::registered(&SystemDisk, &folder)?;
+            all.insert(kind.to_owned(), command.to_owned());
+            let text = serde_json::to_string_pretty(&all)?;
+            let written = fs::write(folder.join(COMPENSATIONS), text + "\n");
+            written.map_err(|error| Failure { code: "io", message: error.to_string() })
         };
-        all.insert(kind.to_owned(), command.to_owned());
-        let text = serde_json::to_string_pretty(&all).map_err(io::Error::other)?;
-        fs::write(self.board.folder.join(COMPENSATIONS), text + "\n")?;
+        let added = whole::state_manager(&self.environment).while_alone(add).map_err(Failure::from);
+        if let Err(failure) = added.and_then(|added| added.result) {
+            return self.failed(&failure.message);
+        }
         self.find_agent()?;
         self.told(&format!("{kind} is undone by: {command}"))
     }

@@ -13,7 +13,6 @@ use crate::commands::{Answer, Ending, Failure, Herma};
 use crate::rollback_pages;
 use crate::shell;
 use crate::text::{self, Style, Tone};
-use agent::Board;
 use herma_core::agent::{CheckpointManager, Conversation, Event, Protected, Tool};
 use herma_core::rollback_line::{self, Line, Misread};
 use herma_core::{Environment, Outcome};
@@ -36,8 +35,6 @@ pub struct Session<W> {
     checkpoints: CheckpointManager,
     /// Those of the agents that handed over and wait, each with the name of who went on.
     waiting: Vec<(String, CheckpointManager)>,
-    /// The agent's state beside its files, in its folder.
-    board: Board,
     environment: Environment,
     /// How many turns began, so that each has an id of its own.
     begun: u64,
@@ -51,10 +48,8 @@ pub struct Session<W> {
 impl<W: Write> Session<W> {
     /// A session in the current directory of that environment.
     pub fn new(environment: &Environment, style: Style, limit: Duration, output: W) -> Self {
-        let board = Board { folder: environment.agent_folder() };
         Session {
             waiting: Vec::new(),
-            board,
             environment: environment.clone(),
             begun: 0,
             directory: environment.current_directory.clone(),
@@ -245,7 +240,7 @@ impl<W: Write> Session<W> {
         let asked = arguments::Asked::from_line(asked, false);
         let answered = herma.run(&asked);
         herma.afterwards(&asked);
-        if !self.has_state() && self.board.folder.is_dir() {
+        if !self.has_state() && self.environment.agent_folder().is_dir() {
             // It came back with the files.
             self.find_agent()?;
         }
