@@ -36,6 +36,8 @@ pub struct Careful {
     modest: bool,
     /// What it says of a target that names no checkpoint.
     no_such: Code,
+    /// Whether it says of a place that can be no project that it is none, whatever the target.
+    place_first: bool,
 }
 
 /// What most of them do.
@@ -48,6 +50,7 @@ const PLAIN: Careful = Careful {
     keeps_unchanged: true,
     modest: false,
     no_such: Code::UnknownCheckpoint,
+    place_first: false,
 };
 
 /// Every careful subject.
@@ -138,6 +141,23 @@ pub static ALL: &[Careful] = &[
         ..PLAIN
     },
     Careful {
+        name: "careful-limits",
+        about: "It takes no checkpoint of too many files, and restores where there are by now.",
+        capabilities: &[
+            "checkpoint",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.directory",
+            "restore.exact",
+            "restore.file",
+            "restore.leaves_new",
+            "settings.max_files",
+        ],
+        id: |number, _| format!("few-{number:05}"),
+        place_first: true,
+        ..PLAIN
+    },
+    Careful {
         name: "careful-turns",
         about: "It takes automatic checkpoints only, and keeps an empty first one.",
         capabilities: &[
@@ -221,7 +241,9 @@ pub static ALL: &[Careful] = &[
 impl Careful {
     /// What opens it in a sandbox.
     pub fn opener(&'static self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
-        move |sandbox, _, seconds| Box::new(Store::new(self, sandbox, seconds))
+        move |sandbox, settings, seconds| {
+            Box::new(Store::new(self, sandbox, settings.max_files, seconds))
+        }
     }
 
     /// Judges it by the written cases that suit it and by these histories.

@@ -31,6 +31,7 @@ struct Kept {
 pub(super) struct Store {
     habits: &'static Careful,
     sandbox: Sandbox,
+    max_files: usize,
     seconds: i64,
     kept: BTreeMap<ByteString, Vec<Kept>>,
     /// How many ids were given out.
@@ -66,10 +67,15 @@ impl Subject for Store {
 }
 
 impl Store {
-    pub(super) fn new(habits: &'static Careful, sandbox: &Sandbox, seconds: i64) -> Store {
+    pub(super) fn new(
+        habits: &'static Careful,
+        sandbox: &Sandbox,
+        max_files: usize,
+        seconds: i64,
+    ) -> Store {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
         let (kept, used) = (BTreeMap::new(), BTreeSet::new());
-        Store { habits, sandbox, seconds, kept, ids: 0, used, agent: Agent::default() }
+        Store { habits, sandbox, max_files, seconds, kept, ids: 0, used, agent: Agent::default() }
     }
 
     fn served(&mut self, request: &Request) -> Result<Answer, Refusal> {
@@ -146,6 +152,9 @@ impl Store {
 
     fn take(&mut self, project: &ByteString, reason: &str) -> Result<Answer, Refusal> {
         let copy = self.copy(project)?;
+        if self.habits.can("settings.max_files") && copy.len() > self.max_files {
+            return Err((Code::TooManyFiles, "there are too many files"));
+        }
         let newest = self.kept.get(project).and_then(|all| all.last());
         let declines = match newest {
             Some(newest) => {
@@ -217,6 +226,9 @@ impl Store {
 
     /// The place of the checkpoint that a target names, oldest first.
     fn found(&self, project: &ByteString, target: &[u8]) -> Result<usize, Refusal> {
+        if self.habits.place_first {
+            self.judge_place(project)?;
+        }
         let all = self.kept.get(project).map_or(&[][..], Vec::as_slice);
         let no_such = (self.habits.no_such, "there is no such checkpoint");
         let text = std::str::from_utf8(target).map_err(|_| no_such)?;
@@ -245,6 +257,17 @@ impl Store {
             (Some((only, _)), None) => Ok(only),
             (None, _) => Err(no_such),
             _ => Err((Code::AmbiguousCheckpoint, "several begin so")),
+        }
+    }
+
+    /// Refuses what can be no project; what was deleted is one if anything is kept of it.
+    fn judge_place(&self, project: &ByteString) -> Result<(), Refusal> {
+        if *project == self.sandbox.layout().home {
+            return Err((Code::ScopeHome, "the home is no project"));
+        }
+        match self.copy(project) {
+            Err((Code::MissingDirectory, _)) if self.kept.contains_key(project) => Ok(()),
+            copy => copy.map(drop),
         }
     }
 

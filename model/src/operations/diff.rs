@@ -21,7 +21,7 @@ impl World {
         }
         let (index, checkpoint) = match self.find(&place, text) {
             Ok(found) => found,
-            Err(refusal) => return Allowed::Refused(vec![refusal]),
+            Err(refusal) => return self.refuses_target(&place, refusal),
         };
         let now = match self.current_tree(&place) {
             Ok(tree) => tree,

@@ -33,7 +33,7 @@ impl World {
         }
         match self.find(&place, text) {
             Ok(_) => Allowed::Done,
-            Err(refusal) => Allowed::Refused(vec![refusal]),
+            Err(refusal) => self.refuses_target(&place, refusal),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a request for a restore may come to: which checkpoint and path it means, whether it must be
 //! refused, and which pre-rollback checkpoint it takes.
 
+use super::checkpoint::TOO_MANY_FILES;
 use super::target::NOT_A_DIRECTORY;
 use crate::allowed::{Allowed, AllowedRestore, CheckpointKind, Refusal};
 use crate::answer::Code;
@@ -13,6 +14,10 @@ use crate::rules::{self, RuleRef};
 use crate::tree::Tree;
 use crate::world::{Checkpoint, World};
 use std::sync::Arc;
+
+/// The refusal of a path that the checkpoint does not have.
+const NOT_IN_CHECKPOINT: Refusal =
+    Refusal { codes: &[Code::NotInCheckpoint], rule: &rules::RESTORE_FILE_LITERAL };
 
 impl World {
     /// Implements [`rules::RESTORE_TARGET`] together with [`World::find`].
@@ -72,7 +77,9 @@ impl World {
                 });
                 // Where it leads is for nobody to say before there is a checkpoint to look in.
                 let led = through_link.then(|| bad_path(&[Code::BadPath]));
-                return Err([found.err(), path.err(), led].into_iter().flatten().collect());
+                let of_place = self.refuses_place(&place);
+                let refusals = [found.err(), path.err(), led, of_place];
+                return Err(refusals.into_iter().flatten().collect());
             }
         };
         let ((index, checkpoint), Place::Inside(project, standing)) = (found, place) else {
@@ -80,7 +87,10 @@ impl World {
             return Err(vec![]);
         };
         if standing == Standing::NoDirectory {
-            return Err(vec![NOT_A_DIRECTORY]);
+            let target = checkpoint.captured.as_ref().map(|target| &target.tree);
+            let has = |path| target.is_some_and(|target| self.is_in(target, path));
+            let absent = path.as_ref().is_some_and(|path| !has(path)).then_some(NOT_IN_CHECKPOINT);
+            return Err([NOT_A_DIRECTORY].into_iter().chain(absent).collect());
         }
         let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
         let damaged = self.is_damaged(checkpoint);
@@ -102,6 +112,9 @@ impl World {
             return Ok(Allowed::Unknown);
         }
         let safety = safety.map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
+        // The limit is about checkpoints; a restore that takes none may mind it as well.
+        let crowded = before.tree.len() > self.settings.max_files && !force;
+        may_refuse.extend(crowded.then_some(TOO_MANY_FILES));
         let history = self.history(&project);
         let room = history.len() < self.settings.max_snapshots;
         // Where only permissions changed, the newest checkpoint may stand for this state.
@@ -146,15 +159,15 @@ impl World {
         standing: Standing,
         (single, force): (bool, bool),
     ) -> Result<(bool, RuleRef), Vec<Refusal>> {
-        if before.tree.len() > self.settings.max_files {
-            let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
-            let refusal = Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED };
-            return if force { Ok((false, refusal.rule)) } else { Err(vec![refusal]) };
-        }
         let skipped: (bool, RuleRef) = (false, &rules::RESTORE_SAFETY_SKIPPED);
         let takes_one = self.has("restore.safety") && (!single || self.has("restore.file_safety"));
         if standing == Standing::Nothing || !takes_one {
             return Ok(skipped);
+        }
+        if before.tree.len() > self.settings.max_files {
+            let codes = &[Code::NoSafetyCheckpoint, Code::TooManyFiles];
+            let refusal = Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED };
+            return if force { Ok((false, refusal.rule)) } else { Err(vec![refusal]) };
         }
         // Where the newest checkpoint already holds this state, that one undoes the restore.
         Ok(match self.due(project, before, true).0 {
@@ -205,6 +218,11 @@ impl World {
         self.has("restore.directory") && target.keys().any(|one| bytes::below(path, one).is_some())
     }
 
+    /// Whether a checkpoint has what can be restored at a path.
+    fn is_in(&self, target: &Tree, path: &ByteString) -> bool {
+        target.contains_key(path) || self.is_directory_of(target, path)
+    }
+
     /// Whether a link stands at a path or on the way to it.
     fn leads_through_link(&self, project: &[u8], path: &[u8]) -> bool {
         let is_link = |path: &[u8]| {
@@ -244,8 +262,8 @@ impl World {
                 }
             }
         }
-        if !target.contains_key(path) && !self.is_directory_of(target, path) {
-            return refused(&[Code::NotInCheckpoint], &rules::RESTORE_FILE_LITERAL);
+        if !self.is_in(target, path) {
+            return Err(vec![NOT_IN_CHECKPOINT]);
         }
         let codes = &[Code::WouldOverwrite];
         match node(path) {

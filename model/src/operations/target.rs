@@ -1,8 +1,8 @@
 //! Finding the checkpoint that a target names.
 
-use crate::allowed::Refusal;
+use crate::allowed::{Allowed, Refusal};
 use crate::answer::Code;
-use crate::place::Place;
+use crate::place::{Place, Standing};
 use crate::rules;
 use crate::target::{self, Target};
 use crate::world::{Checkpoint, World};
@@ -76,6 +76,21 @@ impl World {
         self.was_whole(project)
             && !self.has_pins(project)
             && index < listed.saturating_sub(self.settings.max_snapshots)
+    }
+
+    /// The refusal of a place that no checkpoint can be taken of: as good a reason as that the target
+    /// names no checkpoint of it. A deleted project may still have some.
+    pub(super) fn refuses_place(&self, place: &Place) -> Option<Refusal> {
+        let is_kept = |project| !self.listed(project).is_empty();
+        match place {
+            Place::Inside(project, Standing::Nothing) if is_kept(project) => None,
+            place => self.out_of_scope(place),
+        }
+    }
+
+    /// The refusal of a target, or of its place.
+    pub(super) fn refuses_target(&self, place: &Place, refusal: Refusal) -> Allowed {
+        Allowed::Refused([Some(refusal), self.refuses_place(place)].into_iter().flatten().collect())
     }
 
     /// The checkpoint that `text` names among those listed for the project, with its index.

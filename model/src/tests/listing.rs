@@ -245,17 +245,42 @@ fn a_target_is_a_number_of_the_list_or_the_beginning_of_one_id_in_it() {
         ("diff alpha -1", (malformed, bad)),
         ("diff alpha 9f9f", (unknown, other)),
         ("diff alpha 4f4f", (unknown, other)),
-        ("diff /elsewhere 1f1f", (unknown, other)),
-        ("diff / 1", (malformed, bad)),
         ("restore alpha 4", (malformed, bad)),
         ("restore beta 1f1f", (unknown, other)),
-        ("restore /elsewhere 1f1f", (unknown, other)),
     ] {
         assert_eq!(refusals(&scene.allows(asked)), [refused], "{asked}");
     }
     scene.world.settings.max_snapshots = 2;
     assert_eq!(refusals(&scene.allows("diff alpha 3")), [(malformed, bad)]);
     assert_eq!(refusals(&scene.allows("diff alpha 1f1f")), [(unknown, other)]);
+}
+
+#[test]
+fn a_target_may_be_refused_for_its_place_if_no_checkpoint_can_be_taken_there() {
+    let mut scene = scene();
+    scene.put("/work/file=");
+    for (place, code) in [
+        ("/", Code::ScopeRoot),
+        ("~", Code::ScopeHome),
+        ("~/.hermes/checkpoints", Code::ScopeBase),
+        ("/elsewhere", Code::MissingDirectory),
+        ("none", Code::MissingDirectory),
+        ("file", Code::NotADirectory),
+    ] {
+        for asked in [format!("restore {place} 1f1f"), format!("diff {place} 1f1f")] {
+            assert_eq!(scene.answered(&asked, refused(code)), "", "{asked}");
+            assert_eq!(scene.answered(&asked, refused(Code::UnknownCheckpoint)), "", "{asked}");
+            assert_eq!(scene.answered(&asked, refused(Code::Io)), "restore/own-checkpoint");
+        }
+    }
+    for code in [Code::ScopeHome, Code::MissingDirectory, Code::NotADirectory] {
+        let found = scene.answered("restore alpha 9f9f", refused(code));
+        assert_eq!(found, "restore/own-checkpoint", "{code}");
+    }
+    // What was taken of a directory is restored where that is gone, so that it is no reason.
+    scene.put("-/work/alpha");
+    let gone = scene.answered("restore alpha 9f9f", refused(Code::MissingDirectory));
+    assert_eq!(gone, "restore/own-checkpoint");
 }
 
 #[test]

@@ -45,6 +45,17 @@ fn a_deleted_project_comes_back_without_a_checkpoint_before() {
     scene.put("/work/alpha=");
     let refused = refusals(&scene.allows("restore alpha 1"));
     assert_eq!(refused, [(&[Code::NotADirectory][..], "scope/no-directory")]);
+    for (path, code, rules) in [
+        ("a", Code::NotADirectory, ""),
+        ("a", Code::NotInCheckpoint, "scope/no-directory"),
+        ("b", Code::NotADirectory, ""),
+        ("b", Code::NotInCheckpoint, ""),
+        ("..", Code::NotADirectory, ""),
+        ("..", Code::BadPath, ""),
+    ] {
+        let found = scene.answered(&format!("file alpha 1 {path}"), super::refused(code));
+        assert_eq!(found, rules, "{path} {code}");
+    }
 }
 
 #[test]
@@ -107,6 +118,27 @@ fn without_a_checkpoint_before_nothing_is_restored_unless_it_is_forced() {
     // As many files as may be are not too many, and nothing needs force then.
     scene.world.settings.max_files = 2;
     assert_eq!(safety(&scene, "restore alpha 1 force"), TAKEN);
+}
+
+#[test]
+fn where_none_is_taken_before_a_restore_the_limit_on_files_does_not_stop_it() {
+    for (lacks, asked) in [
+        ("restore.safety", "restore alpha 1"),
+        ("restore.safety", "restore alpha 1 exact"),
+        ("restore.safety", "file alpha 1 a"),
+        ("restore.file_safety", "file alpha 1 a"),
+    ] {
+        let mut scene = Scene::without(lacks, "a=1");
+        scene.ask("take alpha");
+        scene.put("a=2 new=");
+        scene.world.settings.max_files = 1;
+        assert_eq!(safety(&scene, asked), SKIPPED, "{lacks} {asked}");
+        let seen = scene.right(asked);
+        assert_eq!(scene.broken(&seen), "", "{lacks} {asked}");
+        // Who minds it says so.
+        assert_eq!(scene.answered(asked, refused(Code::TooManyFiles)), "", "{lacks} {asked}");
+        assert_eq!(scene.answered(asked, refused(Code::Io)), "scope/too-many-files");
+    }
 }
 
 #[test]
