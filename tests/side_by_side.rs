@@ -9,10 +9,13 @@ use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
+use herma_harness::trial::trial;
 use herma_harness::{History, Operation};
+use herma_model::files::SpecialKind;
 use herma_model::{Edit, Request};
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 fn compared(other: &NewSubject<'_>) -> Vec<herma_harness::compare::Differing> {
     let scratch = Scratch::default_place();
@@ -94,6 +97,35 @@ fn an_exported_history_drives_the_adapter_alone() {
     let restored = replies.iter().find(|reply| reply["ok"]["restored"].is_array()).unwrap();
     assert_eq!(restored["ok"]["restored"].as_array().unwrap().len(), 1, "{said}");
     assert_eq!(replies.last().unwrap()["ok"]["checkpoints"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_exported_history_that_hangs_at_a_fifo_ends_and_a_socket_is_made_as_one() {
+    for tool in ["bash", "python3"] {
+        if Command::new(tool).arg("--version").output().is_err() {
+            eprintln!("not run: the exported script (no {tool} on this machine)");
+            return;
+        }
+    }
+    let binary = herma_tests::built_binary("herma-conform").into_os_string();
+    let mut start = AdapterCommand::of_a_bug(&binary, "a-fifo-is-waited-for").unwrap();
+    start.limits.reply = Duration::from_secs(1);
+    let of = |kind| {
+        let path = "work/alpha/special".into();
+        let take = Request::Checkpoint { dir: "work/alpha".into(), reason: "r".into() };
+        let operations =
+            vec![Operation::Edit(Edit::MakeSpecial { path, kind }), Operation::Ask(take)];
+        History { operations, plain_home: true, ..History::default() }
+    };
+    let found = trial(&of(SpecialKind::Fifo), &start.opener(), &Scratch::default_place()).unwrap();
+    let found: Vec<String> =
+        found.run.divergences.iter().map(|one| one.fingerprint().to_string()).collect();
+    assert_eq!(found, ["capture/special (timeout: silent)"]);
+    let (code, said) = exported(&of(SpecialKind::Fifo), &start, |script| script);
+    assert_eq!((code, said.contains("no reply within 1 s")), (1, true), "{said}");
+    let (code, said) = exported(&of(SpecialKind::Socket), &start, |script| script);
+    // Nothing fails, and what is listed at the end has an `s` where a file has none.
+    assert_eq!((code, said.contains("\nsrw")), (2, true), "{said}");
 }
 
 /// How the script of a history ends, after `change`, and what it says.

@@ -9,6 +9,7 @@ use crate::runner::{Event, RunError, Until, run_watched};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::edit::Change;
+use herma_model::files::SpecialKind;
 use herma_model::plain::plain;
 use herma_model::{ByteString, Node, StoreEdit};
 use std::path::Path;
@@ -71,7 +72,8 @@ fn changed(change: &Change) -> String {
     match change {
         Change::Remove(path) => format!("rm -r {path}"),
         Change::Make(path, Node::Directory) => format!("mkdir {path}"),
-        Change::Make(path, Node::Special) => format!("mkfifo {path}"),
+        Change::Make(path, Node::Special(SpecialKind::Fifo)) => format!("mkfifo {path}"),
+        Change::Make(path, Node::Special(SpecialKind::Socket)) => format!("make the socket {path}"),
         Change::Make(path, Node::Link { target }) => {
             format!("ln -s {} {path}", ByteString::from(&target[..]))
         }

@@ -248,11 +248,15 @@ pub struct AllowedRestore {
 impl AllowedRestore {
     /// Whether nothing need be taken before it, since the newest checkpoint holds what is there.
     pub(crate) fn is_held_by_newest(&self, world: &World) -> bool {
-        let takes_one = world.has("restore.safety")
-            && (self.only.is_none() || world.has("restore.file_safety"));
         let newest = world.newest(&self.project).and_then(|one| one.captured.as_ref());
         let holds = newest.is_some_and(|newest| newest.tree == self.before.tree);
-        takes_one && holds && !self.deleted && !self.is_forced()
+        self.looks_before(world) && holds && !self.deleted
+    }
+
+    /// Whether it looks at what is there, since that may have to be taken before.
+    pub(crate) fn looks_before(&self, world: &World) -> bool {
+        let takes_one = self.only.is_none() || world.has("restore.file_safety");
+        world.has("restore.safety") && takes_one && !self.is_forced()
     }
 
     /// Whether it goes on without the pre-rollback checkpoint that it should have.

@@ -196,7 +196,7 @@ impl Capturer {
         let entry = match node {
             _ if ignored => Err(self.exclusion_rule(path)),
             Node::Directory => return,
-            Node::Special => Err(&rules::CAPTURE_SPECIAL),
+            Node::Special(_) => Err(&rules::CAPTURE_SPECIAL),
             Node::File { content, .. } if too_large(content) => Err(&rules::CAPTURE_SIZE_CAP),
             Node::File { readable: false, .. } => Err(&rules::CAPTURE_UNREADABLE),
             Node::File { content, executable, .. } => {

@@ -5,7 +5,7 @@
 //! that an edit has one meaning only.
 
 use crate::bytes::ByteString;
-use crate::files::{Content, Files, Node};
+use crate::files::{Content, Files, Node, SpecialKind};
 use serde::{Deserialize, Serialize};
 
 /// One edit of the world's files; paths are relative to the world's root.
@@ -53,6 +53,9 @@ pub enum Edit {
     MakeSpecial {
         /// Where.
         path: ByteString,
+        /// Which of the two.
+        #[serde(default, skip_serializing_if = "SpecialKind::is_default")]
+        kind: SpecialKind,
     },
     /// Takes away or gives back the owner's right to read a file; nothing for anything else.
     SetReadable {
@@ -115,7 +118,7 @@ macro_rules! paths_of {
             | Edit::Remove { path }
             | Edit::MakeDirectory { path }
             | Edit::Link { path, .. }
-            | Edit::MakeSpecial { path }
+            | Edit::MakeSpecial { path, .. }
             | Edit::SetReadable { path, .. }
             | Edit::SetPermissions { path, .. } => vec![path],
         }
@@ -148,7 +151,9 @@ impl Edit {
             Edit::Link { path, target } => {
                 make(files, path, Node::Link { target: Content::from(&target[..]) }, &mut changes);
             }
-            Edit::MakeSpecial { path } => make(files, path, Node::Special, &mut changes),
+            Edit::MakeSpecial { path, kind } => {
+                make(files, path, Node::Special(*kind), &mut changes);
+            }
             Edit::MakeDirectory { path } => {
                 if !files.is_directory(path) {
                     make(files, path, Node::Directory, &mut changes);

@@ -7,6 +7,7 @@
 pub(crate) mod permissions;
 
 use crate::bytes::{self, ByteString};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -33,8 +34,26 @@ pub enum Node {
         /// The bytes it points at.
         target: Content,
     },
-    /// A fifo, socket or device.
-    Special,
+    /// What is neither of these.
+    Special(SpecialKind),
+}
+
+/// Which special file; a device counts as a socket, since no history makes any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpecialKind {
+    /// A socket, which cannot be opened.
+    #[default]
+    Socket,
+    /// A fifo, which can be and then waits for its other end.
+    Fifo,
+}
+
+impl SpecialKind {
+    /// Whether it need not be written down.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == SpecialKind::default()
+    }
 }
 
 /// All files of the world.

@@ -95,7 +95,7 @@ fn components(path: &[u8]) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Content;
+    use crate::files::{Content, SpecialKind};
     use Standing::{Directory, NoDirectory, Nothing};
     use pretty_assertions::assert_eq;
 
@@ -121,7 +121,7 @@ mod tests {
         let files = files(&[
             ("a", Node::Directory),
             ("a/b", Node::Directory),
-            ("a/f", Node::Special),
+            ("a/f", Node::Special(SpecialKind::Fifo)),
             ("in", link("/w/r/a/b")),
             ("twice", link("//w/./r//in/")),
             ("top", link("/w/r")),
@@ -151,7 +151,7 @@ mod tests {
         let files = files(&[
             ("a", Node::Directory),
             ("a/b", Node::Directory),
-            ("a/fifo", Node::Special),
+            ("a/fifo", Node::Special(SpecialKind::Fifo)),
             ("a/up", link("../c")),
             ("a/out", link("/etc//x/../y")),
             ("a/top", link("/..")),

@@ -5,7 +5,7 @@
 //! the cause is for [`crate::blame`] to say.
 
 use crate::answer::{Answer, CheckpointOutcome, SweepOutcome};
-use crate::files::Node;
+use crate::files::{Node, SpecialKind};
 use crate::plain::plain;
 use crate::rules::RuleRef;
 use serde::{Deserialize, Serialize};
@@ -195,7 +195,7 @@ pub fn symptom(due: Option<&Node>, found: Option<&Node>) -> String {
     let word = |node| match node {
         None => "nothing",
         Some(&Node::Directory) => "a directory",
-        Some(Node::Special) => "a special file",
+        Some(Node::Special(_)) => "a special file",
         Some(Node::Link { .. }) => "a link",
         Some(Node::File { .. }) => "a file",
     };
@@ -222,7 +222,8 @@ pub fn shown(node: Option<&Node>) -> String {
     match node {
         None => "nothing".into(),
         Some(Node::Directory) => "a directory".into(),
-        Some(Node::Special) => "a special file".into(),
+        Some(Node::Special(SpecialKind::Socket)) => "a socket".into(),
+        Some(Node::Special(SpecialKind::Fifo)) => "a fifo".into(),
         Some(Node::Link { target }) => format!("a link to {}", text(target)),
         Some(Node::File { content, executable, readable }) => {
             let flags = match (executable, readable) {

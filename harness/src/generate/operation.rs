@@ -4,6 +4,7 @@ use super::content::{self, Sizes};
 use super::names;
 use crate::history::{Event, Operation, Target};
 use herma_model::commands::{AFTER, BEFORE, COMMANDS};
+use herma_model::files::SpecialKind;
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -112,7 +113,9 @@ fn link(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
 }
 
 fn special(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {
-    path_in_project(file).prop_map(|path| Operation::Edit(Edit::MakeSpecial { path })).boxed()
+    (path_in_project(file), select(&[SpecialKind::Socket, SpecialKind::Fifo][..]))
+        .prop_map(|(path, kind)| Operation::Edit(Edit::MakeSpecial { path, kind }))
+        .boxed()
 }
 
 fn readable(file: &BoxedStrategy<ByteString>) -> BoxedStrategy<Operation> {

@@ -4,7 +4,7 @@ use super::Flaw::{Configured, Disk, Intercepted as Intercept};
 use super::PlantedBug;
 use super::faulty_disk::DiskFault::{Fails, Ignores, List, Read, Stat};
 use super::intercepted::{Intercepted, created, none_taken, taken};
-use super::stored::after_checkpoint;
+use super::stored::{after_checkpoint, holds_fifo};
 use crate::sandbox::Sandbox;
 use herma_core::disk::{Kind, Stat as Metadata};
 use herma_core::ignore::DEFAULT_EXCLUDES;
@@ -165,6 +165,20 @@ pub static BUGS: &[PlantedBug] = &[
         about: "A fifo, socket or device is an error, and nothing is captured.",
         operations_min: 4,
         flaw: Disk(Fails(|stat| stat.kind == Kind::Special)),
+    },
+    PlantedBug {
+        name: "a-fifo-is-waited-for",
+        rule: &rules::CAPTURE_SPECIAL,
+        about: "A fifo is opened by a checkpoint or a restore, and nobody ever writes to it.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| {
+            let captures = matches!(request, Request::Checkpoint { .. }) || request.restores();
+            let project = subject.project(request).filter(|_| captures);
+            match project.map(|project| holds_fifo(&project)) {
+                Some(Ok(true)) => Answer::Crashed("silent: it waits at a fifo".into()),
+                _ => subject.ask(request),
+            }
+        }),
     },
     PlantedBug {
         name: "the-cap-is-one-byte-too-high",

@@ -20,7 +20,8 @@ pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The fewest digits of an id.
 const SHORT_ID_MIN: usize = 4;
 
-fn holds_fifo(folder: &Path) -> io::Result<bool> {
+/// Whether a fifo is in a folder or below it.
+pub(super) fn holds_fifo(folder: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(folder)? {
         let (entry, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
         if kind.is_fifo() || kind.is_dir() && holds_fifo(&entry)? {

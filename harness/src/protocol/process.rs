@@ -143,6 +143,14 @@ impl Adapter {
     /// # Errors
     /// Whatever is wrong with the reply; the adapter cannot be used any more then.
     pub fn ask(&mut self, message: &Message) -> Result<Reply, Fault> {
+        self.ask_within(message, self.limits.reply)
+    }
+
+    /// The same with another limit for the reply.
+    ///
+    /// # Errors
+    /// As [`Adapter::ask`].
+    pub fn ask_within(&mut self, message: &Message, limit: Duration) -> Result<Reply, Fault> {
         self.requests += 1;
         let id = self.requests;
         let mut line = serde_json::to_vec(&Envelope { id, message })
@@ -153,13 +161,13 @@ impl Adapter {
         if let Some(input) = &self.input {
             let _ = input.send(line);
         }
-        let deadline = Instant::now() + self.limits.reply;
+        let deadline = Instant::now() + limit;
         match self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Heard::Line(line)) => self.read(id, &line),
             Ok(Heard::TooLong) => Err(Fault::EndlessLine { limit: LINE_BYTES_MAX }),
             Ok(Heard::End(0)) | Err(RecvTimeoutError::Disconnected) => Err(self.exited(op())),
             Ok(Heard::End(_)) => Err(Fault::NoNewline { op: op() }),
-            Err(RecvTimeoutError::Timeout) => Err(self.silent(op())),
+            Err(RecvTimeoutError::Timeout) => Err(self.silent(op(), limit)),
         }
     }
 
@@ -186,12 +194,12 @@ impl Adapter {
     }
 
     /// Distinguishes an adapter that printed nothing from one that did not end its line.
-    fn silent(&mut self, op: String) -> Fault {
+    fn silent(&mut self, op: String, limit: Duration) -> Fault {
         self.kill();
         let rest = self.heard.recv_timeout(self.limits.mercy);
         match rest {
             Ok(Heard::End(bytes)) if bytes > 0 => Fault::NoNewline { op },
-            _ => Fault::Silent { op, limit: self.limits.reply },
+            _ => Fault::Silent { op, limit },
         }
     }
 

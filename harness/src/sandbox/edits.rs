@@ -3,11 +3,13 @@
 use super::manifest::on_disk;
 use herma_model::Node;
 use herma_model::edit::Change;
+use herma_model::files::SpecialKind;
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -32,7 +34,7 @@ pub fn apply(root: &Path, change: &Change) -> io::Result<()> {
         }
         Change::SetPermissions(path, bits) => set_mode(&on_disk(root, path), *bits),
         Change::HardLink(path, to) => fs::hard_link(on_disk(root, to), on_disk(root, path)),
-        Change::Make(path, node) => make(&on_disk(root, path), node),
+        Change::Make(path, node) => make(root, &on_disk(root, path), node),
     }
 }
 
@@ -67,11 +69,12 @@ fn part_from_its_other_names(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn make(path: &Path, node: &Node) -> io::Result<()> {
+fn make(root: &Path, path: &Path, node: &Node) -> io::Result<()> {
     match node {
         Node::Directory => fs::create_dir(path),
         Node::Link { target } => symlink(OsStr::from_bytes(target), path),
-        Node::Special => make_special(path),
+        Node::Special(SpecialKind::Socket) => make_socket(root, path),
+        Node::Special(SpecialKind::Fifo) => make_fifo(path, "644"),
         Node::File { content, executable, .. } => {
             let mode = if *executable { 0o755 } else { 0o644 };
             let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
@@ -82,19 +85,18 @@ fn make(path: &Path, node: &Node) -> io::Result<()> {
     }
 }
 
-/// The standard library can make a socket but no fifo; either is special.
-fn make_special(path: &Path) -> io::Result<()> {
-    // A socket's whole path must be short, so it is bound in its own directory under a short name
-    // and moved; dropping the listener leaves the file.
-    let folder = path.parent().unwrap_or(path);
-    let short = folder.join(".s");
-    match std::os::unix::net::UnixListener::bind(&short) {
-        Ok(_listener) => fs::rename(short, path),
-        Err(_) => {
-            let made = Command::new("mkfifo").arg("--").arg(path).status()?;
-            if made.success() { Ok(()) } else { Err(io::Error::other("mkfifo failed")) }
-        }
-    }
+/// A socket's whole path must be short, so it is bound in the root and moved; dropping the listener
+/// leaves the file.
+fn make_socket(root: &Path, path: &Path) -> io::Result<()> {
+    let short = root.join(".s");
+    UnixListener::bind(&short)?;
+    fs::rename(short, path)
+}
+
+/// The standard library cannot make a fifo.
+pub(super) fn make_fifo(path: &Path, mode: &str) -> io::Result<()> {
+    let made = Command::new("mkfifo").args(["-m", mode, "--"]).arg(path).status()?;
+    if made.success() { Ok(()) } else { Err(io::Error::other("mkfifo failed")) }
 }
 
 /// Copies a directory, links as links, without files that cannot be read.

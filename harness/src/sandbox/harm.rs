@@ -1,10 +1,10 @@
 //! What may stand in the place of a damaged file, and putting it there.
 
+use super::edits::make_fifo;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// What stands in the place of a file once it is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +52,7 @@ impl Left {
                 fs::set_permissions(path, permissions)
             }
             Left::Link(target) => symlink(target, path),
-            Left::Fifo => {
-                let made = Command::new("mkfifo").args(["-m", "600", "--"]).arg(path).status()?;
-                made.success().then_some(()).ok_or_else(|| io::Error::other("mkfifo failed"))
-            }
+            Left::Fifo => make_fifo(path, "600"),
             Left::Folder => DirBuilder::new().mode(0o700).create(path),
         }
     }

@@ -4,7 +4,7 @@
 //! It uses no code of a subject, so its result is independent evidence.
 
 use herma_model::bytes::{file_name, join};
-use herma_model::files::Content;
+use herma_model::files::{Content, SpecialKind};
 use herma_model::observation::Names;
 use herma_model::{ByteString, Files, Node};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
@@ -116,7 +116,8 @@ fn node(folder: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Node> {
             executable: mode & 0o100 != 0,
             readable: mode & 0o400 != 0,
         }),
-        _ => Ok(Node::Special),
+        FileType::Fifo => Ok(Node::Special(SpecialKind::Fifo)),
+        _ => Ok(Node::Special(SpecialKind::Socket)),
     }
 }
 

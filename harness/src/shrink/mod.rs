@@ -15,12 +15,16 @@ use crate::runner::Until;
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use crate::trial::trial_until;
+use herma_model::verdict::Kind;
 use herma_model::{Settings, blame};
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Enough executions for any history of default length.
 pub const BUDGET_DEFAULT: usize = 3_000;
+
+/// How long a shorter history that hangs is looked for.
+const HANG_SEARCH: Duration = Duration::from_secs(60);
 
 /// How long a search for a short history goes on: what was found by then is the answer.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,15 @@ pub struct Budget {
     pub executions: usize,
     /// None after this moment, if there is one.
     pub until: Option<Instant>,
+}
+
+impl Budget {
+    /// The budget for a failure of this kind: each run that shows that nothing is answered takes as
+    /// long as an answer may.
+    fn of(self, kind: Kind) -> Self {
+        let until = (kind == Kind::Timeout).then(|| Instant::now() + HANG_SEARCH);
+        Budget { until: until.into_iter().chain(self.until).min(), ..self }
+    }
 }
 
 impl From<usize> for Budget {
@@ -72,6 +85,7 @@ pub fn shrink(
 ) -> Shrunk {
     let (step, wanted) = (divergence.step, divergence.fingerprint());
     let until = until(divergence);
+    let budget = budget.of(divergence.mismatch.kind);
     let mut divergence = divergence.clone();
     let mut fails = |candidate: &History| {
         // A run that cannot be made says nothing about the subject.
@@ -85,7 +99,7 @@ pub fn shrink(
     let in_plain = if history.plain_home { Some(step) } else { fails(&plain) };
     let is_plain = in_plain.is_some();
     let (start, step) = in_plain.map_or((history, step), |step| (&plain, step));
-    let (mut history, mut executions) = search(start, step, *budget, &mut fails);
+    let (mut history, mut executions) = search(start, step, budget, &mut fails);
     executions += 1;
     let usual = History { plain_home: false, ..history.clone() };
     if is_plain && fails(&usual).is_some() {

@@ -317,8 +317,8 @@ fn edit_proposals(edit: Edit) -> Vec<Edit> {
         Edit::MakeDirectory { path } => {
             paths(&path).into_iter().map(|path| Edit::MakeDirectory { path }).collect()
         }
-        Edit::MakeSpecial { path } => {
-            paths(&path).into_iter().map(|path| Edit::MakeSpecial { path }).collect()
+        Edit::MakeSpecial { path, kind } => {
+            paths(&path).into_iter().map(|path| Edit::MakeSpecial { path, kind }).collect()
         }
         Edit::SetReadable { path, readable } => {
             paths(&path).into_iter().map(|path| Edit::SetReadable { path, readable }).collect()

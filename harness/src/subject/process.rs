@@ -19,7 +19,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// How an adapter is started.
 #[derive(Clone, Debug)]
@@ -53,9 +55,9 @@ impl AdapterCommand {
 
     /// As [`AdapterCommand::opener`], for who asks several processes at the same time or kills one.
     pub fn process_opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> ProcessSubject + Sync {
-        let idle = Idle::default();
+        let shared = Shared::default();
         move |sandbox, settings, seconds| {
-            ProcessSubject::new(self, &idle, sandbox, settings, seconds)
+            ProcessSubject::new(self, &shared, sandbox, settings, seconds)
         }
     }
 }
@@ -66,13 +68,17 @@ struct Introduced {
     hello: Hello,
 }
 
-/// Processes that wait for their next store.
+/// What the processes of one opener share.
 #[derive(Clone, Default)]
-struct Idle(Arc<Mutex<Vec<Introduced>>>);
+struct Shared {
+    /// Processes that wait for their next store.
+    idle: Arc<Mutex<Vec<Introduced>>>,
+    patience: Arc<Patience>,
+}
 
-impl Idle {
+impl Shared {
     fn take(&self) -> Option<Introduced> {
-        self.0.lock().expect("no thread panics while it holds this").pop()
+        self.idle.lock().expect("no thread panics while it holds this").pop()
     }
 
     /// Closes the store, and keeps the process where it can open another one. One that fails at
@@ -82,15 +88,46 @@ impl Idle {
         let is_kept = introduced.hello.reusable
             && introduced.adapter.ask(&close).is_ok_and(|reply| reply.ok.is_some());
         if is_kept {
-            self.0.lock().expect("no thread panics while it holds this").push(introduced);
+            self.idle.lock().expect("no thread panics while it holds this").push(introduced);
         }
     }
 }
 
+/// How long a reply is waited for: once a process hung, no longer than any reply makes likely, since
+/// a history that hangs is run many times while a shorter one is looked for.
+#[derive(Default)]
+struct Patience {
+    slowest_millis: AtomicU64,
+    has_hung: AtomicBool,
+}
+
+impl Patience {
+    fn limit(&self, limits: Limits) -> Duration {
+        if !self.has_hung.load(Relaxed) {
+            return limits.reply;
+        }
+        let likely = Duration::from_millis(self.slowest_millis.load(Relaxed) * 10);
+        limits.reply.min(likely.max(HANG_MIN))
+    }
+
+    fn learn(&self, took: Duration, outcome: &Result<Reply, Fault>) {
+        match outcome {
+            Err(Fault::Silent { .. }) => self.has_hung.store(true, Relaxed),
+            _ => {
+                let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX / 10);
+                self.slowest_millis.fetch_max(millis, Relaxed);
+            }
+        }
+    }
+}
+
+/// A process that hung before is waited for at least as long.
+const HANG_MIN: Duration = Duration::from_secs(5);
+
 /// A subject in another process.
 pub struct ProcessSubject {
     start: AdapterCommand,
-    idle: Idle,
+    shared: Shared,
     environment: Vec<(OsString, OsString)>,
     open: Open,
     capabilities: Capabilities,
@@ -105,14 +142,14 @@ impl ProcessSubject {
     /// Opens a store in the sandbox, in a process that waits for one or a new one.
     fn new(
         start: &AdapterCommand,
-        idle: &Idle,
+        shared: &Shared,
         sandbox: &Sandbox,
         settings: &Settings,
         seconds: i64,
     ) -> Self {
         let mut subject = ProcessSubject {
             start: start.clone(),
-            idle: idle.clone(),
+            shared: shared.clone(),
             environment: environment(sandbox),
             open: Open::of(sandbox, settings.clone()),
             capabilities: Capabilities::default(),
@@ -137,7 +174,7 @@ impl ProcessSubject {
     }
 
     fn opened(&mut self) -> Result<Introduced, Fault> {
-        let waiting = if self.wants_fresh_process { None } else { self.idle.take() };
+        let waiting = if self.wants_fresh_process { None } else { self.shared.take() };
         let mut process = waiting.map_or_else(|| self.started(), Ok)?;
         self.identity = process.hello.implementation.clone();
         self.capabilities = Capabilities::of(&process.hello)
@@ -182,8 +219,11 @@ impl ProcessSubject {
             _ => {}
         }
         let process = self.process.as_mut().map_err(|fault| fault.clone())?;
-        let reply = process.adapter.ask(&Message::Request(request.clone()))?;
-        translate::answer(request, reply)
+        let patience = &self.shared.patience;
+        let (begun, limit) = (Instant::now(), patience.limit(self.start.limits));
+        let reply = process.adapter.ask_within(&Message::Request(request.clone()), limit);
+        patience.learn(begun.elapsed(), &reply);
+        translate::answer(request, reply?)
     }
 }
 
@@ -231,7 +271,7 @@ impl Drop for ProcessSubject {
     fn drop(&mut self) {
         let process = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
         if let Ok(process) = process {
-            self.idle.keep(process);
+            self.shared.keep(process);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::edit::Edit;
+use crate::files::SpecialKind;
 use pretty_assertions::assert_eq;
 
 /// The project of every test, and the base in it.
@@ -20,6 +21,10 @@ fn files(paths: &[&str]) -> Files {
         write(&mut files, path, b"");
     }
     files
+}
+
+fn special(path: &str, kind: SpecialKind) -> Edit {
+    Edit::MakeSpecial { path: path.into(), kind }
 }
 
 fn capturer(lacks: &[&str]) -> Capturer {
@@ -65,7 +70,7 @@ fn files_and_links_are_captured_as_they_are() {
     Edit::Write { path, content, executable: true }.apply(&mut files);
     Edit::Link { path: "work/p/link".into(), target: "to".into() }.apply(&mut files);
     Edit::MakeDirectory { path: "work/p/empty".into() }.apply(&mut files);
-    Edit::MakeSpecial { path: "work/p-beside".into() }.apply(&mut files);
+    special("work/p-beside", SpecialKind::Socket).apply(&mut files);
     let captured = by_default(&files);
     assert_eq!(held(&captured), ["deep/er/file", "link", "run"]);
     assert_eq!(captured.tree[&"run".into()], file("#!", true));
@@ -107,7 +112,7 @@ fn a_file_over_the_cap_is_left_out_and_one_at_the_cap_is_a_test_of_it() {
 fn what_is_no_file_or_cannot_be_read_is_left_out() {
     let mut files = files(&["secret", "plain"]);
     Edit::SetReadable { path: "work/p/secret".into(), readable: false }.apply(&mut files);
-    Edit::MakeSpecial { path: "work/p/socket".into() }.apply(&mut files);
+    special("work/p/socket", SpecialKind::Socket).apply(&mut files);
     let captured = by_default(&files);
     assert_eq!(held(&captured), ["plain"]);
     let expected = [("secret", "capture/unreadable"), ("socket", "capture/special")];
@@ -121,7 +126,7 @@ fn what_is_no_file_or_cannot_be_read_is_left_out() {
 fn excluded_files_are_left_out_by_the_rule_that_their_name_tells() {
     let mut files = files(&[".env", ".git/HEAD", "a.log", "deep/.git", "mine", "target/x", "z"]);
     write(&mut files, ".gitignore", b"mine");
-    Edit::MakeSpecial { path: "work/p/b.log".into() }.apply(&mut files);
+    special("work/p/b.log", SpecialKind::Fifo).apply(&mut files);
     let captured = by_default(&files);
     assert_eq!(held(&captured), [".gitignore", "z"]);
     let expected = [

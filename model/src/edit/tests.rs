@@ -60,12 +60,17 @@ fn a_write_clears_its_way_and_makes_the_directories_it_needs() {
     assert_eq!(changes, [Change::Remove("a/b".into()), Change::Make("a/b".into(), file("b"))]);
 }
 
+fn special(path: &str, kind: SpecialKind) -> Edit {
+    Edit::MakeSpecial { path: path.into(), kind }
+}
+
 #[test]
 fn every_kind_of_node_is_made_as_asked() {
     let target = Content::from(&b"to"[..]);
     for (edit, node) in [
         (Edit::Link { path: "n".into(), target: "to".into() }, Node::Link { target }),
-        (Edit::MakeSpecial { path: "n".into() }, Node::Special),
+        (special("n", SpecialKind::Socket), Node::Special(SpecialKind::Socket)),
+        (special("n", SpecialKind::Fifo), Node::Special(SpecialKind::Fifo)),
         (Edit::MakeDirectory { path: "n".into() }, Node::Directory),
     ] {
         let mut files = files();

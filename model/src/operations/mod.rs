@@ -103,6 +103,9 @@ impl World {
         let mut checks = Checks::default();
         if let Answer::Crashed(why) = &seen.answer {
             checks.check(Judge::Answer, seen.request.main_rule(), false, || no_answer(why));
+            for rule in ended_by(self, allowed, seen) {
+                checks.check(Judge::Answer, rule, false, || no_answer(why));
+            }
             return checks;
         }
         identity(self, allowed, seen, &mut checks);
@@ -312,12 +315,25 @@ fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
     }
     match allowed {
         // Where it cannot be taken in any case, that is said for a reason of its own.
-        Allowed::Restore(restore) if restore.is_forced() => Vec::new(),
+        Allowed::Restore(restore) if !restore.looks_before(world) => Vec::new(),
         Allowed::Restore(restore) => restore.before.stop_nothing(),
         Allowed::Refused(due) if due.iter().any(|one| one.codes.contains(code)) => Vec::new(),
         Allowed::Diff(_) | Allowed::Refused(_) => {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let project = project.filter(|project| world.files.is_directory(project));
+            project.map(|project| world.capture(&project).stop_nothing()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The same where nothing is answered at all, by a subject that captures what is there.
+fn ended_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
+    let project = seen.request.dir().and_then(|dir| world.canonical(dir));
+    let project = project.filter(|project| world.files.is_directory(project));
+    match allowed {
+        Allowed::Restore(restore) if restore.looks_before(world) => restore.before.stop_nothing(),
+        Allowed::Checkpoint(_) | Allowed::Diff(_) => {
             project.map(|project| world.capture(&project).stop_nothing()).unwrap_or_default()
         }
         _ => Vec::new(),

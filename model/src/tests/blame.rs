@@ -140,7 +140,7 @@ fn what_stands_at_a_path_is_shown_in_short_and_its_fault_without_the_path() {
         ("secret", "a file of 1 bytes \"1\", unreadable"),
         ("both", "a file of 1 bytes \"1\", executable, unreadable"),
         ("l", "a link to 1 bytes \"a\""),
-        ("s", "a special file"),
+        ("s", "a socket"),
         ("d", "a directory"),
         ("none", "nothing"),
     ] {

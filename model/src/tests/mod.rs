@@ -36,7 +36,7 @@ use crate::answer::{
 use crate::blame::failures;
 use crate::bytes::{self, ByteString};
 use crate::edit::Edit;
-use crate::files::{Files, Node};
+use crate::files::{Files, Node, SpecialKind};
 use crate::lines::LineBounds;
 use crate::observation::{Base, Contents, Histories, Observation, Place};
 use crate::request::Request;

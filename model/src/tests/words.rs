@@ -3,7 +3,7 @@
 use super::*;
 
 /// The edits of one word: `a=x` writes a file, `a*=x` a program and `a?=x` one that cannot be read,
-/// with `;` for the end of a line; `a~x` rewrites one and keeps its time; `a>x` makes a link, `a!` a socket, `a/` a directory; `-a` removes
+/// with `;` for the end of a line; `a~x` rewrites one and keeps its time; `a>x` makes a link, `a!` a socket, `a|` a fifo, `a/` a directory; `-a` removes
 /// something. Paths are those in `alpha`, or in the world where they open with a slash.
 pub(super) fn edits(word: &str) -> Vec<Edit> {
     let place = |name: &str| match name.strip_prefix('/') {
@@ -25,10 +25,12 @@ pub(super) fn edits(word: &str) -> Vec<Edit> {
     if let Some((name, target)) = word.split_once('>') {
         return vec![Edit::Link { path: place(name), target: target.into() }];
     }
-    match word.strip_suffix('!') {
-        Some(name) => vec![Edit::MakeSpecial { path: place(name) }],
-        None => vec![Edit::MakeDirectory { path: place(word.trim_end_matches('/')) }],
+    for (mark, kind) in [('!', SpecialKind::Socket), ('|', SpecialKind::Fifo)] {
+        if let Some(name) = word.strip_suffix(mark) {
+            return vec![Edit::MakeSpecial { path: place(name), kind }];
+        }
     }
+    vec![Edit::MakeDirectory { path: place(word.trim_end_matches('/')) }]
 }
 
 /// A request in a few words; a mere name is that of the project in `work`.

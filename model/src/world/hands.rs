@@ -53,7 +53,7 @@ fn standing(files: &Files, path: &[u8]) -> Standing {
             Some(Some(Entry::File { content: content.clone(), executable: *executable }))
         }
         Some(Node::Link { target }) => Some(Some(Entry::Link { target: target.clone() })),
-        Some(Node::Directory | Node::Special) | None => Some(None),
+        Some(Node::Directory | Node::Special(_)) | None => Some(None),
     }
 }
 
