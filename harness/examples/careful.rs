@@ -1,5 +1,6 @@
 //! Runs every careful subject for a number of histories (default 800, some 20,000 operations), and
-//! prints what is held against it: `cargo run --release --example careful -- 800 1`.
+//! prints what is held against it: `cargo run --release --example careful -- 800 1`. With a name behind
+//! that, only the one of that name.
 
 use herma_harness::careful;
 use herma_harness::report::counterexample;
@@ -9,11 +10,13 @@ use herma_model::rules;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut numbers = std::env::args().skip(1).map(|one| one.parse::<u64>());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.get(2);
+    let mut numbers = arguments.iter().take(2).map(|one| one.parse::<u64>());
     let histories = numbers.next().transpose()?.unwrap_or(800);
     let seed = numbers.next().transpose()?.unwrap_or(1);
     let mut accused = 0;
-    for one in careful::ALL {
+    for one in careful::ALL.iter().filter(|one| name.is_none_or(|name| one.name == name)) {
         println!("{}: {}", one.name, one.about);
         let found = one.judge(seed, histories, &Scratch::default_place())?;
         let held = rules::catalogue().filter(|rule| found.verdict(rule) == Verdict::Held).count();

@@ -170,7 +170,7 @@ impl Comparison<'_> {
                 place = String::from_utf8_lossy(&root).into_owned();
                 start = files;
             }
-            Event::Edited(_) | Event::StoreEdited(..) => {}
+            Event::Edited(_) | Event::StoreEdited(..) | Event::DatabaseWritten(..) => {}
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);

@@ -7,6 +7,7 @@
 
 mod damage;
 
+use crate::database;
 use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
@@ -159,6 +160,11 @@ pub fn script(
         match event {
             Event::Began { files, .. } => script.make_all(&files),
             Event::Edited(changes) => changes.iter().for_each(|change| script.change(change)),
+            Event::DatabaseWritten(database, _) => {
+                let place = script.place(&database.path);
+                script.line(&format!("mkdir -p -- \"$(dirname -- {place})\""));
+                script.line(&database::command(&place, &database));
+            }
             Event::StoreEdited(edit, file) => match script.store_edit(&edit, file.as_deref()) {
                 Some(line) => {
                     if !script.text.contains(damage::FUNCTIONS) {

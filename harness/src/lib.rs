@@ -39,6 +39,7 @@ pub mod concurrent;
 pub mod cost;
 pub mod coverage;
 pub mod damage;
+mod database;
 pub mod depth;
 pub mod divergence;
 pub mod expectations;

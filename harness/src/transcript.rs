@@ -55,6 +55,13 @@ pub fn transcript(
     let mut watch = |event| match event {
         Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
         Event::Edited(changes) => lines.extend(changes.iter().map(changed)),
+        Event::DatabaseWritten(database, _) => lines.push(format!(
+            "python3 adds {} rows to {} in journal mode {}, then: {}",
+            database.rows,
+            database.path,
+            database.journal_mode.word(),
+            database.end.word()
+        )),
         Event::StoreEdited(edit, file) => lines.push(planted(&edit, file.as_deref())),
         Event::Requested(asked) => {
             lines.push(format!("> {}", plain(&Message::Request(asked.request.clone()))));

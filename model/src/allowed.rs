@@ -6,6 +6,7 @@ use crate::capture::Captured;
 use crate::configuration::Configuration;
 use crate::lines::LineBounds;
 use crate::rules::{self, RuleRef};
+use crate::unit::Unit;
 use crate::world::World;
 use serde::Serialize;
 use serde_json::Value;
@@ -199,6 +200,8 @@ impl AllowedList {
 pub struct AllowedDiff {
     /// Every path that differs, and how.
     pub entries: BTreeMap<ByteString, crate::answer::Change>,
+    /// Every unit, and whether its members need not be named as they differ.
+    pub units: Vec<(Unit, bool)>,
     /// Their lines.
     pub stats: LineBounds,
     /// Whether the checkpoint is only there since a restore pushes nothing out.

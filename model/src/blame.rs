@@ -32,6 +32,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_UNDO, None),
     (&rules::CAPTURE_UNREADABLE, Some(Judge::Git)),
     (&rules::CAPTURE_SPECIAL, Some(Judge::Git)),
+    (&rules::UNIT_CAPTURED, Some(Judge::Git)),
     (&rules::CAPTURE_SIZE_CAP, None),
     (&rules::CAPTURE_NESTED_REPOSITORY, None),
     (&rules::CAPTURE_SECRETS, None),
@@ -84,6 +85,9 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_KEEPS_HISTORY, None),
     (&rules::RESTORE_DELETED_PROJECT, None),
     (&rules::RESTORE_TARGET, None),
+    (&rules::UNIT_ROWS, None),
+    (&rules::UNIT_UNDO, None),
+    (&rules::UNIT_RESTORED, None),
     (&rules::AGENT_ALL_OR_NONE, None),
     (&rules::AGENT_COMPOSES, None),
     (&rules::RESTORE_HAPPENS, None),
@@ -117,6 +121,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     // That such a file is there when something is refused is no evidence by itself.
     (&rules::CAPTURE_UNREADABLE, None),
     (&rules::CAPTURE_SPECIAL, None),
+    (&rules::UNIT_CAPTURED, None),
 ];
 
 /// Rules about what is only said: they may follow from a wrong checkpoint, but nothing follows from

@@ -8,11 +8,16 @@ use crate::files::{Content, Files, Node};
 use crate::ignore::{DEFAULT_EXCLUDES, Excludes, IgnoreFile, SECRETS};
 use crate::rules::{self, RuleRef};
 use crate::tree::{Entry, Tree};
+use crate::unit::{self, Role, Unit};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 #[cfg(test)]
 mod tests;
+mod units;
+
+pub use units::CapturedUnit;
+pub(crate) use units::says_in_use;
 
 /// What bounds a capture.
 #[derive(Clone, Debug)]
@@ -39,6 +44,8 @@ pub struct Captured {
     /// Captured paths that a plausible misreading of these rules would leave out: for their size, a
     /// pattern that names them or where they lie.
     pub despite: BTreeMap<ByteString, Vec<RuleRef>>,
+    /// The units of which any member is not ignored, where an implementation captures units.
+    pub units: Vec<CapturedUnit>,
 }
 
 impl Captured {
@@ -81,7 +88,10 @@ struct Within {
 pub struct Capturer {
     excludes: Rc<Excludes>,
     secrets: Rc<Excludes>,
+    /// What excludes a member of a unit beside the project's own ignore files.
+    member_excludes: Rc<Excludes>,
     reads_ignore_files: bool,
+    captures_units: bool,
 }
 
 impl Capturer {
@@ -96,10 +106,13 @@ impl Capturer {
         if !has("capture.no_repositories") {
             excludes = excludes.with_repositories();
         }
+        let secrets = if has("capture.default_excludes") { SECRETS } else { &[] };
         Capturer {
             excludes: Rc::new(excludes),
             secrets: Rc::new(Excludes::new(&[], SECRETS)),
+            member_excludes: Rc::new(Excludes::new(&[], secrets)),
             reads_ignore_files: has("capture.gitignore"),
+            captures_units: has("capture.units"),
         }
     }
 }
@@ -114,6 +127,7 @@ impl Capturer {
         }
         let root = self.enter(files, project, project, None);
         directories.insert(b"", root);
+        let units = self.units(files, project);
         for (full, node) in files.below(project) {
             let Some(path) = bytes::below(project, full) else {
                 continue;
@@ -125,7 +139,13 @@ impl Capturer {
                 captured.left_out.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
                 continue;
             }
-            let ignored = self.ignored(&within.ignores, path, *node == Node::Directory);
+            let role = match node {
+                Node::Directory => None,
+                _ => units.iter().find_map(|unit| unit.role(path)),
+            };
+            let by_default = role.is_none();
+            let ignored =
+                self.ignored(&within.ignores, path, (*node == Node::Directory, by_default));
             match node {
                 Node::Directory if !ignored => {
                     let inner = self.enter(files, project, full, Some(within));
@@ -135,12 +155,16 @@ impl Capturer {
                     captured.closed.insert(ByteString::from(path), self.exclusion_rule(path));
                     self.note_exclusion(&mut captured, path, within.ignores.is_some());
                 }
+                _ if role == Some(Role::Derived) => {
+                    captured.left_out.insert(ByteString::from(path), &rules::UNIT_CAPTURED);
+                }
                 node => {
                     let within = within.clone();
                     self.add(&mut captured, path, node, ignored, &within, bounds);
                 }
             }
         }
+        captured.settle_units(units);
         let bits = |path: &ByteString| files.permissions(&bytes::join(project, path));
         let known = captured.tree.keys().filter_map(|path| Some((path.clone(), bits(path)?)));
         captured.permissions = known.collect();
@@ -164,7 +188,20 @@ impl Capturer {
         Within { ignores, nested_repository }
     }
 
-    fn ignored(&self, chain: &Option<Rc<Chain>>, path: &[u8], is_directory: bool) -> bool {
+    /// The units of a project, for an implementation that captures units.
+    fn units(&self, files: &Files, project: &[u8]) -> Vec<Unit> {
+        match self.captures_units {
+            true => unit::units(&unit::paths_of_files(files, project)),
+            false => Vec::new(),
+        }
+    }
+
+    fn ignored(
+        &self,
+        chain: &Option<Rc<Chain>>,
+        path: &[u8],
+        (is_directory, by_default): (bool, bool),
+    ) -> bool {
         let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
         let mut next = chain.as_deref();
         while let Some(chain) = next {
@@ -172,7 +209,8 @@ impl Capturer {
             next = chain.above.as_deref();
         }
         levels.reverse();
-        self.excludes.excludes(&levels, path, is_directory)
+        let excludes = if by_default { &self.excludes } else { &self.member_excludes };
+        excludes.excludes(&levels, path, is_directory)
     }
 
     /// Takes a path into the checkpoint as it is, or notes why it is left out.
@@ -291,6 +329,15 @@ impl Capturer {
 
     /// Whether the ignore files that `tree` itself holds exclude `path`, a file.
     pub fn ignored_by(&self, tree: &Tree, path: &[u8]) -> bool {
+        self.ignored_in(tree, path, &self.excludes)
+    }
+
+    /// The same of a member of a unit, which nothing excludes by default.
+    pub(crate) fn member_ignored_by(&self, tree: &Tree, path: &[u8]) -> bool {
+        self.ignored_in(tree, path, &self.member_excludes)
+    }
+
+    fn ignored_in(&self, tree: &Tree, path: &[u8], file_excludes: &Excludes) -> bool {
         let mut levels: Vec<(&[u8], IgnoreFile)> = Vec::new();
         let directories = std::iter::once(&b""[..]).chain(bytes::ancestors(path));
         for directory in directories {
@@ -309,7 +356,7 @@ impl Capturer {
             }
         }
         let levels: Vec<_> = levels.iter().map(|(place, file)| (*place, file)).collect();
-        self.excludes.excludes(&levels, path, false)
+        file_excludes.excludes(&levels, path, false)
     }
 }
 

@@ -37,6 +37,7 @@ pub mod target;
 mod tests;
 pub mod tool;
 pub mod tree;
+pub mod unit;
 pub mod verdict;
 pub mod world;
 

@@ -9,7 +9,7 @@ use crate::files::Files;
 use crate::object::Object;
 use crate::request::Request;
 use crate::tree::Tree;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -47,6 +47,36 @@ pub struct Observation {
     pub histories: Option<Histories>,
     /// What a history damaged and is not whole yet, where anything was not before.
     pub lost: Option<BTreeSet<Object>>,
+    /// What SQLite reads in each real database around a restore.
+    pub databases: BTreeMap<ByteString, DatabaseRows>,
+}
+
+/// What SQLite reads in the files of a database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rows {
+    /// There is no such database.
+    Absent,
+    /// It passes its integrity check.
+    Read {
+        /// How many rows it has.
+        rows: u64,
+        /// A digest of all of them.
+        digest: String,
+    },
+    /// It does not, or cannot be opened.
+    Broken(String),
+}
+
+/// What SQLite reads in one database around a restore.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DatabaseRows {
+    /// In what the checkpoint holds.
+    pub then: Rows,
+    /// In what was there before.
+    pub before: Rows,
+    /// In what is there now.
+    pub after: Rows,
 }
 
 impl Observation {

@@ -6,6 +6,7 @@
 
 mod agent;
 mod store;
+mod units;
 
 use crate::cases;
 use crate::generate::Options;
@@ -34,6 +35,8 @@ pub struct Careful {
     keeps_unchanged: bool,
     /// Whether it leaves new files that are in the way of what would come back.
     modest: bool,
+    /// Whether it leaves out and keeps every database with a journal, as one in use.
+    shy: bool,
     /// What it says of a target that names no checkpoint.
     no_such: Code,
     /// Whether it says of a place that can be no project that it is none, whatever the target.
@@ -49,6 +52,7 @@ const PLAIN: Careful = Careful {
     keeps_empty: true,
     keeps_unchanged: true,
     modest: false,
+    shy: false,
     no_such: Code::UnknownCheckpoint,
     place_first: false,
 };
@@ -223,6 +227,44 @@ pub static ALL: &[Careful] = &[
             "state.goal",
         ],
         id: |number, _| format!("goal-{number:05}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-units",
+        about: "It captures the files of a database together, and restores them so.",
+        capabilities: &[
+            "capture.units",
+            "checkpoint",
+            "project.any_directory",
+            "refusal.reasons",
+            "restore.directory",
+            "restore.exact",
+            "restore.file",
+            "restore.file_safety",
+            "restore.leaves_new",
+            "restore.report",
+            "restore.safety",
+            "take.skipped",
+            "target.number",
+        ],
+        id: |number, _| format!("unit-{number:05}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-shy",
+        about: "It takes a database with a journal for one in use, and leaves it alone.",
+        capabilities: &[
+            "capture.units",
+            "checkpoint",
+            "project.any_directory",
+            "restore.exact",
+            "restore.leaves_new",
+            "restore.report",
+            "restore.safety",
+            "take.skipped",
+        ],
+        id: |number, _| format!("shy-{number:05}"),
+        shy: true,
         ..PLAIN
     },
     Careful {

@@ -2,6 +2,7 @@
 
 use super::Careful;
 use super::agent::{Agent, Parts};
+use super::units::{self, Captured};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{Identity, Subject};
@@ -14,13 +15,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 /// Everything of a project but its directories, with the permission bits of files.
-type Copy = BTreeMap<ByteString, (Node, Option<u32>)>;
+pub(super) type Copy = BTreeMap<ByteString, (Node, Option<u32>)>;
 
 struct Kept {
     id: String,
     time: i64,
     reason: String,
     copy: Copy,
+    /// The files of units that it lacks.
+    left_out: BTreeSet<ByteString>,
     label: Option<String>,
     parts: Parts,
     /// How many external actions there were.
@@ -121,8 +124,10 @@ impl Store {
             Request::RestoreFile { target, path, .. } => {
                 let at = self.found(&project, target)?;
                 let copy = self.kept[&project][at].copy.clone();
+                let left_out = self.kept[&project][at].left_out.clone();
                 let part = self.part(&project, &copy, path)?;
-                return self.restore(&project, &copy, &part, false).map(Answer::Restored);
+                let said = self.restore(&project, (&copy, &left_out), &part, false);
+                return said.map(Answer::Restored);
             }
             _ => return Err((Code::Internal, "this is not offered")),
         }
@@ -141,24 +146,33 @@ impl Store {
         files.map(|seen| seen.files).map_err(|_| (Code::Io, "the project cannot be read"))
     }
 
-    fn copy(&self, project: &[u8]) -> Result<Copy, Refusal> {
+    /// What is captured of everything that is there.
+    fn captured(&self, copy: Copy) -> Captured {
+        match self.habits.can("capture.units") {
+            true => units::captured(copy, self.habits.shy),
+            false => Captured { copy, left_out: BTreeSet::new() },
+        }
+    }
+
+    fn copy(&self, project: &[u8]) -> Result<Captured, Refusal> {
         let files = self.files()?;
         match files.get(project) {
-            Some(Node::Directory) => Ok(copy_of(&files, project)),
+            Some(Node::Directory) => Ok(self.captured(copy_of(&files, project))),
             Some(_) => Err((Code::NotADirectory, "the project is no directory")),
             None => Err((Code::MissingDirectory, "the project is not there")),
         }
     }
 
     fn take(&mut self, project: &ByteString, reason: &str) -> Result<Answer, Refusal> {
-        let copy = self.copy(project)?;
+        let captured = self.copy(project)?;
+        let (copy, skipped) = (&captured.copy, units::in_use(&captured.left_out));
         if self.habits.can("settings.max_files") && copy.len() > self.max_files {
             return Err((Code::TooManyFiles, "there are too many files"));
         }
         let newest = self.kept.get(project).and_then(|all| all.last());
         let declines = match newest {
             Some(newest) => {
-                let same = newest.copy == copy && newest.parts == self.agent.parts;
+                let same = newest.copy == *copy && newest.parts == self.agent.parts;
                 !self.habits.keeps_unchanged && same
             }
             None => !self.habits.keeps_empty && copy.is_empty(),
@@ -166,11 +180,12 @@ impl Store {
         if declines {
             return Ok(taken(CheckpointOutcome::Unchanged));
         }
-        let id = self.keep(project, reason, copy);
-        Ok(taken(CheckpointOutcome::Created { id }))
+        let id = self.keep(project, reason, captured);
+        Ok(Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped })
     }
 
-    fn keep(&mut self, project: &ByteString, reason: &str, copy: Copy) -> String {
+    fn keep(&mut self, project: &ByteString, reason: &str, captured: Captured) -> String {
+        let Captured { copy, left_out } = captured;
         self.ids += 1;
         let id = (self.habits.id)(self.ids, self.seconds);
         let kept = Kept {
@@ -178,6 +193,7 @@ impl Store {
             time: self.seconds,
             reason: reason.to_owned(),
             copy,
+            left_out,
             label: None,
             parts: self.agent.parts.clone(),
             actions: self.agent.actions(),
@@ -203,7 +219,8 @@ impl Store {
     ) -> Result<Answer, Refusal> {
         let kept = &self.kept[project][at];
         let (copy, parts, actions) = (kept.copy.clone(), kept.parts.clone(), kept.actions);
-        let mut said = self.restore(project, &copy, &copy, exact)?;
+        let left_out = kept.left_out.clone();
+        let mut said = self.restore(project, (&copy, &left_out), &copy, exact)?;
         // What was never set is not there again.
         self.agent.parts = parts;
         if self.habits.can("external") {
@@ -308,7 +325,7 @@ impl Store {
     fn restore(
         &mut self,
         project: &ByteString,
-        whole: &Copy,
+        (whole, left_out): (&Copy, &BTreeSet<ByteString>),
         part: &Copy,
         exact: bool,
     ) -> Result<Restored, Refusal> {
@@ -320,28 +337,39 @@ impl Store {
         };
         let newest = self.kept.get(project).and_then(|all| all.last());
         let stands = |newest: &Kept| {
-            before.as_ref() == Some(&newest.copy) && newest.parts == self.agent.parts
+            let captured = before.clone().map(|now| self.captured(now).copy);
+            captured.as_ref() == Some(&newest.copy) && newest.parts == self.agent.parts
         };
         let is_held = newest.is_some_and(stands);
         let saves = self.habits.can("restore.safety") && before.is_some() && !is_held;
-        let before = before.unwrap_or_default();
-        let safety = saves.then(|| self.keep(project, "before a restore", before.clone()));
+        let now = before.unwrap_or_default();
+        let captured = self.captured(now.clone());
+        let (mut part, mut plan) = (part.clone(), units::Plan::default());
+        if self.habits.can("capture.units") {
+            plan = units::plan((whole, left_out), (&now, &captured), &mut part, exact);
+        }
+        let before = captured.copy.clone();
+        let safety = saves.then(|| self.keep(project, "before a restore", captured));
         let full = |path: &ByteString| ByteString(join(project, path));
-        let since = || before.keys().filter(|path| !whole.contains_key(*path));
+        let is_since =
+            |path: &&ByteString| !whole.contains_key(*path) && !plan.kept.contains(*path);
+        let since = || before.keys().filter(is_since);
         let unwritten = |_| (Code::Io, "the project cannot be written");
         // What is removed may be in the way of what comes back.
         if exact {
             self.remove(since().map(full)).map_err(unwritten)?;
         }
+        self.remove(plan.remove.iter().map(full)).map_err(unwritten)?;
         self.write(part.iter().map(|(path, kept)| (full(path), kept))).map_err(unwritten)?;
         let after = copy_of(&self.files()?, project);
         let node = |copy: &Copy, path: &ByteString| copy.get(path).map(|(node, _)| node.clone());
-        let changed = |path: &&ByteString| node(&before, path) != node(part, path);
+        let changed = |path: &&ByteString| node(&now, path) != node(&part, path);
         Ok(Restored {
             safety,
             restored: part.keys().filter(changed).cloned().collect(),
-            removed: before.keys().filter(|path| !after.contains_key(*path)).cloned().collect(),
+            removed: now.keys().filter(|path| !after.contains_key(*path)).cloned().collect(),
             left: since().filter(|path| after.contains_key(*path)).cloned().collect(),
+            kept: units::in_use(&plan.kept),
             ..Restored::default()
         })
     }

@@ -78,6 +78,7 @@ impl Held<'_> {
             contents: None,
             histories: None,
             lost: None,
+            databases: Default::default(),
         }
     }
 

@@ -18,6 +18,7 @@ mod maintenance;
 mod names;
 mod operation;
 mod repositories;
+mod units;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};
@@ -47,6 +48,8 @@ pub struct Options {
     pub damage: bool,
     /// Whether there is an agent beside its files.
     pub agent: bool,
+    /// Whether there are databases, whose files belong together.
+    pub databases: bool,
     /// In which steps the subject takes the settings that are sizes.
     pub units: Units,
 }
@@ -55,7 +58,8 @@ impl Default for Options {
     fn default() -> Self {
         let (operations_max, units) = (60, Units::default());
         let (maintenance, hands, damage, agent) = (true, true, true, true);
-        Options { operations_max, workspace: None, maintenance, hands, damage, agent, units }
+        let (workspace, databases) = (None, true);
+        Options { operations_max, workspace, maintenance, hands, damage, agent, databases, units }
     }
 }
 
@@ -67,7 +71,9 @@ impl Options {
         let hands = self.hands && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
         let agent = self.agent && capabilities.keeps_agent();
-        Options { maintenance, hands, damage, agent, units: capabilities.units(), ..self.clone() }
+        let databases = self.databases && capabilities.has("capture.units");
+        let units = capabilities.units();
+        Options { maintenance, hands, damage, agent, databases, units, ..self.clone() }
     }
 }
 
@@ -84,6 +90,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
     let damages = options.damage && !real;
     let is_agent = options.agent;
+    let has_databases = options.databases && !real;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
     let drawn =
         if maintenance { maintenance::with_bounds(drawn, real, units.total) } else { drawn };
@@ -115,7 +122,12 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             true => maintenance::half_done(),
             false => Just(Vec::new()).boxed(),
         };
+        let databases = match has_databases {
+            true => units::fragments(),
+            false => Just(Vec::new()).boxed(),
+        };
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
+        let end = (end, databases);
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -128,6 +140,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             operations = attributes::among(operations, damage);
             operations = attributes::among(operations, gc);
             operations = attributes::among(operations, agent);
+            let (end, databases) = end;
+            operations = attributes::among(operations, databases);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);

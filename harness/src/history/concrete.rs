@@ -1,7 +1,7 @@
 //! From a symbolic operation to the concrete request a subject is asked, with what the model
 //! knows of the world so far.
 
-use super::{Event, Operation, StoreEvent, Target};
+use super::{DatabaseWrite, Event, Operation, StoreEvent, Target};
 use crate::git_objects;
 use herma_model::store_edit::Likeness;
 use herma_model::world::Checkpoint;
@@ -15,6 +15,8 @@ pub enum Step {
     Edit(Edit),
     /// The runner changes the store itself.
     Store(StoreEdit),
+    /// A process of its own writes a database.
+    Database(DatabaseWrite),
     /// The subject is asked, once or several times.
     Ask(Vec<Request>),
 }
@@ -34,6 +36,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
             Some(edit) => Step::Store(edit),
             None => Step::Ask(Vec::new()),
         },
+        Operation::Event(Event::Database(database)) => Step::Database(database.clone()),
         Operation::Event(Event::RestoreEach { dir }) => {
             Step::Ask(restore_each(&typed(dir, world), world))
         }

@@ -10,7 +10,7 @@ mod operation;
 pub(crate) mod plain_names;
 pub(crate) mod reading;
 
-pub use operation::{Event, Operation, Target};
+pub use operation::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 
 use herma_model::store_edit::{Damage, Likeness};
 use herma_model::{ByteString, Piece, Settings};
@@ -41,8 +41,12 @@ impl History {
     /// The first edit that could, in words.
     pub(crate) fn stays_inside(&self) -> Result<(), String> {
         let outside = self.operations.iter().enumerate().find_map(|(number, operation)| {
-            let Operation::Edit(edit) = operation else { return None };
-            let path = edit.paths().into_iter().find(|path| !is_inside(path))?;
+            let paths = match operation {
+                Operation::Edit(edit) => edit.paths(),
+                Operation::Event(Event::Database(database)) => vec![&database.path],
+                _ => return None,
+            };
+            let path = paths.into_iter().find(|path| !is_inside(path))?;
             Some(format!(
                 "operations[{number}]: the path `{path}` is not one below the sandbox: write it \
                  relative to that, without `.` and `..`"
@@ -149,6 +153,7 @@ mod tests {
             "link: {path: ./a, target: b}",
             "rename: {from: work/a, to: /tmp/a}",
             "hard_link: {path: work/a, to: ../a}",
+            "database: {path: /tmp/a.db, journal_mode: wal, rows: 1, end: closed}",
         ] {
             let text = format!("operations:\n- new_turn\n- {edit}\n");
             let said = from_yaml(&text, "here".as_ref()).unwrap_err().to_string();

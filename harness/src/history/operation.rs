@@ -78,6 +78,65 @@ pub enum Event {
     },
     /// Something happens to the store without a request.
     Store(StoreEvent),
+    /// A process of its own writes rows into a real SQLite database.
+    Database(DatabaseWrite),
+}
+
+/// How a real database is written, which is made where there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseWrite {
+    /// The database file.
+    pub path: ByteString,
+    /// What keeps a transaction.
+    pub journal_mode: JournalMode,
+    /// How many rows are added.
+    pub rows: u32,
+    /// How the process ends.
+    pub end: DatabaseEnd,
+}
+
+/// How SQLite keeps a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalMode {
+    /// In a `-journal`, which is removed afterwards.
+    Delete,
+    /// In a `-wal`.
+    Wal,
+}
+
+impl JournalMode {
+    /// What SQLite calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            JournalMode::Delete => "delete",
+            JournalMode::Wal => "wal",
+        }
+    }
+}
+
+/// How a process ends that wrote a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatabaseEnd {
+    /// It closes the database.
+    Closed,
+    /// It is killed: in a `-wal` the rows remain, a `-journal` in the middle of a transaction.
+    Killed,
+    /// Not at all: it has the database open until it is written again, or the history ends.
+    Open,
+}
+
+impl DatabaseEnd {
+    /// What it is called.
+    pub fn word(self) -> &'static str {
+        match self {
+            DatabaseEnd::Closed => "closed",
+            DatabaseEnd::Killed => "killed",
+            DatabaseEnd::Open => "open",
+        }
+    }
 }
 
 impl From<Request<Target>> for Operation {
@@ -99,7 +158,7 @@ impl From<Event> for Operation {
 }
 
 /// The names of [`Event`].
-const EVENTS: &[&str] = &["advance", "restore_each", "store"];
+const EVENTS: &[&str] = &["advance", "restore_each", "store", "database"];
 /// The names of [`Edit`].
 const EDITS: &[&str] = &[
     "write",

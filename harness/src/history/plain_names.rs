@@ -31,6 +31,7 @@ fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
             | StoreEvent::Index { dir, .. }
             | StoreEvent::Ref { dir, .. },
         )) => vec![dir],
+        Operation::Event(Event::Database(database)) => vec![&mut database.path],
         Operation::Event(_) => Vec::new(),
         Operation::Edit(edit) => edit.paths_mut(),
     }

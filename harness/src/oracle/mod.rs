@@ -203,6 +203,7 @@ impl Oracle {
             contents,
             histories: None,
             lost,
+            databases: Default::default(),
         })
     }
 

@@ -5,6 +5,7 @@
 //! Operations that could harm the machine are left out for everybody.
 
 use super::capabilities::Capabilities;
+use crate::database;
 use crate::history::{Event, Operation, Target, concrete};
 use herma_model::request::{About, Effect};
 use herma_model::target::begins_with;
@@ -27,6 +28,10 @@ pub fn asked_for(
         }
         Operation::Edit(edit) => kept(is_offered(capabilities, edit)),
         Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
+        Operation::Event(Event::Database(write)) => {
+            let edit = Edit::Remove { path: write.path.clone() };
+            kept(database::is_asked(capabilities) && is_offered(capabilities, &edit))
+        }
         Operation::Event(Event::Store(what)) => {
             use crate::history::StoreEvent::{Head, Ref, Stored};
             let is_damage = matches!(what, Stored { .. } | Ref { .. } | Head { .. });

@@ -34,6 +34,11 @@ static CAPABILITIES: &[Capability] = &[
         "capture.no_repositories",
         "It leaves out what is called `.git`, but not the files beside it.",
     ),
+    (
+        "capture.units",
+        "It captures and restores the files of a SQLite or LevelDB database together or not at all, and \
+         of one that it leaves out or keeps since it changes or is in use the reason says so.",
+    ),
     ("files.special", "A project may hold sockets and fifos."),
     ("files.unreadable", "A project may hold files that their owner may not read."),
     ("user.ordinary", "It reads and writes as an ordinary user would, also where root runs it."),
@@ -98,7 +103,7 @@ pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 pub(super) const COMPLETE: &str = "complete";
 
 /// What a complete implementation need not do: an own way where the rules leave one.
-pub(super) const OWN_WAYS: &[&str] = &["restore.directory"];
+pub(super) const OWN_WAYS: &[&str] = &["capture.units", "restore.directory"];
 
 /// What makes an implementation carry a whole agent: who is complete without looks after files alone.
 pub const WHOLE_AGENT: &[&str] = &[

@@ -5,9 +5,11 @@
 //! subject disagree, a run ends there, or goes on with what is really there; what it shows from
 //! then on may only follow from that, and is marked so.
 
+mod databases;
 mod shown;
 
 use crate::coverage;
+use crate::database::Databases;
 use crate::divergence::{Divergence, Fingerprint};
 use crate::history::concrete::{self, Step};
 use crate::history::{History, Operation};
@@ -94,6 +96,7 @@ struct Runner<'a> {
     silent: Option<Fingerprint>,
     /// The line of the last reply; empty where nobody watches.
     reply: String,
+    databases: Databases,
     watch: Watch<'a>,
 }
 
@@ -137,6 +140,7 @@ impl<'a> Runner<'a> {
             disagreement: None,
             silent: None,
             reply: String::new(),
+            databases: Databases::default(),
             watch,
         };
         runner.record(0, checks);
@@ -187,6 +191,7 @@ impl<'a> Runner<'a> {
         match concrete::step(operation, &self.world) {
             Step::Edit(edit) => self.edit(step, &edit)?,
             Step::Store(edit) => self.edit_store(&edit)?,
+            Step::Database(database) => self.write_database(step, &database)?,
             Step::Ask(requests) => {
                 judged = false;
                 for request in &requests {
@@ -233,6 +238,7 @@ impl<'a> Runner<'a> {
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
         let mut seen = self.observe(step, request, &allowed)?;
+        self.read_databases(&allowed, &mut seen)?;
         self.run.coverage.add(state, request, &seen.answer);
         let mut checks = self.world.compare(&allowed, &seen);
         if !checks.violations.is_empty() {

@@ -4,6 +4,7 @@
 use crate::coverage::Coverage;
 use crate::depth::Depth;
 use crate::divergence::Divergence;
+use crate::history::DatabaseWrite;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::subject::Identity;
@@ -87,6 +88,8 @@ pub enum Event {
     /// The runner changed the base of the store, and damaged that file of it, if any; an object that is
     /// in a pack by the file that it would have.
     StoreEdited(StoreEdit, Option<PathBuf>),
+    /// A process of its own wrote a database, which came to these changes.
+    DatabaseWritten(DatabaseWrite, Vec<Change>),
     /// The subject was asked.
     Requested(Box<RequestRecord>),
 }

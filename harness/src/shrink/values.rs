@@ -3,7 +3,7 @@
 //! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
 //! ends.
 
-use crate::history::{Event, History, Operation, StoreEvent, Target};
+use crate::history::{DatabaseEnd, DatabaseWrite, Event, History, Operation, StoreEvent, Target};
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request, Settings};
 
@@ -211,6 +211,12 @@ fn event_proposals(event: Event) -> Vec<Operation> {
             };
             let dirs = paths(&dir).into_iter().map(|dir| Event::RestoreEach { dir }.into());
             dirs.chain((1..=3).map(|number| one(number).into())).collect()
+        }
+        Event::Database(database) => {
+            let fewer =
+                [1, database.rows / 2].map(|rows| DatabaseWrite { rows, ..database.clone() });
+            let closed = DatabaseWrite { end: DatabaseEnd::Closed, ..database };
+            fewer.into_iter().chain([closed]).map(|one| Event::Database(one).into()).collect()
         }
         Event::Store(event) => {
             store_proposals(event).into_iter().map(|event| Event::Store(event).into()).collect()

@@ -1,6 +1,6 @@
 //! Taking a checkpoint, automatically or manually: what it may come to, and whether it did.
 
-use super::refusal;
+use super::{checkpoint_units, refusal};
 use crate::allowed::{Allowed, AllowedCheckpoint, CheckpointKind, Refusal};
 use crate::answer::{Answer, CheckpointOutcome, Code, Remark};
 use crate::bytes::ByteString;
@@ -228,7 +228,9 @@ pub(super) fn compare(
         CheckpointKind::Created => due.may_be_created && due.kind == CheckpointKind::Unchanged,
         _ => false,
     };
-    if as_good || due.also.contains(&found) {
+    let without = || checkpoint_units::is_unchanged(world, due, skipped);
+    let is_unchanged = found == CheckpointKind::Unchanged && without();
+    if as_good || is_unchanged || due.also.contains(&found) {
         return;
     }
     let declines = |kind| {
@@ -339,7 +341,9 @@ fn left_out(world: &World, captured: &Captured, skipped: &[Remark], checks: &mut
             .kind(Kind::Dishonest)
         });
     }
-    let both = reported.iter().find(|path| captured.tree.contains_key(**path));
+    checkpoint_units::compare(world, captured, skipped, checks);
+    let of_unit = |path: &ByteString| captured.units.iter().any(|one| one.members.contains(path));
+    let both = reported.iter().find(|path| captured.tree.contains_key(**path) && !of_unit(path));
     checks.check(Judge::Answer, &rules::CAPTURE_HONEST, both.is_none(), || {
         let expected = "no captured path reported as skipped";
         Mismatch::new("captured, said to be skipped", expected, plain(&both)).kind(Kind::Dishonest)

@@ -5,6 +5,7 @@
 //! changes the world.
 
 mod checkpoint;
+mod checkpoint_units;
 mod classify;
 mod clear;
 mod configured;
@@ -22,6 +23,7 @@ mod restore_answer;
 mod restore_files;
 mod restore_hands;
 mod restore_request;
+pub(crate) mod restore_units;
 mod state;
 mod status;
 mod sweep;

@@ -4,6 +4,7 @@
 //! the store really holds of the state before, and the state afterwards; how a subject gets from
 //! the one to the other is its own affair. Empty directories are nobody's concern.
 
+use super::restore_units::{self, Affected};
 use super::{external, restore_files, untouched};
 use crate::allowed::AllowedRestore;
 use crate::answer::{Answer, Restored};
@@ -14,9 +15,10 @@ use crate::observation::Observation;
 use crate::rules::{self, RuleRef};
 use crate::store::explain;
 use crate::tree::{Entry, Tree};
+use crate::unit::Unit;
 use crate::verdict::Checks;
 use crate::world::World;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The state before and after one restore; paths are relative to its project.
 pub(super) struct Outcome<'a> {
@@ -26,20 +28,28 @@ pub(super) struct Outcome<'a> {
     /// What the store holds of the state before.
     held: &'a Tree,
     /// What is said not to be as recorded.
-    said: BTreeSet<&'a ByteString>,
+    pub(super) said: BTreeSet<&'a ByteString>,
+    /// What is kept or failed, with the reason.
+    pub(super) remarks: BTreeMap<&'a ByteString, &'a str>,
+    /// The units that are judged as such.
+    pub(super) units: Vec<Affected>,
+    /// Every unit.
+    known_units: Vec<Unit>,
 }
 
 impl<'a> Outcome<'a> {
     pub(super) fn new(world: &'a World, due: &'a AllowedRestore, seen: &'a Observation) -> Self {
         let held = seen.held.as_deref().unwrap_or(&due.before.tree);
-        let said = match &seen.answer {
-            Answer::Restored(said) => {
-                let remarks = said.kept.iter().chain(&said.failed).map(|remark| &remark.path);
-                remarks.chain(&said.left).collect()
-            }
-            _ => BTreeSet::new(),
-        };
-        Outcome { world, due, after: &seen.files, held, said }
+        let (mut said, mut remarks) = (BTreeSet::new(), BTreeMap::new());
+        if let Answer::Restored(restored) = &seen.answer {
+            let kept = restored.kept.iter().chain(&restored.failed);
+            remarks.extend(kept.map(|remark| (&remark.path, &remark.why[..])));
+            said.extend(remarks.keys().copied().chain(&restored.left));
+        }
+        let is_asked = |path: &[u8]| names(due, path);
+        let units = restore_units::affected(world, due, &seen.files, &is_asked);
+        let known_units = restore_units::units(world, &due.target, &due.before);
+        Outcome { world, due, after: &seen.files, held, said, remarks, units, known_units }
     }
 
     /// What stood at a path before.
@@ -61,10 +71,9 @@ impl<'a> Outcome<'a> {
         self.due.target.tree.iter().filter(|(path, _)| self.is_asked(path))
     }
 
-    /// Whether a path was asked for: all are where none is named, and those below one that is.
+    /// Whether a path was asked for, or belongs to a unit of which any path was.
     pub(super) fn is_asked(&self, path: &[u8]) -> bool {
-        let names = |only: &ByteString| **only == *path || below(only, path).is_some();
-        self.due.only.as_ref().is_none_or(names)
+        names(self.due, path) || self.is_of_unit(&ByteString::from(path))
     }
 
     pub(super) fn is_as_recorded(&self, path: &[u8]) -> bool {
@@ -78,7 +87,7 @@ impl<'a> Outcome<'a> {
 
     /// Whether a path can be brought back from a checkpoint as it was before. A forced restore goes
     /// on without a pre-rollback checkpoint, so that nothing need be held.
-    fn is_held(&self, path: &[u8]) -> bool {
+    pub(super) fn is_held(&self, path: &[u8]) -> bool {
         let path = ByteString::from(path);
         let before = self.due.before.tree.get(&path);
         before.is_some() && (self.due.is_forced() || self.held.get(&path) == before)
@@ -92,13 +101,18 @@ impl<'a> Outcome<'a> {
 
     /// Whether a path that the checkpoint does not have may be removed: it can be brought back, and
     /// the checkpoint's own ignore files do not cover it.
-    fn is_expendable(&self, path: &[u8]) -> bool {
-        self.is_held(path) && !self.world.capturer.ignored_by(&self.due.target.tree, path)
+    pub(super) fn is_expendable(&self, path: &[u8]) -> bool {
+        let (capturer, tree) = (&self.world.capturer, &self.due.target.tree);
+        let is_ignored = match self.known_units.iter().any(|unit| unit.has(path)) {
+            true => capturer.member_ignored_by(tree, path),
+            false => capturer.ignored_by(tree, path),
+        };
+        self.is_held(path) && !is_ignored
     }
 
     /// What stood where a file at `path` leaves no room for it: a file in the place of a directory
     /// above it, or everything in a directory at its own.
-    fn obstacles(&self, path: &[u8]) -> Vec<ByteString> {
+    pub(super) fn obstacles(&self, path: &[u8]) -> Vec<ByteString> {
         let above =
             bytes::ancestors(path).find(|above| !matches!(self.was(above), Some(Node::Directory)));
         match above {
@@ -139,7 +153,7 @@ impl<'a> Outcome<'a> {
         self.is_lost(path) && self.said.iter().any(covers)
     }
 
-    fn is_lost(&self, path: &[u8]) -> bool {
+    pub(super) fn is_lost(&self, path: &[u8]) -> bool {
         self.due.lost.contains(&ByteString::from(path))
     }
 
@@ -175,7 +189,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// Whether files created since are to be removed.
-    fn removes(&self) -> bool {
+    pub(super) fn removes(&self) -> bool {
         self.due.exact && !self.due.is_forced()
     }
 }
@@ -239,7 +253,8 @@ impl Outcome<'_> {
     /// and [`rules::RESTORE_FILE_ONLY`].
     fn wrong(&self) -> Vec<(RuleRef, ByteString)> {
         let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
-        for (path, entry) in self.recorded() {
+        let by_itself = |path: &ByteString| !self.is_of_unit(path);
+        for (path, entry) in self.recorded().filter(|(path, _)| by_itself(path)) {
             if !self.is_as_recorded(path) && self.must_come_back(path) {
                 wrong.push((self.not_restored(path, entry), path.clone()));
             }
@@ -249,7 +264,7 @@ impl Outcome<'_> {
             .filter(|(path, _)| self.is_as_recorded(path))
             .flat_map(|(path, _)| self.obstacles(path))
             .collect();
-        for path in self.paths() {
+        for path in self.paths().into_iter().filter(by_itself) {
             let gone = matches!(self.is(&path), None | Some(Node::Directory));
             let room = gone && makes_room.contains(&path);
             if let Some(rule) = self.rule_against(&path, gone, room) {
@@ -349,6 +364,12 @@ impl Outcome<'_> {
     }
 }
 
+/// Whether a request names a path: all are where none is named, and those below one that is.
+fn names(due: &AllowedRestore, path: &[u8]) -> bool {
+    let names = |only: &ByteString| **only == *path || below(only, path).is_some();
+    due.only.as_ref().is_none_or(names)
+}
+
 /// Whether nothing of another type stands where an entry belongs.
 fn is_of_type(entry: &Entry, node: Option<&Node>) -> bool {
     match node {
@@ -382,11 +403,14 @@ pub(super) fn compare(
             broken.push((outside(due, world, seen, &path), path));
         }
     }
+    broken.extend(outcome.wrong_units().into_iter().map(|(rule, path)| (rule, full(&path))));
     restore_files::blame_other_names(&outcome, seen, &mut broken);
     let expected = |path: &ByteString| {
         let inside = below(&due.project, path).map(ByteString::from);
         let entry = inside.as_ref().and_then(|path| due.target.tree.get(path));
-        let removed = inside.is_some_and(|path| outcome.removes() && outcome.is_expendable(&path));
+        let removed = inside.is_some_and(|path| {
+            outcome.is_of_unit(&path) || outcome.removes() && outcome.is_expendable(&path)
+        });
         match entry.map(Entry::node) {
             // Where a path is wrong because it came back, it should have stayed what it was.
             Some(node) if seen.files.get(path) != Some(&node) => Some(node),
@@ -397,6 +421,8 @@ pub(super) fn compare(
     };
     untouched::report(&broken, &expected, seen, checks);
     restore_files::compare(&outcome, seen, checks);
+    outcome.compare_units(checks);
+    outcome.compare_rows(seen, checks);
     count(&outcome, checks);
 }
 

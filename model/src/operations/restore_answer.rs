@@ -77,7 +77,7 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
         remarks.iter().map(|one| one.path.clone()).collect::<BTreeSet<ByteString>>()
     };
     let without_free = |mut paths: BTreeSet<ByteString>| {
-        paths.retain(|path| !outcome.may_be_kept(path));
+        paths.retain(|path| !outcome.may_be_kept(path) && !outcome.is_of_unit(path));
         paths
     };
     let same = |checks: &mut Checks,
@@ -97,7 +97,8 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
     let kept = without_free(outcome.kept());
     same(checks, &rules::RESTORE_PROTECTS, "kept", kept, without_free(named(&found.kept)));
     let honest = &rules::RESTORE_HONEST;
-    let failed = named(&found.failed);
+    let mut failed = named(&found.failed);
+    failed.retain(|path| !outcome.is_of_unit(path));
     // What is said to have failed and did is the truth, and should not be.
     let (true_ones, others): (BTreeSet<_>, BTreeSet<_>) =
         failed.into_iter().partition(|path| outcome.has_failed(path));
@@ -112,6 +113,11 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
     same(checks, honest, "restored", outcome.restored(), set(&found.restored));
     same(checks, honest, "removed", outcome.removed(), set(&found.removed));
     if due.only.is_none() {
-        same(checks, &rules::RESTORE_LEAVES_NEW, "left", outcome.left(), set(&found.left));
+        let left = |mut paths: BTreeSet<ByteString>| {
+            paths.retain(|path| !outcome.is_of_unit(path));
+            paths
+        };
+        let (left, said) = (left(outcome.left()), left(set(&found.left)));
+        same(checks, &rules::RESTORE_LEAVES_NEW, "left", left, said);
     }
 }

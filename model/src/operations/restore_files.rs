@@ -29,8 +29,10 @@ pub(super) fn compare(outcome: &Outcome<'_>, seen: &Observation, checks: &mut Ch
 
 /// Implements [`rules::RESTORE_UNTOUCHED`].
 fn untouched(outcome: &Outcome<'_>, seen: &Observation, checks: &mut Checks) {
-    let stays =
-        |path: &&ByteString| outcome.was(path) == outcome.is(path) && outcome.is_as_recorded(path);
+    let stays = |path: &&ByteString| {
+        let stays = outcome.was(path) == outcome.is(path) && outcome.is_as_recorded(path);
+        stays && !outcome.is_of_restored_unit(path)
+    };
     let paths: Vec<&ByteString> = outcome.due.target.tree.keys().filter(stays).collect();
     let what = |path: &ByteString| seen.rewritten.get(&outcome.full(path));
     let found = paths.iter().find_map(|path| what(path).map(|what| (path, what)));

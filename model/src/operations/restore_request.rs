@@ -2,6 +2,7 @@
 //! refused, and which pre-rollback checkpoint it takes.
 
 use super::checkpoint::TOO_MANY_FILES;
+use super::restore_units;
 use super::target::NOT_A_DIRECTORY;
 use crate::allowed::{Allowed, AllowedRestore, CheckpointKind, Refusal};
 use crate::answer::Code;
@@ -100,6 +101,11 @@ impl World {
         };
         let mut may_refuse = Vec::new();
         if let Some(path) = &path {
+            let of_unit = restore_units::units(self, &target, &before);
+            if of_unit.iter().any(|unit| unit.has(path)) {
+                let codes = &[Code::WouldOverwrite];
+                may_refuse.push(Refusal { codes, rule: &rules::UNIT_RESTORED });
+            }
             match self.judge_file(&project, &target.tree, &before, path) {
                 // Which of the two is said is free.
                 Err(_) if damaged => return Ok(Allowed::Unknown),
@@ -119,7 +125,9 @@ impl World {
         let room = history.len() < self.settings.max_snapshots;
         // Where only permissions changed, the newest checkpoint may stand for this state.
         let may_stand = |newest: &Option<Arc<Captured>>| {
-            newest.as_ref().is_none_or(|newest| newest.tree == before.tree)
+            newest.as_ref().is_none_or(|newest| {
+                newest.tree == before.tree || newest.tree == before.but_what_lacks(newest).tree
+            })
         };
         let doubtful = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
         // A single file leaves the agent's state alone, so that nothing of that need be held.

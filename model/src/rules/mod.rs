@@ -26,6 +26,7 @@ mod restore;
 mod scope;
 mod sweep;
 mod turn;
+mod unit;
 
 pub use agent::*;
 pub use capture::*;
@@ -46,6 +47,7 @@ pub use restore::*;
 pub use scope::*;
 pub use sweep::*;
 pub use turn::*;
+pub use unit::*;
 
 use std::fmt;
 
@@ -209,6 +211,7 @@ pub fn catalogue() -> impl Iterator<Item = RuleRef> {
         list::RULES,
         diff::RULES,
         restore::RULES,
+        unit::RULES,
         isolation::RULES,
         layout::RULES,
         limit::RULES,

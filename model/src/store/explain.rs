@@ -42,7 +42,14 @@ fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<R
     };
     match found {
         None => left_out_despite(captured, path, entry, wrong),
-        Some(found) => wrong_content(entry, found),
+        Some(found) => {
+            let mut reasons = wrong_content(entry, found);
+            let of_unit = captured.units.iter().any(|one| one.members.contains(path));
+            if of_unit && reasons == [&rules::CAPTURE_BYTES] {
+                reasons.insert(0, &rules::UNIT_CAPTURED);
+            }
+            reasons
+        }
     }
 }
 

@@ -24,6 +24,7 @@ mod status;
 mod store;
 mod sweep;
 mod tools;
+mod units;
 mod untouched;
 mod words;
 
@@ -192,6 +193,7 @@ impl Scene {
             contents: None,
             histories: None,
             lost: None,
+            databases: Default::default(),
         }
     }
 

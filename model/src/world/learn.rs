@@ -6,7 +6,7 @@
 use super::history::History;
 use super::maintenance::Marker;
 use super::{Carried, Checkpoint, Slot, World};
-use crate::answer::{Answer, CheckpointOutcome, Listed, Protected, SweepOutcome, Taken};
+use crate::answer::{Answer, CheckpointOutcome, Listed, Protected, Remark, SweepOutcome, Taken};
 use crate::bytes::ByteString;
 use crate::observation::{Base, Contents, Observation};
 use crate::request::Request;
@@ -129,10 +129,10 @@ impl World {
     }
 
     fn learn_taken(&mut self, project: &ByteString, answer: &Answer, reason: Option<&String>) {
-        let Answer::Taken { outcome, .. } = answer else { return };
+        let Answer::Taken { outcome, skipped } = answer else { return };
         match outcome {
             CheckpointOutcome::Created { id } => {
-                let checkpoint = self.taken(project, id, reason.cloned());
+                let checkpoint = self.taken(project, (id, skipped), reason.cloned());
                 let limit = self.settings.max_snapshots;
                 let history = self.histories.entry(project.clone()).or_default();
                 history.take(checkpoint, limit);
@@ -176,7 +176,7 @@ impl World {
             // Where one is damaged, whether any makes room is for the subject to say.
             let target = found.filter(|_| !self.is_disturbed(project));
             let target = target.map(|(_, one)| one.id.clone());
-            let checkpoint = Checkpoint { safety: true, ..self.taken(project, id, None) };
+            let checkpoint = Checkpoint { safety: true, ..self.taken(project, (id, &[]), None) };
             let limit = self.settings.max_snapshots;
             let history = self.histories.entry(project.clone()).or_default();
             history.take_safety(checkpoint, target.as_deref(), limit);
@@ -190,10 +190,16 @@ impl World {
         }
     }
 
-    /// A checkpoint of what is there now.
-    fn taken(&mut self, project: &ByteString, id: &str, reason: Option<String>) -> Checkpoint {
+    /// A checkpoint of what is there now, but for the units that are said to be left out.
+    fn taken(
+        &mut self,
+        project: &ByteString,
+        (id, skipped): (&str, &[Remark]),
+        reason: Option<String>,
+    ) -> Checkpoint {
         self.maintenance.touch(project, self.seconds);
-        let captured = Some(Arc::new(self.capture(project)));
+        let named = skipped.iter().map(|remark| &remark.path).collect();
+        let captured = Some(Arc::new(self.capture(project).without_units(&named)));
         let (time, carried) = (self.seconds, self.carries());
         Checkpoint { id: id.to_owned(), captured, reason, time, safety: false, carried }
     }

@@ -1,0 +1,225 @@
+//! Real databases in histories: a process of its own writes one with SQLite, and what a restore left is
+//! opened with it. Whether that is right is for the model to say.
+//!
+//! It needs `python3` with its `sqlite3`; where there is none, no history has such a database.
+
+use crate::history::{DatabaseEnd, DatabaseWrite};
+use crate::protocol::capabilities::Capabilities;
+use herma_model::observation::{DatabaseRows, Rows};
+use herma_model::{ByteString, Files, Node, Tree};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+const WRITES: &str = include_str!("writes.py");
+const READS: &str = include_str!("reads.py");
+const PYTHON: &str = "python3";
+
+/// The files of a database, by what is behind its name.
+pub const SUFFIXES: [&str; 4] = ["", "-wal", "-journal", "-shm"];
+
+/// Whether there is a program that writes databases.
+pub fn is_available() -> bool {
+    static AVAILABLE: OnceLock<bool> = OnceLock::new();
+    *AVAILABLE.get_or_init(|| {
+        let mut python = Command::new(PYTHON);
+        python.args(["-c", "import sqlite3"]).stdin(Stdio::null()).stderr(Stdio::null());
+        python.status().is_ok_and(|status| status.success())
+    })
+}
+
+/// Whether a subject is judged by real databases, and there is a program to write them.
+pub(crate) fn is_asked(capabilities: &Capabilities) -> bool {
+    capabilities.has("capture.units") && is_available()
+}
+
+/// The path of a file of the database at `path`.
+pub fn beside(path: &ByteString, suffix: &str) -> ByteString {
+    ByteString([path, suffix.as_bytes()].concat())
+}
+
+/// Databases that processes of the runner have open; these end with it.
+#[derive(Default)]
+pub struct Databases {
+    open: BTreeMap<ByteString, Child>,
+    /// Every database that was ever written.
+    pub written: std::collections::BTreeSet<ByteString>,
+}
+
+impl Drop for Databases {
+    fn drop(&mut self) {
+        let paths: Vec<ByteString> = self.open.keys().cloned().collect();
+        paths.iter().for_each(|path| self.close(path));
+    }
+}
+
+impl Databases {
+    /// Ends the process that has a database open, as one that is killed.
+    fn close(&mut self, path: &ByteString) {
+        if let Some(mut child) = self.open.remove(path) {
+            // One that has ended is ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Writes a database below `root`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&mut self, root: &Path, database: &DatabaseWrite) -> io::Result<()> {
+        self.close(&database.path);
+        self.written.insert(database.path.clone());
+        let mut python = Command::new(PYTHON);
+        python.arg("-c").arg(WRITES).arg(root.join(OsStr::from_bytes(&database.path)));
+        python.args([database.journal_mode.word(), &database.rows.to_string()]);
+        python.arg(database.end.word()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = python.stderr(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            BufReader::new(out).read_line(&mut line)?;
+        }
+        if database.end == DatabaseEnd::Open && line == "open\n" {
+            self.open.insert(database.path.clone(), child);
+            return Ok(());
+        }
+        let mut said = String::new();
+        if let Some(mut error) = child.stderr.take() {
+            error.read_to_string(&mut said)?;
+        }
+        let status = child.wait()?;
+        let is_killed = database.end == DatabaseEnd::Killed && status.code().is_none();
+        if status.success() || is_killed {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("the database {} was not written: {said}", database.path)))
+    }
+
+    /// What SQLite reads in every database around a restore: as the checkpoint has it, as it was
+    /// before, and as it is now. Copies are read, without what is made anew.
+    ///
+    /// # Errors
+    /// They cannot be copied or read.
+    pub fn rows(
+        &self,
+        (project, then): (&[u8], &Tree),
+        (before, after): (&Files, &Files),
+    ) -> io::Result<BTreeMap<ByteString, DatabaseRows>> {
+        let folder = tempfile::tempdir()?;
+        let inside: Vec<_> = self
+            .written
+            .iter()
+            .filter_map(|path| {
+                Some((path, ByteString::from(herma_model::bytes::below(project, path)?)))
+            })
+            .collect();
+        let mut copies = Vec::new();
+        let mut copy = |bytes: &dyn Fn(&str) -> Option<Vec<u8>>| -> io::Result<()> {
+            let place = folder.path().join(copies.len().to_string());
+            for suffix in &SUFFIXES[..3] {
+                if let Some(bytes) = bytes(suffix) {
+                    std::fs::write(format!("{}{suffix}", place.display()), bytes)?;
+                }
+            }
+            copies.push(place);
+            Ok(())
+        };
+        for (path, relative) in &inside {
+            let in_files = |files: &Files, suffix: &str| match files.get(&beside(path, suffix)) {
+                Some(Node::File { content, .. }) => Some(content.to_vec()),
+                _ => None,
+            };
+            copy(&|suffix| Some(then.get(&beside(relative, suffix))?.bytes().to_vec()))?;
+            copy(&|suffix| in_files(before, suffix))?;
+            copy(&|suffix| in_files(after, suffix))?;
+        }
+        if copies.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let output = Command::new(PYTHON).arg("-c").arg(READS).args(&copies).output()?;
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let read: Vec<Rows> =
+            lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        if read.len() != copies.len() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(io::Error::other(format!("the databases were not read: {said}")));
+        }
+        let rows = |three: &[Rows]| DatabaseRows {
+            then: three[0].clone(),
+            before: three[1].clone(),
+            after: three[2].clone(),
+        };
+        let paths = inside.into_iter().map(|(path, _)| path.clone());
+        Ok(paths.zip(read.chunks(3).map(rows)).collect())
+    }
+}
+
+/// The same as a line of a shell script, for a database at this place.
+pub fn command(place: &str, database: &DatabaseWrite) -> String {
+    let (mode, end) = (database.journal_mode.word(), database.end.word());
+    let call = format!("python3 \"$ROOT\"/.writes.py {place} {mode} {} {end}", database.rows);
+    let script = format!("cat > \"$ROOT\"/.writes.py <<'WRITES'\n{WRITES}WRITES\n");
+    let call = match database.end {
+        DatabaseEnd::Open => format!(
+            "exec {{HELD}}> >({call} > \"$ROOT\"/.opened)\n\
+             until [ -s \"$ROOT\"/.opened ]; do sleep 0.05; done\nrm -- \"$ROOT\"/.opened"
+        ),
+        _ => call,
+    };
+    format!("{script}{call}\nrm -- \"$ROOT\"/.writes.py")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::JournalMode;
+
+    fn files(root: &Path, path: &str) -> Files {
+        let mut files = Files::default();
+        for suffix in SUFFIXES {
+            if let Ok(content) = std::fs::read(root.join(format!("{path}{suffix}"))) {
+                let node =
+                    Node::File { content: content.into(), executable: false, readable: true };
+                files.insert(format!("{path}{suffix}").as_bytes(), node);
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn a_database_is_written_as_it_is_left_by_a_process_that_ends_so() {
+        if !is_available() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut databases = Databases::default();
+        for (journal_mode, end, left) in [
+            (JournalMode::Wal, DatabaseEnd::Closed, &["app.db"][..]),
+            (JournalMode::Wal, DatabaseEnd::Killed, &["app.db", "app.db-shm", "app.db-wal"]),
+            (JournalMode::Wal, DatabaseEnd::Open, &["app.db", "app.db-shm", "app.db-wal"]),
+            (JournalMode::Delete, DatabaseEnd::Closed, &["app.db"]),
+            (JournalMode::Delete, DatabaseEnd::Killed, &["app.db", "app.db-journal"]),
+        ] {
+            let path = ByteString::from("app.db");
+            let before = files(folder.path(), "app.db");
+            let database = DatabaseWrite { path: path.clone(), journal_mode, rows: 5, end };
+            databases.write(folder.path(), &database).unwrap();
+            let after = files(folder.path(), "app.db");
+            let names: Vec<String> = after.iter().map(|(path, _)| path.to_string()).collect();
+            assert_eq!(names, left, "{journal_mode:?} {end:?}");
+            let rows = databases.rows((b"", &Tree::new()), (&before, &after)).unwrap();
+            let rows = &rows[&path];
+            let count = |rows: &Rows| match rows {
+                Rows::Absent => Some(0),
+                Rows::Read { rows, .. } => Some(*rows),
+                Rows::Broken(_) => None,
+            };
+            assert_eq!(rows.then, Rows::Absent);
+            assert_eq!(count(&rows.after), count(&rows.before).map(|rows| rows + 5), "{rows:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a capture makes of units: all members, or none of them.
+
+use super::Captured;
+use crate::bytes::ByteString;
+use crate::rules;
+use crate::unit::Unit;
+use std::collections::BTreeSet;
+
+/// One unit that was there when a checkpoint was taken.
+#[derive(Clone, Debug)]
+pub struct CapturedUnit {
+    /// Which one.
+    pub unit: Unit,
+    /// The members that were there.
+    pub members: BTreeSet<ByteString>,
+    /// The members that must be named as left out; none where all of them were captured.
+    pub unnamed: BTreeSet<ByteString>,
+    /// Whether all members were captured.
+    pub is_captured: bool,
+}
+
+impl Captured {
+    /// Leaves out every unit of which a member was left out. A unit whose members are all ignored is
+    /// ignored like any file.
+    ///
+    /// Implements [`rules::UNIT_CAPTURED`].
+    pub(super) fn settle_units(&mut self, units: Vec<Unit>) {
+        for unit in units {
+            let captured: BTreeSet<ByteString> =
+                self.tree.keys().filter(|path| unit.has(path)).cloned().collect();
+            let left_out = self.left_out.iter().filter(|(path, _)| unit.has(path));
+            let left_out: Vec<_> = left_out.map(|(path, rule)| (path.clone(), *rule)).collect();
+            let excludes = [
+                &rules::CAPTURE_GITIGNORE,
+                &rules::CAPTURE_SECRETS,
+                &rules::CAPTURE_DEFAULT_EXCLUDES,
+            ];
+            let is_ignored = left_out.iter().all(|(_, rule)| excludes.contains(rule));
+            if captured.is_empty() && is_ignored {
+                continue;
+            }
+            let members = captured.iter().chain(left_out.iter().map(|(path, _)| path)).cloned();
+            let mut settled = CapturedUnit {
+                members: members.collect(),
+                unnamed: BTreeSet::new(),
+                is_captured: left_out.is_empty(),
+                unit,
+            };
+            self.tested.entry(rules::UNIT_CAPTURED.id).or_insert((&rules::UNIT_CAPTURED, 0)).1 += 1;
+            if settled.is_captured {
+                for path in captured {
+                    self.despite.entry(path).or_default().insert(0, &rules::UNIT_CAPTURED);
+                }
+            } else {
+                self.leave_out(&mut settled);
+            }
+            self.units.push(settled);
+        }
+    }
+
+    /// The same where an implementation says that it left out these units, since they change or are in
+    /// use.
+    pub(crate) fn without_units(mut self, named: &BTreeSet<&ByteString>) -> Captured {
+        let mut units = std::mem::take(&mut self.units);
+        for unit in &mut units {
+            if unit.is_captured && unit.members.iter().all(|path| named.contains(path)) {
+                self.leave_out(unit);
+            }
+        }
+        Captured { units, ..self }
+    }
+
+    /// The same where the units are left out again that another capture left out.
+    pub(crate) fn but_what_lacks(&self, other: &Captured) -> Captured {
+        let left_out = other.units.iter().filter(|unit| !unit.is_captured);
+        let in_it = |path: &&ByteString| {
+            let mut left_out = left_out.clone();
+            left_out.any(|unit| unit.unit.has(path))
+        };
+        let named = self.tree.keys().filter(in_it).collect();
+        self.clone().without_units(&named)
+    }
+
+    fn leave_out(&mut self, unit: &mut CapturedUnit) {
+        unit.is_captured = false;
+        for path in &unit.members {
+            if self.tree.remove(path).is_some() {
+                self.permissions.remove(path);
+                self.despite.remove(path);
+                self.left_out.insert(path.clone(), &rules::UNIT_CAPTURED);
+                unit.unnamed.insert(path.clone());
+            }
+        }
+    }
+}
+
+/// Whether a reason says that a unit changes or is in use, so that it may be left out or kept though
+/// nothing else forbids to capture or to restore it.
+pub(crate) fn says_in_use(why: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["chang", "in use", "using", "lock", "open", "busy", "process", "live"];
+    let why = why.to_lowercase();
+    WORDS.iter().any(|word| why.contains(word))
+}

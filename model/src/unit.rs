@@ -1,0 +1,199 @@
+//! Units: files that are only right together, such as a database and its journal.
+//!
+//! One table of kinds, recognized by content. A caller shows the paths of one tree and learns which
+//! units are in it; what is captured and restored of a unit is decided elsewhere.
+
+use crate::bytes::{ByteString, file_name, join, parent};
+use crate::files::{Files, Node};
+use crate::tree::{Entry, Tree};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(test)]
+mod tests;
+
+/// What a path of a tree holds, as far as a unit is recognized by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A regular file that can be read.
+    Bytes(&'a [u8]),
+    /// A regular file that cannot be read.
+    Unreadable,
+    /// A symbolic link or a special file.
+    NotRegular,
+}
+
+/// Every path of one tree but its directories.
+pub type Paths<'a> = BTreeMap<&'a [u8], Content<'a>>;
+
+/// What a file is in its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is captured and restored with the others.
+    Member,
+    /// It is made anew from the members: never captured, never restored.
+    Derived,
+}
+
+/// One kind of unit: a row of [`KINDS`].
+pub struct Kind {
+    /// What it is called.
+    pub name: &'static str,
+    /// The anchors of all units in a tree.
+    anchors: fn(&Paths<'_>) -> BTreeSet<ByteString>,
+    /// What a path is in the unit with that anchor.
+    role: fn(&[u8], &[u8]) -> Option<Role>,
+    /// Whether a tree holds enough of the unit to bring it back.
+    is_complete: fn(&Paths<'_>, &[u8]) -> bool,
+}
+
+/// Every kind of unit.
+pub static KINDS: &[Kind] = &[
+    Kind {
+        name: "SQLite",
+        anchors: sqlite_anchors,
+        role: |anchor, path| match path.strip_prefix(anchor)? {
+            b"" | b"-wal" | b"-journal" => Some(Role::Member),
+            b"-shm" => Some(Role::Derived),
+            _ => None,
+        },
+        is_complete: |paths, anchor| paths.contains_key(anchor),
+    },
+    Kind {
+        name: "LevelDB",
+        anchors: |paths| {
+            let folders = paths.keys().filter(|path| file_name(path) == b"CURRENT");
+            let folders = folders.map(|path| parent(path));
+            folders.filter(|folder| has_manifest(paths, folder)).map(ByteString::from).collect()
+        },
+        role: |anchor, path| {
+            let is_inside = parent(path) == anchor && path.len() > anchor.len();
+            (is_inside && is_level_name(file_name(path))).then_some(Role::Member)
+        },
+        // It has a journal from the first time that it is opened, which some stores leave out.
+        is_complete: |paths, anchor| {
+            let is_log =
+                |path: &&[u8]| parent(path) == anchor && is_numbered(file_name(path), b"", b".log");
+            has_manifest(paths, anchor) && paths.keys().any(|path| is_log(&path))
+        },
+    },
+];
+
+/// One unit: its kind, and the path that it is called by.
+#[derive(Clone)]
+pub struct Unit {
+    kind: &'static Kind,
+    /// The database file, or the folder that holds the members.
+    pub anchor: ByteString,
+}
+
+impl Unit {
+    /// What a path is in this unit.
+    pub fn role(&self, path: &[u8]) -> Option<Role> {
+        (self.kind.role)(&self.anchor, path)
+    }
+
+    /// Whether a path is a member.
+    pub fn has(&self, path: &[u8]) -> bool {
+        self.role(path) == Some(Role::Member)
+    }
+
+    /// Whether a tree holds enough of this unit to bring it back.
+    pub fn is_complete(&self, paths: &Paths<'_>) -> bool {
+        (self.kind.is_complete)(paths, &self.anchor)
+    }
+}
+
+impl PartialEq for Unit {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name == other.kind.name && self.anchor == other.anchor
+    }
+}
+
+impl std::fmt::Debug for Unit {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {}", self.kind.name, self.anchor)
+    }
+}
+
+/// Every unit of a tree.
+pub fn units(paths: &Paths<'_>) -> Vec<Unit> {
+    let of_kind = |kind: &'static Kind| {
+        (kind.anchors)(paths).into_iter().map(move |anchor| Unit { kind, anchor })
+    };
+    KINDS.iter().flat_map(of_kind).collect()
+}
+
+/// The paths of a project of the world, relative to it.
+pub fn paths_of_files<'a>(files: &'a Files, project: &[u8]) -> Paths<'a> {
+    let relative = |(full, node): (&'a ByteString, &'a Node)| {
+        let content = match node {
+            Node::Directory => return None,
+            Node::File { content, readable: true, .. } => Content::Bytes(content),
+            Node::File { .. } => Content::Unreadable,
+            Node::Link { .. } | Node::Special => Content::NotRegular,
+        };
+        Some((crate::bytes::below(project, full)?, content))
+    };
+    files.below(project).filter_map(relative).collect()
+}
+
+/// The paths of a checkpoint.
+pub fn paths_of_tree(tree: &Tree) -> Paths<'_> {
+    tree.iter()
+        .map(|(path, entry)| match entry {
+            Entry::File { content, .. } => (&path[..], Content::Bytes(content)),
+            Entry::Link { .. } => (&path[..], Content::NotRegular),
+        })
+        .collect()
+}
+
+/// The files that SQLite keeps alongside a database.
+const SQLITE_SUFFIXES: [&[u8]; 3] = [b"-wal", b"-journal", b"-shm"];
+
+/// How the file of each suffix begins; the database itself has none.
+const SQLITE_BEGINNINGS: [(&[u8], &[u8]); 4] = [
+    (b"", b"SQLite format 3\0"),
+    (b"-wal", &[0x37, 0x7f, 0x06, 0x82]),
+    (b"-wal", &[0x37, 0x7f, 0x06, 0x83]),
+    (b"-journal", &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]),
+];
+
+/// Only where a file alongside is named like one of a database is the content looked at.
+fn sqlite_anchors(paths: &Paths<'_>) -> BTreeSet<ByteString> {
+    let stem = |path: &'_ [u8]| {
+        SQLITE_SUFFIXES.iter().find_map(|end| path.strip_suffix(*end)).map(ByteString::from)
+    };
+    let named = paths.keys().filter_map(|path| stem(path));
+    let is_recognized = |anchor: &ByteString| {
+        let begins = |(suffix, beginning): &(&[u8], &[u8])| {
+            let path = [anchor, *suffix].concat();
+            matches!(paths.get(&path[..]), Some(Content::Bytes(bytes)) if bytes.starts_with(beginning))
+        };
+        let is_file = !matches!(paths.get(&anchor[..]), Some(Content::NotRegular));
+        !file_name(anchor).is_empty() && is_file && SQLITE_BEGINNINGS.iter().any(begins)
+    };
+    named.filter(is_recognized).collect()
+}
+
+/// Whether a folder holds a `CURRENT` that names a manifest alongside.
+fn has_manifest(paths: &Paths<'_>, folder: &[u8]) -> bool {
+    let Some(Content::Bytes(current)) = paths.get(&join(folder, b"CURRENT")[..]) else {
+        return false;
+    };
+    let Some(manifest) = current.strip_suffix(b"\n") else { return false };
+    is_numbered(manifest, b"MANIFEST-", b"")
+        && paths.get(&join(folder, manifest)[..]).is_some_and(|one| *one != Content::NotRegular)
+}
+
+fn is_level_name(name: &[u8]) -> bool {
+    [&b"CURRENT"[..], b"IDENTITY"].contains(&name)
+        || is_numbered(name, b"MANIFEST-", b"")
+        || is_numbered(name, b"OPTIONS-", b"")
+        || [&b".log"[..], b".ldb", b".sst"].iter().any(|end| is_numbered(name, b"", end))
+}
+
+/// Whether a name is a number between these.
+fn is_numbered(name: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let number = name.strip_prefix(before).and_then(|name| name.strip_suffix(after));
+    number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+}
