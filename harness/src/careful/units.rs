@@ -59,6 +59,9 @@ pub(super) fn plan(
 ) -> Plan {
     let mut plan = Plan::default();
     let is_full = part.len() == whole.len();
+    // What was left out may be no unit any more.
+    let lacking = left_out.iter().filter(|path| is_full && now.contains_key(*path));
+    plan.kept.extend(lacking.cloned());
     let mut all: Vec<Unit> = units(&paths(whole));
     for unit in units(&paths(now)) {
         if !all.contains(&unit) {

@@ -34,7 +34,7 @@ pub(super) struct Outcome<'a> {
     /// The units that are judged as such.
     pub(super) units: Vec<Affected>,
     /// Every unit.
-    known_units: Vec<Unit>,
+    pub(super) known_units: Vec<Unit>,
 }
 
 impl<'a> Outcome<'a> {

@@ -114,7 +114,7 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
     same(checks, honest, "removed", outcome.removed(), set(&found.removed));
     if due.only.is_none() {
         let left = |mut paths: BTreeSet<ByteString>| {
-            paths.retain(|path| !outcome.is_of_unit(path));
+            paths.retain(|path| !outcome.is_of_unit(path) && !outcome.is_left_unnamed(path));
             paths
         };
         let (left, said) = (left(outcome.left()), left(set(&found.left)));

@@ -209,6 +209,13 @@ impl Outcome<'_> {
         self.units.iter().any(|one| one.has(path))
     }
 
+    /// Whether a path is of a unit created since that the answer does not name at all: it may have been
+    /// in use, and captured by nobody.
+    pub(super) fn is_left_unnamed(&self, path: &ByteString) -> bool {
+        let of = self.known_units.iter().filter(|unit| unit.has(path));
+        of.into_iter().any(|unit| !self.said.iter().any(|said| unit.has(said)))
+    }
+
     /// Whether a path was as recorded and may be written again with the unit that it belongs to.
     pub(super) fn is_of_restored_unit(&self, path: &ByteString) -> bool {
         let of = |one: &&Affected| one.has(path) && self.became(one) == Became::Restored;
