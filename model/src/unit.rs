@@ -130,7 +130,7 @@ pub fn paths_of_files<'a>(files: &'a Files, project: &[u8]) -> Paths<'a> {
             Node::Directory => return None,
             Node::File { content, readable: true, .. } => Content::Bytes(content),
             Node::File { .. } => Content::Unreadable,
-            Node::Link { .. } | Node::Special => Content::NotRegular,
+            Node::Link { .. } | Node::Special(_) => Content::NotRegular,
         };
         Some((crate::bytes::below(project, full)?, content))
     };
