@@ -39,9 +39,9 @@ pub use maintenance::prune::{PruneOptions, PruneStep};
 pub use manager::{Extent, Look, Manager, Occasion, PartChanged, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
-    AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Holdings,
-    Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored, Stats, Status,
-    Swept, Taken, Verified,
+    AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
+    Holdings, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored,
+    Stats, Status, Swept, Taken, Unlisted, Verified,
 };
 pub use restore::Token;
 pub use store::envelope::{ActionNote, Envelope, PartNote, Trigger};

@@ -63,6 +63,35 @@ pub struct Taken {
     /// What a person should know of it beside that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    /// What had to go for it.
+    #[serde(flatten)]
+    pub evicted: Evicted,
+}
+
+/// The checkpoints that limits evicted along with a new checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Evicted {
+    /// Those of the project that the limit on their number evicted, by their full ids.
+    #[serde(rename = "evicted", skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// How many, of whichever project, the limit on the size of the store evicted.
+    #[serde(rename = "evicted_for_size", skip_serializing_if = "is_zero")]
+    pub for_size: usize,
+}
+
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
+}
+
+/// A pre-restore checkpoint that the list has no room for, and that its id names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unlisted {
+    /// Its full id.
+    pub id: String,
+    /// When it was taken, in seconds since the epoch.
+    pub time: i64,
+    /// Why it was taken, whole.
+    pub reason: String,
 }
 
 /// One checkpoint of a list.
@@ -165,6 +194,9 @@ pub struct Restored {
     /// What became of the agent's state beside its files; none where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRestored>,
+    /// What had to go for the pre-restore checkpoint.
+    #[serde(flatten)]
+    pub evicted: Evicted,
 }
 
 /// What a rollback did to an agent's state beside its files.
@@ -352,10 +384,6 @@ pub struct DamagedCheckpoint {
     pub id: String,
     /// The paths that are lost; the empty one stands for all of it.
     pub lost: Vec<Remark>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

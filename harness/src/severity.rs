@@ -58,6 +58,7 @@ static WORSE: &[(Severity, &[RuleRef])] = &[
             &rules::RESTORE_HARD_LINKS,
             &rules::RESTORE_LEAVES_NEW,
             &rules::RESTORE_KEEPS_HISTORY,
+            &rules::RESTORE_KEEPS_UNDO,
             &rules::RESTORE_SAFETY_CHECKPOINT,
             &rules::RESTORE_SAFETY_KEEPS_TARGET,
             &rules::RESTORE_REFUSAL_CHANGES_NOTHING,

@@ -206,6 +206,8 @@ pub struct AllowedDiff {
     pub stats: LineBounds,
     /// Whether the checkpoint is only there since a restore pushes nothing out.
     pub spared: bool,
+    /// Whether it is a pre-restore checkpoint that the list has no room for.
+    pub unlisted: bool,
     /// Whether the checkpoint is damaged: then no rule says what may be shown of it.
     pub damaged: bool,
     /// Refusals that are as good an answer.
@@ -242,6 +244,8 @@ pub struct AllowedRestore {
     pub evicting: bool,
     /// Whether the target is only there since a restore pushes nothing out.
     pub spared: bool,
+    /// Whether it is a pre-restore checkpoint that the list has no room for.
+    pub unlisted: bool,
     /// Whether the target is damaged, so that it may be refused.
     pub damaged: bool,
     /// The paths that may then not come back, if that is said.

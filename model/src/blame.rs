@@ -83,6 +83,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::TURN_TRIGGERS, None),
     (&rules::RESTORE_SAFETY_KEEPS_TARGET, None),
     (&rules::RESTORE_KEEPS_HISTORY, None),
+    (&rules::RESTORE_KEEPS_UNDO, None),
     (&rules::RESTORE_DELETED_PROJECT, None),
     (&rules::RESTORE_TARGET, None),
     (&rules::UNIT_ROWS, None),

@@ -21,140 +21,250 @@ use crate::store::rollbacks::{self, Place};
 use crate::store::shallow::{self, Boundaries};
 use crate::store::{Store, history, metadata, pins, ref_recovery, snapshot, undo, usage};
 use git2::Oid;
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::Path;
 
 /// The space of dropped files of more bytes than this is freed at once.
 const LEFT_BYTES_MAX: u64 = MEBIBYTE;
 
-/// Drops all but the newest `most` checkpoints of a project whose lock the caller holds, and
-/// returns whether their space is to be freed now. Where this fails, only more of them are stored
-/// than need be: the list ends at the same place.
-pub fn keep_newest(store: &Store<'_>, objects: &Objects<'_>, hash: &str, most: usize) -> bool {
-    try_keep_newest(store, objects, hash, most).unwrap_or_else(|error| {
-        tracing::debug!("the limit of {hash} is not kept as it should be: {error}");
-        false
-    })
+/// At least so many of the newest pre-restore checkpoints that the list has no room for are kept.
+const UNLISTED_MIN: usize = 3;
+/// Those that are younger than this are kept as well, as far as there are no more of them than the
+/// list holds.
+const UNLISTED_SECONDS: i64 = 24 * 60 * 60;
+
+/// What a project lost to its limit.
+#[derive(Debug, Default)]
+pub struct Evicted {
+    /// The checkpoints that cannot be restored any more.
+    pub ids: Vec<Oid>,
+    /// Whether the space of dropped checkpoints is to be freed now.
+    pub is_due: bool,
+}
+
+impl From<Evicted> for crate::report::Evicted {
+    fn from(evicted: Evicted) -> Self {
+        let ids = evicted.ids.iter().map(Oid::to_string).collect();
+        crate::report::Evicted { ids, for_size: 0 }
+    }
+}
+
+/// The limit on the checkpoints of a project, whose lock the caller holds.
+pub struct Limit<'a> {
+    /// The store.
+    pub store: &'a Store<'a>,
+    /// Its objects.
+    pub objects: &'a Objects<'a>,
+    /// The hash of the project.
+    pub hash: &'a str,
+    /// How many checkpoints are listed.
+    pub most: usize,
+    /// The time, in seconds since the epoch.
+    pub now: i64,
 }
 
 /// Frees the space of dropped checkpoints, where that is `due`, and keeps the store below its total
 /// size. The caller holds no lock of the store.
+/// Returns how many checkpoints were evicted for that.
 // rule: limit/newest-remain
-pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) {
+pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) -> usize {
     let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
-    if let Err(error) = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes)) {
+    let kept = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes));
+    kept.unwrap_or_else(|error| {
         tracing::debug!("the store is larger than it need be until later: {error}");
-    }
-}
-
-fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<()> {
-    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > cap);
-    if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
-        return Ok(());
-    }
-    // Where nothing needs to be dropped, either there is garbage left from before, or the estimate is
-    // too high; freeing space settles both.
-    keep_total(disk, base, cap, true).map(drop)
-}
-
-/// Drops older pre-rollback checkpoints after one was taken before `target` was restored, until no
-/// more than `most` checkpoints are left or none of them may go; returns whether their space is to
-/// be freed now. The caller holds the project's lock.
-// rule: restore/keeps-history
-pub fn make_room(
-    store: &Store<'_>,
-    objects: &Objects<'_>,
-    hash: &str,
-    most: usize,
-    target: Oid,
-) -> bool {
-    let make_room = || {
-        let history = history::newest_first(store, objects, hash, most)?;
-        let excess = in_sight(&history).count().saturating_sub(most);
-        let may_go = |one: &&Checkpoint| one.id != target && !one.is_pinned;
-        let oldest_first = history.iter().rev().filter(may_go);
-        let may_go = oldest_first.filter_map(|one| Some((one.beside?, one.id)));
-        let dropped: Vec<(Place, Oid)> = may_go.take(excess).collect();
-        if dropped.is_empty() {
-            return Ok(false);
-        }
-        let boundaries = shallow::read(store.disk, &store.path)?;
-        let waiting = drop_rollbacks(store, objects, hash, &dropped)?;
-        let is_dropped = |one: &Checkpoint| dropped.iter().any(|(_, id)| *id == one.id);
-        let left: Vec<Checkpoint> = history.into_iter().filter(|one| !is_dropped(one)).collect();
-        end_with(store, hash, &left)?;
-        forget_envelopes(store, objects, hash, &left)?;
-        let oldest = in_sight(&left).filter(|one| one.rollback.is_none()).last();
-        oldest.map_or(Ok(false), |oldest| is_due(objects, &boundaries, oldest, most, waiting))
-    };
-    make_room().unwrap_or_else(|error: Error| {
-        tracing::debug!("more of {hash} is kept than need be: {error}");
-        false
+        0
     })
 }
 
-/// Drops these, and returns how many pre-rollback checkpoints were dropped whose space is not freed.
-/// One that holds more than a little counts as any number of them.
-fn drop_rollbacks(
-    store: &Store<'_>,
-    objects: &Objects<'_>,
-    hash: &str,
-    dropped: &[(Place, Oid)],
-) -> Result<usize> {
-    let mut is_large = false;
-    for (place, id) in dropped {
-        let tree = |id| commit::read(objects, id).map(|one| one.tree);
-        if let (Ok(own), Some(Ok(before))) = (tree(*id), place.parent.map(tree)) {
-            is_large |=
-                bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
+fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<usize> {
+    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > cap);
+    if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
+        return Ok(0);
+    }
+    // Where nothing needs to be dropped, either there is garbage left from before, or the estimate is
+    // too high; freeing space settles both.
+    keep_total(disk, base, cap, true)
+}
+
+impl Limit<'_> {
+    /// Evicts all but the newest checkpoints. Where this fails, only more of them are stored than need
+    /// be: the list ends at the same place.
+    pub fn keep_newest(&self) -> Evicted {
+        self.try_keep_newest().unwrap_or_else(|error| {
+            tracing::debug!("the limit of {} is not kept as it should be: {error}", self.hash);
+            Evicted::default()
+        })
+    }
+
+    /// Takes older pre-restore checkpoints off the list after one was taken before `target` was
+    /// restored, until no more are listed than may be or none of them may go.
+    // rule: restore/keeps-history
+    pub fn make_room(&self, target: Oid) -> Evicted {
+        let make_room = || {
+            let history = history::newest_first(self.store, self.objects, self.hash, self.most)?;
+            let excess = in_sight(&history).count().saturating_sub(self.most);
+            let may_go = |one: &&Checkpoint| {
+                let is_listed = one.beside.is_some_and(|place| place.is_listed);
+                is_listed && one.id != target && !one.is_pinned
+            };
+            let gone: Vec<Oid> =
+                history.iter().rev().filter(may_go).take(excess).map(|one| one.id).collect();
+            if gone.is_empty() {
+                return Ok(Evicted::default());
+            }
+            let (gone, left) = history.into_iter().partition(|one| gone.contains(&one.id));
+            self.evict(gone, left, Some(target))
+        };
+        make_room().unwrap_or_else(|error: Error| {
+            tracing::debug!("more of {} is listed than need be: {error}", self.hash);
+            Evicted::default()
+        })
+    }
+
+    // rule: limit/newest-remain
+    fn try_keep_newest(&self) -> Result<Evicted> {
+        let Limit { store, objects, hash, most, .. } = *self;
+        // rule: agent/all-or-none
+        if undo::is_noted(store.disk, &store.path, hash)? {
+            return Ok(Evicted::default());
         }
-        rollbacks::remove(store.disk, &store.path, hash, *place)?;
+        let listed = history::newest_first(store, objects, hash, most)?;
+        if in_sight(&listed).count() < most {
+            return Ok(Evicted::default());
+        }
+        let all = history::newest_first(store, objects, hash, usize::MAX)?;
+        let stays = |one: &Checkpoint| listed.iter().any(|listed| listed.id == one.id);
+        let gone = all.into_iter().filter(|one| !stays(one)).collect();
+        self.evict(gone, listed, None)
     }
-    let mut waiting = dropped.len();
-    metadata::change(store.disk, &store.path, hash, |known| {
-        known.waiting += dropped.len();
-        waiting = known.waiting;
-    })?;
-    Ok(if is_large { usize::MAX } else { waiting })
+
+    /// Takes checkpoints off the list, newest first, so that these are left. Of pre-restore ones the
+    /// last few are kept all the same, since only they hold what they hold.
+    // rule: restore/keeps-undo
+    fn evict(
+        &self,
+        gone: Vec<Checkpoint>,
+        left: Vec<Checkpoint>,
+        target: Option<Oid>,
+    ) -> Result<Evicted> {
+        let Limit { store, objects, hash, most, now } = *self;
+        let boundaries = shallow::read(store.disk, &store.path)?;
+        let (unlisted, mut left): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(Checkpoint::is_unlisted);
+        let (spare, gone): (Vec<_>, Vec<_>) =
+            gone.into_iter().partition(|one| one.rollback.is_some() && one.damage.is_none());
+        let mut spare = [unlisted, spare].concat();
+        spare.sort_by_key(|one| Reverse(one.rollback));
+        let mut released = Vec::new();
+        for (index, one) in spare.into_iter().enumerate() {
+            let is_young = now.saturating_sub(one.seconds) < UNLISTED_SECONDS;
+            let is_kept = index < UNLISTED_MIN || is_young && index < most;
+            if is_kept || Some(one.id) == target {
+                left.push(self.unlist(one)?);
+            } else {
+                released.push(one);
+            }
+        }
+        let is_more = !gone.is_empty() || !released.is_empty() || !ends(&left).is_empty();
+        let gone = [gone, released].concat();
+        let waiting = self.drop_rollbacks(&gone)?;
+        let ids: Vec<Oid> = gone.iter().map(|one| one.id).collect();
+        if !is_more {
+            return Ok(Evicted { ids, is_due: false });
+        }
+        let oldest = in_sight(&left).filter(|one| one.rollback.is_none()).last();
+        let may_be_shared = oldest.filter(|_| target.is_none());
+        if may_be_shared.map_or(Ok(false), |oldest| is_shared(store, objects, hash, oldest))? {
+            tracing::debug!("the history of {hash} goes on in another project too");
+            return Ok(Evicted::default());
+        }
+        end_with(store, hash, &left)?;
+        forget_envelopes(store, objects, hash, &left)?;
+        let is_due = |oldest| self.is_due(&boundaries, oldest, &left, waiting);
+        let is_due = oldest.map_or(Ok(false), is_due)?;
+        Ok(Evicted { ids, is_due })
+    }
+
+    /// Lets only its id name a checkpoint.
+    fn unlist(&self, checkpoint: Checkpoint) -> Result<Checkpoint> {
+        let Limit { store, hash, .. } = *self;
+        let before = checkpoint.beside;
+        if checkpoint.is_unlisted() {
+            return Ok(checkpoint);
+        }
+        let number = checkpoint.rollback.unwrap_or(0);
+        let parent = before.map_or(checkpoint.parent, |place| place.parent);
+        let place = Place { number, parent, is_listed: false };
+        // The new ref first: one that has both is listed.
+        rollbacks::add(store.disk, &store.path, hash, place, checkpoint.id)?;
+        before.map_or(Ok(()), |before| rollbacks::remove(store.disk, &store.path, hash, before))?;
+        Ok(Checkpoint { beside: Some(place), ..checkpoint })
+    }
+
+    /// Removes the refs of those that stand beside the history, and returns how many pre-restore
+    /// checkpoints were dropped whose space is not freed. One that holds more than a little counts as
+    /// any number of them.
+    fn drop_rollbacks(&self, gone: &[Checkpoint]) -> Result<usize> {
+        let Limit { store, objects, hash, .. } = *self;
+        let (mut is_large, mut dropped) = (false, 0);
+        for (place, id) in gone.iter().filter_map(|one| Some((one.beside?, one.id))) {
+            let tree = |id| commit::read(objects, id).map(|one| one.tree);
+            if let (Ok(own), Some(Ok(before))) = (tree(id), place.parent.map(tree)) {
+                is_large |=
+                    bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);
+            }
+            rollbacks::remove(store.disk, &store.path, hash, place)?;
+            dropped += 1;
+        }
+        let mut waiting = dropped;
+        metadata::change(store.disk, &store.path, hash, |known| {
+            known.waiting += dropped;
+            waiting = known.waiting;
+        })?;
+        Ok(if is_large { usize::MAX } else { waiting })
+    }
+
+    /// Whether to free space now. Everything before `oldest` is dropped that is not `left`; what lies
+    /// before one of the old `boundaries` was dropped earlier and still waits, as do so many others that
+    /// are `waiting`.
+    // rule: limit/newest-remain
+    fn is_due(
+        &self,
+        boundaries: &Boundaries,
+        oldest: &Checkpoint,
+        left: &[Checkpoint],
+        waiting: usize,
+    ) -> Result<bool> {
+        let Limit { objects, most, .. } = *self;
+        let mut was_visible = !boundaries.contains(&oldest.id);
+        let mut next = commit::read(objects, oldest.id)?.parent;
+        let (mut stored, mut bytes) = (waiting, 0);
+        if stored >= most {
+            return Ok(true);
+        }
+        while let Some(id) = next.filter(|id| objects.has(*id)) {
+            let dropped = commit::read(objects, id)?;
+            next = dropped.parent;
+            if left.iter().any(|one| one.id == id) {
+                continue;
+            }
+            if was_visible {
+                bytes += bytes_not_in(objects, dropped.tree, oldest.tree)?;
+            }
+            stored += 1;
+            if stored >= most || bytes > LEFT_BYTES_MAX {
+                return Ok(true);
+            }
+            was_visible &= !boundaries.contains(&id);
+        }
+        Ok(false)
+    }
 }
 
-// rule: limit/newest-remain
-fn try_keep_newest(
-    store: &Store<'_>,
-    objects: &Objects<'_>,
-    hash: &str,
-    most: usize,
-) -> Result<bool> {
-    // rule: agent/all-or-none
-    if undo::is_noted(store.disk, &store.path, hash)? {
-        return Ok(false);
-    }
-    let boundaries = shallow::read(store.disk, &store.path)?;
-    let listed = history::newest_first(store, objects, hash, most)?;
-    if in_sight(&listed).count() < most {
-        return Ok(false);
-    }
-    let has = |id: Oid| listed.iter().any(|one| one.id == id);
-    let mut beside = rollbacks::all(store.disk, &store.path, hash)?;
-    beside.retain(|(_, id)| !has(*id));
-    let waiting = drop_rollbacks(store, objects, hash, &beside)?;
-    let oldest = in_sight(&listed).filter(|one| one.rollback.is_none()).last();
-    let is_more = !ends(&listed).is_empty() || !beside.is_empty();
-    let Some(oldest) = oldest.filter(|_| is_more) else {
-        return Ok(false);
-    };
-    if is_shared(store, objects, hash, oldest)? {
-        tracing::debug!("{} is of another project too, where its history goes on", oldest.id);
-        return Ok(false);
-    }
-    end_with(store, hash, &listed)?;
-    forget_envelopes(store, objects, hash, &listed)?;
-    is_due(objects, &boundaries, oldest, most, waiting)
-}
-
-/// The checkpoints that are not only kept since they are pinned.
-fn in_sight(listed: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
-    listed.iter().filter(|one| !one.is_aside)
+/// The checkpoints that are listed whether or not they are pinned.
+fn in_sight(all: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
+    all.iter().filter(|one| !one.is_aside && !one.is_unlisted())
 }
 
 /// Lets nothing be before these checkpoints of a project, newest first. A pinned one to which the
@@ -190,37 +300,6 @@ fn ends(listed: &[Checkpoint]) -> Vec<Oid> {
     let has = |parent: Oid| listed.iter().any(|one| one.id == parent);
     let is_end = |one: &&Checkpoint| one.parent.is_some_and(|parent| !has(parent));
     listed.iter().filter(is_end).map(|one| one.id).collect()
-}
-
-/// Whether to free space now. Everything before `oldest` is dropped; what lies before one of the old
-/// `boundaries` was dropped earlier and still waits, as do so many others that are `waiting`.
-// rule: limit/newest-remain
-fn is_due(
-    objects: &Objects<'_>,
-    boundaries: &Boundaries,
-    oldest: &Checkpoint,
-    most: usize,
-    waiting: usize,
-) -> Result<bool> {
-    let mut was_visible = !boundaries.contains(&oldest.id);
-    let mut next = commit::read(objects, oldest.id)?.parent;
-    let (mut stored, mut bytes) = (waiting, 0);
-    if stored >= most {
-        return Ok(true);
-    }
-    while let Some(id) = next.filter(|id| objects.has(*id)) {
-        let dropped = commit::read(objects, id)?;
-        if was_visible {
-            bytes += bytes_not_in(objects, dropped.tree, oldest.tree)?;
-        }
-        stored += 1;
-        if stored >= most || bytes > LEFT_BYTES_MAX {
-            return Ok(true);
-        }
-        was_visible &= !boundaries.contains(&id);
-        next = dropped.parent;
-    }
-    Ok(false)
 }
 
 /// Bytes of the files below `tree` that are not at about the same place below `other`.

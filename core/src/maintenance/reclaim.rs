@@ -123,7 +123,7 @@ fn drop_envelopes(store: &Store<'_>, objects: &Objects<'_>) -> Result<()> {
 /// Makes the refs and boundaries durable that decide which objects are removed.
 fn sync_refs(store: &Store<'_>) -> Result<()> {
     let mut folders = ["", "refs", "refs/hermes"].map(str::to_owned).to_vec();
-    for kind in [rollbacks::FOLDER, pins::FOLDER, envelopes::FOLDER] {
+    for kind in rollbacks::FOLDERS.into_iter().chain([pins::FOLDER, envelopes::FOLDER]) {
         folders.extend(refs::folders(store.disk, &store.path, kind)?);
     }
     for folder in folders {

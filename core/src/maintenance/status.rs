@@ -62,7 +62,9 @@ fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> 
         // A damaged history only hides the count of its own project.
         let history = history::newest_first(store, &objects, &hash, listed_max);
         projects.push(ProjectStatus {
-            checkpoints: history.ok().map(|history| history.len()),
+            checkpoints: history
+                .ok()
+                .map(|all| all.iter().filter(|one| !one.is_unlisted()).count()),
             last_touch: known.as_ref().map(|known| known.last_touch as i64),
             state: evidence::of_project(disk, known.as_ref()),
             workdir: known.map(|known| known.workdir),

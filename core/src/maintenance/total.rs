@@ -251,20 +251,23 @@ impl Cap<'_> {
         while goes_on {
             goes_on = false;
             for project in projects.iter_mut() {
-                // rule: limit/no-more-than-needed
-                if reach.total() <= self.cap {
-                    return Ok(());
+                // One that is not listed is no turn of its own.
+                let mut is_turn = false;
+                while !is_turn {
+                    // rule: limit/no-more-than-needed
+                    if reach.total() <= self.cap {
+                        return Ok(());
+                    }
+                    let Some(dropped) = project.drop_one() else { break };
+                    if dropped.beside.is_some() {
+                        reach.remove(dropped.id)?;
+                    }
+                    // Whatever went on from it is an end now.
+                    let after = project.history.iter().filter(|one| one.parent == Some(dropped.id));
+                    after.map(|one| one.id).try_for_each(|end| reach.cut(end))?;
+                    is_turn = !dropped.is_unlisted();
+                    goes_on = true;
                 }
-                let Some(dropped) = project.drop_one() else {
-                    continue;
-                };
-                if dropped.beside.is_some() {
-                    reach.remove(dropped.id)?;
-                }
-                // Whatever went on from it is an end now.
-                let after = project.history.iter().filter(|one| one.parent == Some(dropped.id));
-                after.map(|one| one.id).try_for_each(|end| reach.cut(end))?;
-                goes_on = true;
             }
         }
         Ok(())

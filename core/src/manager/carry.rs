@@ -249,7 +249,8 @@ impl Manager {
         let store = Store::open(self.disk.as_ref(), &self.base())?.ok_or_else(none)?;
         let objects = store.objects();
         let _lock = store.lock_project(&project.hash)?;
-        let listed = self.history(&store, &objects, &project)?;
+        let mut listed = self.history(&store, &objects, &project)?;
+        listed.retain(|one| !one.is_unlisted());
         let id = self.find((&store, &objects), &project.hash, &listed, target)?.id;
         work(&store, &project, id).map(|()| id.to_string())
     }

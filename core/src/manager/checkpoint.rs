@@ -9,10 +9,10 @@ use crate::disk::Stat;
 use crate::disk::atomic_write::write_fresh;
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
-use crate::maintenance::limits;
+use crate::maintenance::limits::{self, Limit};
 use crate::own_folders::OwnFolders;
 use crate::project::Project;
-use crate::report::{Outcome, Taken};
+use crate::report::{Evicted, Outcome, Taken};
 use crate::store::commit::Checkpoint;
 use crate::store::envelope::Trigger;
 use crate::store::left_out::LeftOut;
@@ -30,7 +30,7 @@ impl Manager {
         let disk = self.disk.as_ref();
         occasion.label.map_or(Ok(()), pins::check_label)?;
         project.check_scope(disk, &self.environment)?;
-        let (taken, due) = {
+        let (mut taken, due) = {
             let Owned { store, _project, state, undone } = self.own(project, Use::Take)?;
             let mut objects = store.objects();
             let taking = Taking::new(occasion, &self.state, state.as_ref());
@@ -39,9 +39,13 @@ impl Manager {
             let (mut taken, _) = self.checkpoint_locked(&store, &mut objects, project, &taking)?;
             taken.notices.extend(undone);
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
-            (taken, is_new.then(|| self.keep_newest(&store, &objects, project)))
+            let limit = self.limit(&store, &objects, project);
+            let evicted = is_new.then(|| limit.keep_newest());
+            let due = evicted.as_ref().map(|evicted| evicted.is_due);
+            taken.evicted = evicted.unwrap_or_default().into();
+            (taken, due)
         };
-        self.after_checkpoint(due);
+        taken.evicted.for_size = self.after_checkpoint(due);
         Ok(taken)
     }
 
@@ -133,8 +137,8 @@ impl Manager {
             }
         }
         let skipped = captured.left_out.iter().map(LeftOut::remark).collect();
-        let notices = carried.notices;
-        Ok((Taken { outcome, skipped, notices }, captured.current))
+        let (notices, evicted) = (carried.notices, Evicted::default());
+        Ok((Taken { outcome, skipped, notices, evicted }, captured.current))
     }
 
     /// The parent of the checkpoint that comes after `newest`, and its number if it is taken before
@@ -155,8 +159,8 @@ impl Manager {
         }
         let most = self.most();
         let mut all = history::newest_first(store, objects, hash, most)?;
-        all.retain(|one| !one.is_aside);
         let number = all.iter().filter_map(|one| one.rollback).max().unwrap_or(0).saturating_add(1);
+        all.retain(|one| !one.is_aside && !one.is_unlisted());
         if all.len() < most || newest.rollback.is_none() {
             return Ok((Some(newest.id), Some(number)));
         }
@@ -165,39 +169,42 @@ impl Manager {
         // One that stands beside already keeps its place, also where what it followed was dropped:
         // with two places it would stay when it makes room.
         for one in follow.filter(|one| one.damage.is_none() && one.beside.is_none()) {
-            let place = rollbacks::Place { number: one.rollback.unwrap_or(0), parent: base };
+            let number = one.rollback.unwrap_or(0);
+            let place = rollbacks::Place { number, parent: base, is_listed: true };
             rollbacks::add(store.disk, &store.path, hash, place, one.id)?;
         }
         Ok((base, Some(number)))
     }
 
-    /// Drops checkpoints beyond the limit after one was added, and returns whether their space is
-    /// to be freed now. The project's lock is held.
-    pub(super) fn keep_newest(
+    /// The limit on the checkpoints of a project, whose lock is held.
+    pub(super) fn limit<'a>(
         &self,
-        store: &Store<'_>,
-        objects: &Objects<'_>,
-        project: &Project,
-    ) -> bool {
-        limits::keep_newest(store, objects, &project.hash, self.most())
+        store: &'a Store<'a>,
+        objects: &'a Objects<'a>,
+        project: &'a Project,
+    ) -> Limit<'a> {
+        let (most, now) = (self.most(), self.clock.seconds());
+        Limit { store, objects, hash: &project.hash, most, now }
     }
 
-    /// A checkpoint was added, and whether space is to be freed for it. No lock is held.
-    pub(super) fn after_checkpoint(&self, due: Option<bool>) {
+    /// A checkpoint was added, and whether space is to be freed for it. No lock is held. Returns how
+    /// many checkpoints were evicted since the store was too large.
+    pub(super) fn after_checkpoint(&self, due: Option<bool>) -> usize {
         match &self.upkeep {
             Upkeep::AtOnce => self.keep_limits(due),
             Upkeep::Later(owed) => {
                 if let Ok(mut owed) = owed.lock() {
                     *owed = (*owed).max(due);
                 }
+                0
             }
         }
     }
 
-    pub(super) fn keep_limits(&self, due: Option<bool>) {
-        if let Some(due) = due {
-            limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, due);
-        }
+    pub(super) fn keep_limits(&self, due: Option<bool>) -> usize {
+        let keep =
+            |due| limits::after_checkpoint(self.disk.as_ref(), &self.base(), &self.config, due);
+        due.map_or(0, keep)
     }
 
     fn capture<'a>(
@@ -277,7 +284,8 @@ fn newest_whole(
         Err(error) if error.is_damage() => {
             tracing::debug!("the newest checkpoint of {hash} is lost: {error}");
             let all = history::newest_first(store, objects, hash, usize::MAX)?;
-            Ok(all.into_iter().find(|checkpoint| checkpoint.damage.is_none()))
+            let is_whole = |one: &Checkpoint| one.damage.is_none() && !one.is_unlisted();
+            Ok(all.into_iter().find(is_whole))
         }
         Ok(Some(newest)) if newest.rollback.is_some() => {
             // What came before it may have been dropped since.

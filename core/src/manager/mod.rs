@@ -26,7 +26,7 @@ use crate::path::{on_disk, shown};
 use crate::project::{Project, canonical};
 use crate::report::{
     Cleared, ClearedLegacy, Diff, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept, Taken,
-    Verified,
+    Unlisted, Verified,
 };
 use crate::restore::target;
 use crate::state::State;
@@ -38,6 +38,7 @@ use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
 use crate::store::{Store, history, ref_recovery};
 use patch::Compared;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -113,14 +114,13 @@ impl Manager {
         Manager { upkeep: Upkeep::Later(Mutex::default()), ..self }
     }
 
-    /// Does what checkpoints made due and nobody has waited for. What goes wrong is logged, and tried
-    /// again after the next checkpoint.
+    /// Does what checkpoints made due and nobody has waited for, and returns how many checkpoints were
+    /// evicted since the store was too large. What goes wrong is logged, and tried again after the next
+    /// checkpoint.
     // rule: limit/newest-remain
-    pub fn keep_up(&self) {
-        if let Upkeep::Later(owed) = &self.upkeep {
-            let owed = owed.lock().map(|mut owed| owed.take()).unwrap_or_default();
-            self.keep_limits(owed);
-        }
+    pub fn keep_up(&self) -> usize {
+        let Upkeep::Later(owed) = &self.upkeep else { return 0 };
+        self.keep_limits(owed.lock().map(|mut owed| owed.take()).unwrap_or_default())
     }
 
     /// The configuration.
@@ -148,8 +148,8 @@ impl Manager {
     /// As [`Manager::ensure_checkpoint`].
     pub fn ensure_for(&mut self, dir: &Path, occasion: &Occasion<'_>) -> Result<Taken> {
         let settled = |outcome| {
-            let (skipped, notices) = Default::default();
-            Ok(Taken { outcome, skipped, notices })
+            let (skipped, notices, evicted) = Default::default();
+            Ok(Taken { outcome, skipped, notices, evicted })
         };
         // rule: turn/disabled
         if !self.config.enabled {
@@ -200,7 +200,8 @@ impl Manager {
             // It is listed all the same; the next operation tries again.
             tracing::debug!("the lost ref of {} stays lost: {error}", project.hash);
         }
-        let history = self.history(&store, &objects, &project)?;
+        let mut history = self.history(&store, &objects, &project)?;
+        history.retain(|one| !one.is_unlisted());
         let envelopes = Envelopes::of(&store, &objects, &project.hash)?;
         let mut listed = Vec::with_capacity(history.len());
         let mut next = history.first().map(|newest| content(&objects, newest)).transpose()?;
@@ -225,6 +226,28 @@ impl Manager {
             });
         }
         Ok(listed)
+    }
+
+    /// The pre-restore checkpoints of a project that the list has no room for, newest first: their ids
+    /// name them.
+    ///
+    /// # Errors
+    /// A damaged or busy store.
+    // rule: restore/keeps-undo
+    pub fn unlisted(&self, dir: &Path) -> Result<Vec<Unlisted>> {
+        let project = self.project(dir);
+        let Some(store) = Store::open(self.disk.as_ref(), &self.base())? else {
+            return Ok(Vec::new());
+        };
+        let mut history = self.history(&store, &store.objects(), &project)?;
+        history.retain(Checkpoint::is_unlisted);
+        history.sort_by_key(|one| Reverse(one.rollback));
+        let unlisted = |one: Checkpoint| Unlisted {
+            id: one.id.to_string(),
+            time: one.seconds,
+            reason: one.reason,
+        };
+        Ok(history.into_iter().map(unlisted).collect())
     }
 
     /// What changed in the project since a checkpoint.

@@ -9,7 +9,6 @@ use super::{Manager, Occasion, no_checkpoint};
 use crate::capture::Current;
 use crate::disk::{Disk, Kind, Sharing};
 use crate::error::{Error, Result};
-use crate::maintenance::limits;
 use crate::own_folders::OwnFolders;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
@@ -190,8 +189,8 @@ impl Manager {
         extent: Extent<'_>,
         token: Option<Token>,
     ) -> Result<Restored> {
-        let (restored, due) = self.restore_locked(dir, target, extent, token)?;
-        self.after_checkpoint(due);
+        let (mut restored, due) = self.restore_locked(dir, target, extent, token)?;
+        restored.evicted.for_size = self.after_checkpoint(due);
         Ok(restored)
     }
 
@@ -290,15 +289,16 @@ impl Manager {
         // Only after everything is restored, and never the target.
         // rule: restore/safety-keeps-target
         let is_whole = safety.is_some() && report.failed.is_empty();
-        let most = self.most();
-        let due =
-            is_whole.then(|| limits::make_room(&store, &objects, &project.hash, most, wanted.id));
+        let limit = self.limit(&store, &objects, &project);
+        let evicted = is_whole.then(|| limit.make_room(wanted.id));
+        let due = evicted.as_ref().map(|evicted| evicted.is_due);
+        let evicted = evicted.unwrap_or_default().into();
         let id = wanted.id.to_string();
         let mut agent = self.agent_of(extent, &project, &wanted, &parts, true);
         if let Some(agent) = &mut agent {
             agent.notices.extend(undone);
         }
-        Ok((Restored { id, safety, left_out, forced_past, others, agent, ..report }, due))
+        Ok((Restored { id, safety, left_out, forced_past, others, agent, evicted, ..report }, due))
     }
 
     /// What is to come back beside the files, which a file alone leaves as it is.

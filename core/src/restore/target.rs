@@ -46,7 +46,8 @@ pub fn find<'a>(listed: &'a [Checkpoint], text: &[u8]) -> Result<&'a Checkpoint>
     if decimal {
         // A number too large to parse is beyond the list.
         let number: usize = shown(text).parse().unwrap_or(usize::MAX);
-        if let Some(checkpoint) = number.checked_sub(1).and_then(|index| listed.get(index)) {
+        let mut numbered = listed.iter().filter(|one| !one.is_unlisted());
+        if let Some(checkpoint) = number.checked_sub(1).and_then(|index| numbered.nth(index)) {
             return Ok(checkpoint);
         }
         if !hexadecimal {

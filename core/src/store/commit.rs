@@ -36,6 +36,11 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Whether only its id names it: a pre-restore checkpoint that the list has no room for.
+    pub fn is_unlisted(&self) -> bool {
+        self.beside.is_some_and(|place| !place.is_listed)
+    }
+
     /// This one, unless its commit is damaged.
     ///
     /// # Errors

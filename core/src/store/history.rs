@@ -1,5 +1,6 @@
-//! The checkpoints of a project, newest first: its history with the pre-rollback ones that stand
-//! beside it, and after it the pinned ones that a limit would have dropped. A damaged commit is gone around: the metadata of the project names those before it.
+//! The checkpoints of a project, newest first: its history with the pre-restore ones that stand
+//! beside it, listed or not, and after it the pinned ones that a limit would have dropped. A damaged
+//! commit is gone around: the metadata of the project names those before it.
 
 use crate::error::Result;
 use crate::store::commit::{self, Checkpoint};
@@ -12,8 +13,9 @@ use crate::store::{Store, ref_recovery};
 use git2::Oid;
 use std::cmp::Reverse;
 
-/// The newest `limit` checkpoints of the project of that hash; pre-rollback ones that are newer than
-/// any other do not count, nor do pinned ones that are older than all those.
+/// The newest `limit` checkpoints of the project of that hash; pre-restore ones that are newer than
+/// any other do not count, nor do pinned ones that are older than all those, nor those that are not
+/// listed.
 ///
 /// # Errors
 /// A ref that was lost, and that the metadata does not name either; a disk that fails.
@@ -28,18 +30,22 @@ pub fn newest_first(
     let boundaries = shallow::read(store.disk, &store.path)?;
     let tip = ref_recovery::newest(store, objects, hash)?;
     let beside = rollbacks::all(store.disk, &store.path, hash)?;
+    let (beside, unlisted): (Vec<_>, Vec<_>) =
+        beside.into_iter().partition(|(place, _)| place.is_listed);
     let recorded = || metadata::read(store.disk, &store.path, hash);
     let recorded = || recorded().map_or_else(Vec::new, |known| known.checkpoints);
     let most = limit.saturating_add(beside.len() + 1);
     let mut all = from(objects, tip, &boundaries, &recorded, most)?;
     // Each stands before the newest checkpoint that it followed and that was no such one, or at the
     // end where that is out of sight.
-    for (place, id) in beside {
+    let insert = |all: &mut Vec<Checkpoint>, (place, id): (Place, Oid)| -> Result<()> {
         if all.iter().all(|one| one.id != id) {
             let parent = all.iter().position(|one| Some(one.id) == place.parent);
             all.insert(parent.unwrap_or(all.len()), read(objects, &boundaries, place, id)?);
         }
-    }
+        Ok(())
+    };
+    beside.into_iter().try_for_each(|beside| insert(&mut all, beside))?;
     // Whether a damaged one is a pre-rollback one, nobody knows, and it must hide none before it.
     // rule: restore/keeps-history
     // rule: maintenance/damage
@@ -48,6 +54,9 @@ pub fn newest_first(
     all.truncate(limit.saturating_add(safety));
     // rule: agent/pinned
     let pinned = pins::all(store.disk, &store.path, hash)?;
+    // rule: restore/keeps-undo
+    let mut unlisted = unlisted.into_iter().filter(|(_, id)| !pinned.contains_key(id));
+    unlisted.try_for_each(|unlisted| insert(&mut all, unlisted))?;
     for one in &mut all {
         one.is_pinned = pinned.contains_key(&one.id);
     }

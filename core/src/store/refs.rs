@@ -222,7 +222,7 @@ pub fn is_hash(text: &str) -> bool {
 pub fn all(disk: &dyn Disk, store: &Path) -> Result<Vec<String>> {
     let mut hashes = folder::text_names(disk, &store.join(PROJECTS))?;
     hashes.extend(packed_below(disk, store, PROJECTS)?);
-    for kind in [rollbacks::FOLDER, pins::FOLDER] {
+    for kind in rollbacks::FOLDERS.into_iter().chain([pins::FOLDER]) {
         hashes.extend(projects_below(disk, store, kind)?);
     }
     hashes.retain(|hash| is_hash(hash));

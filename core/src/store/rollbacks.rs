@@ -1,6 +1,9 @@
-//! The pre-rollback checkpoints of a project that are not its newest, each with a ref of its own:
+//! The pre-restore checkpoints of a project that are not its newest, each with a ref of its own:
 //! `refs/rollbacks/<hash>/<number>-<parent>`, where later ones have larger numbers. The parent is the
 //! newest checkpoint before it that is no such one, so that its place is known where it is damaged.
+//!
+//! Those that the list has no room for, and that are kept all the same, have theirs in
+//! `refs/unlisted`: only their ids name them.
 //!
 //! They stand beside the history, so that one of them can be dropped without changing another
 //! checkpoint. See docs/decisions/0016-rollbacks-beside-the-history.md.
@@ -11,8 +14,10 @@ use crate::store::refs;
 use git2::Oid;
 use std::path::Path;
 
-/// Where the refs of all projects are.
-pub const FOLDER: &str = "refs/rollbacks";
+/// Where the refs of all projects are: of listed checkpoints, and of those that are not.
+pub const FOLDERS: [&str; 2] = [LISTED, UNLISTED];
+const LISTED: &str = "refs/rollbacks";
+const UNLISTED: &str = "refs/unlisted";
 
 /// The place of a pre-rollback checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,31 +26,32 @@ pub struct Place {
     pub number: u64,
     /// The newest checkpoint before it that is no such one.
     pub parent: Option<Oid>,
+    /// Whether it is in the list.
+    pub is_listed: bool,
 }
 
 impl Place {
     fn name(self, hash: &str) -> String {
         let parent = self.parent.unwrap_or(Oid::ZERO_SHA1);
-        format!("{FOLDER}/{hash}/{}-{parent}", self.number)
+        let folder = if self.is_listed { LISTED } else { UNLISTED };
+        format!("{folder}/{hash}/{}-{parent}", self.number)
     }
 
-    fn of_name(name: &str) -> Option<Self> {
+    fn of_name(folder: &str, name: &str) -> Option<Self> {
         let (number, parent) = name.split_once('-')?;
         let parent = Some(Oid::from_str(parent).ok()?).filter(|parent| *parent != Oid::ZERO_SHA1);
-        Some(Place { number: number.parse().ok()?, parent })
+        Some(Place { number: number.parse().ok()?, parent, is_listed: folder == LISTED })
     }
-}
-
-fn folder_of(hash: &str) -> String {
-    format!("{FOLDER}/{hash}")
 }
 
 /// Those of the project with their places, newest first. A damaged ref costs the checkpoint that it is of.
 // rule: maintenance/damage
 pub fn all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Vec<(Place, Oid)>> {
-    let prefix = folder_of(hash);
-    let names = refs::names_below(disk, store, &prefix)?;
-    let mut places: Vec<Place> = names.iter().filter_map(|name| Place::of_name(name)).collect();
+    let mut places = Vec::new();
+    for folder in FOLDERS {
+        let names = refs::names_below(disk, store, &format!("{folder}/{hash}"))?;
+        places.extend(names.iter().filter_map(|name| Place::of_name(folder, name)));
+    }
     places.sort_unstable();
     let mut found = Vec::with_capacity(places.len());
     for place in places.into_iter().rev() {
@@ -72,10 +78,11 @@ pub fn remove(disk: &dyn Disk, store: &Path, hash: &str, place: Place) -> Result
 
 /// Drops all of the project, damaged ones too. The caller holds the project's lock.
 pub fn remove_all(disk: &dyn Disk, store: &Path, hash: &str) -> Result<()> {
-    refs::remove_below(disk, store, &folder_of(hash))
+    let remove = |folder| refs::remove_below(disk, store, &format!("{folder}/{hash}"));
+    FOLDERS.into_iter().try_for_each(remove)
 }
 
 /// Whether that is the path of such a ref in the store.
 pub fn has(store: &Path, path: &Path) -> bool {
-    path.starts_with(store.join(FOLDER))
+    FOLDERS.iter().any(|folder| path.starts_with(store.join(folder)))
 }

@@ -8,6 +8,7 @@ use super::intercepted::{Intercepted, none_taken, refused, with_target};
 use crate::sandbox::manifest::on_disk;
 use crate::subject::Subject;
 use herma_model::answer::{Change, CheckpointOutcome, Restored};
+use herma_model::store::UNLISTED;
 use herma_model::{Answer, ByteString, Code, Node, Request, Settings, rules};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
@@ -139,6 +140,20 @@ pub static BUGS: &[PlantedBug] = &[
             if let Some(end) = listed.get(most - 1).filter(|_| listed.len() > most) {
                 // If the bug cannot act, the restore stays correct.
                 let _ = end_history(subject, &end.id);
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "a-rollback-drops-the-undo-of-the-one-before",
+        rule: &rules::RESTORE_KEEPS_UNDO,
+        about: "In a full list only the pre-restore checkpoint of the last rollback is kept.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            if matches!(&answer, Answer::Restored(said) if said.safety.is_some()) {
+                // If the bug cannot act, the restore stays correct.
+                let _ = drop_unlisted(subject);
             }
             answer
         }),
@@ -406,6 +421,12 @@ fn end_history(subject: &Intercepted, id: &str) -> io::Result<()> {
     let path = subject.sandbox.store().join("shallow");
     let before = fs::read_to_string(&path).unwrap_or_default();
     fs::write(path, format!("{before}{id}\n"))
+}
+
+/// Drops every pre-restore checkpoint that the list has no room for.
+fn drop_unlisted(subject: &Intercepted) -> io::Result<()> {
+    let refs = subject.git(&["for-each-ref", "--format=%(refname)", UNLISTED])?;
+    refs.lines().try_for_each(|name| subject.git(&["update-ref", "-d", name]).map(drop))
 }
 
 /// Restores, and then changes the project's history and the report; `change` returns `None` only to

@@ -59,6 +59,10 @@ static CAPABILITIES: &[Capability] = &[
     ("restore.force", "A restore can be forced where no pre-rollback checkpoint can be taken."),
     ("restore.safety", "A restore takes a pre-rollback checkpoint before it writes."),
     ("restore.file_safety", "A restore of a single path takes a pre-rollback checkpoint, too."),
+    (
+        "restore.keeps_undo",
+        "The last three pre-restore checkpoints that the list has no room for can be restored by id.",
+    ),
     ("restore.report", "The answer to a restore names the paths that it wrote, removed and kept."),
     (
         "restore.undoes_turn",
@@ -103,7 +107,8 @@ pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 pub(super) const COMPLETE: &str = "complete";
 
 /// What a complete implementation need not do: an own way where the rules leave one.
-pub(super) const OWN_WAYS: &[&str] = &["capture.units", "restore.directory"];
+pub(super) const OWN_WAYS: &[&str] =
+    &["capture.units", "restore.directory", "restore.keeps_undo"];
 
 /// What makes an implementation carry a whole agent: who is complete without looks after files alone.
 pub const WHOLE_AGENT: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
-use super::target::NOT_A_DIRECTORY;
+use super::target::{NOT_A_DIRECTORY, UNLISTED};
 use crate::allowed::{Allowed, AllowedDiff, Refusal};
 use crate::answer::{Change, DiffEntry, Stats};
 use crate::bytes::ByteString;
@@ -46,6 +46,7 @@ impl World {
             units: self.previewed_units(&place, captured, &now),
             stats: LineBounds::of(differences.values()),
             spared: self.canonical(dir).is_some_and(|project| self.is_spared(&project, index)),
+            unlisted: index == UNLISTED,
             damaged: self.is_damaged(checkpoint),
             may_refuse: crowded.then_some(TOO_MANY_FILES).into_iter().collect(),
         })

@@ -1,5 +1,6 @@
 //! Checkpoints that have a label or are pinned: whether they may be, and whether they stay.
 
+use super::target::UNLISTED;
 use crate::allowed::{Allowed, CheckpointKind};
 use crate::bytes::ByteString;
 use crate::place::{Place, Standing};
@@ -32,6 +33,8 @@ impl World {
             return Allowed::Unknown;
         }
         match self.find(&place, text) {
+            // Whether what is not listed can be pinned is for the implementation to choose.
+            Ok((UNLISTED, _)) => Allowed::Unknown,
             Ok(_) => Allowed::Done,
             Err(refusal) => self.refuses_target(&place, refusal),
         }

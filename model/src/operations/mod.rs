@@ -279,8 +279,10 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &
             !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
         }
         // What is not found there may also have been dropped to make room, or be damaged.
-        Allowed::Restore(restore) => unknown && !restore.evicting && !restore.damaged,
-        Allowed::Diff(diff) => unknown && !diff.damaged,
+        Allowed::Restore(restore) => {
+            unknown && !restore.evicting && !restore.damaged && !restore.unlisted
+        }
+        Allowed::Diff(diff) => unknown && !diff.damaged && !diff.unlisted,
         _ => false,
     }
 }
@@ -295,6 +297,9 @@ fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
     let mut broken: Vec<RuleRef> = vec![match allowed {
         Allowed::Diff(diff) if diff.spared && code.is_some_and(refusal::denies_target) => {
             &rules::RESTORE_KEEPS_HISTORY
+        }
+        Allowed::Diff(diff) if diff.unlisted && code.is_some_and(refusal::denies_target) => {
+            &rules::RESTORE_KEEPS_UNDO
         }
         Allowed::Diff(_) if about_target => &rules::RESTORE_TARGET,
         Allowed::Restore(restore) => not_restored(restore, code),
@@ -344,11 +349,15 @@ fn ended_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef
 
 /// The rule that is broken where nothing was restored, with this code where that was refused.
 ///
-/// Implements [`rules::RESTORE_HAPPENS`] and [`rules::RESTORE_KEEPS_HISTORY`].
+/// Implements [`rules::RESTORE_HAPPENS`], [`rules::RESTORE_KEEPS_HISTORY`] and
+/// [`rules::RESTORE_KEEPS_UNDO`].
 fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
         Some(code) if restore.spared && refusal::denies_target(code) => {
             &rules::RESTORE_KEEPS_HISTORY
+        }
+        Some(code) if restore.unlisted && refusal::denies_target(code) => {
+            &rules::RESTORE_KEEPS_UNDO
         }
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
         Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,

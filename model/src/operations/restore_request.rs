@@ -3,7 +3,7 @@
 
 use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
-use super::target::NOT_A_DIRECTORY;
+use super::target::{NOT_A_DIRECTORY, UNLISTED};
 use crate::allowed::{Allowed, AllowedRestore, CheckpointKind, Refusal};
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
@@ -139,6 +139,7 @@ impl World {
             || doubtful && history.iter().any(|one| may_stand(&one.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
             spared: self.is_spared(&project, index),
+            unlisted: index == UNLISTED,
             project,
             only: path,
             exact,

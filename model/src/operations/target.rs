@@ -25,6 +25,9 @@ const AMBIGUOUS: Refusal =
 const AMBIGUOUS_LABEL: Refusal =
     Refusal { codes: &[Code::AmbiguousCheckpoint], rule: &rules::AGENT_ALL_OR_NONE };
 
+/// The index of a checkpoint that is not in the list.
+pub(super) const UNLISTED: usize = usize::MAX;
+
 /// The checkpoint of that label, if there is any.
 ///
 /// Implements [`rules::AGENT_ALL_OR_NONE`].
@@ -55,8 +58,9 @@ impl World {
             // One that is out of sight may be seen again.
             Target::Id(_) => self.is_disturbed(project) && self.find(place, text).is_err(),
         };
-        if by_damage || !self.is_open(project) {
-            return by_damage;
+        let by_limit = matches!(&target, Target::Id(digits) if self.may_name_undo(project, digits));
+        if by_damage || by_limit || !self.is_open(project) {
+            return by_damage || by_limit;
         }
         match target {
             Target::Malformed if !self.has("label") => false,
@@ -93,10 +97,11 @@ impl World {
         Allowed::Refused([Some(refusal), self.refuses_place(place)].into_iter().flatten().collect())
     }
 
-    /// The checkpoint that `text` names among those listed for the project, with its index.
+    /// The checkpoint that `text` names among those listed for the project, with its index; where its
+    /// id names one that is not listed, that is [`UNLISTED`].
     ///
-    /// Implements [`rules::RESTORE_TARGET`], [`rules::RESTORE_OWN_CHECKPOINT`] and
-    /// [`rules::RESTORE_BAD_TARGET`].
+    /// Implements [`rules::RESTORE_TARGET`], [`rules::RESTORE_OWN_CHECKPOINT`],
+    /// [`rules::RESTORE_BAD_TARGET`] and [`rules::RESTORE_KEEPS_UNDO`].
     pub(crate) fn find(&self, place: &Place, text: &[u8]) -> Result<(usize, &Checkpoint), Refusal> {
         let listed = match place {
             Place::Inside(project, _) => self.listed(project),
@@ -134,9 +139,14 @@ impl World {
                 }
                 let named = |one: &Checkpoint| target::begins_with(&one.id, &digits);
                 let mut found = listed.iter().enumerate().filter(|(_, one)| named(one));
+                let kept = || match place {
+                    Place::Inside(project, _) => self.kept_undo(project, &digits),
+                    Place::FileSystemRoot | Place::Elsewhere(_) => None,
+                };
                 match (found.next(), found.next()) {
                     (Some(only), None) => Ok(only),
-                    (None, _) => Err(unknown),
+                    // Its index is that of none in the list.
+                    (None, _) => kept().map(|kept| (UNLISTED, kept)).ok_or(unknown),
                     (Some(_), Some(_)) => Err(AMBIGUOUS),
                 }
             }

@@ -145,6 +145,19 @@ super::rules! {
         hint: "The limit is kept after the pre-rollback checkpoint as after any other: let only \
             those make room for each other, and keep the rest until something else is taken.",
     }
+    RESTORE_KEEPS_UNDO {
+        id: "restore/keeps-undo",
+        statement: "The last three pre-restore checkpoints that the list has no room for can still \
+            be restored by their ids: what only they hold is not dropped by the rollbacks after them.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Restore; Limits and maintenance",
+        needs: ["restore.safety", "settings.max_snapshots", "restore.keeps_undo"],
+        hint: "Where the list is full, the pre-restore checkpoint of a rollback is dropped by the next \
+            rollback: keep a ref to the last few, whatever the list holds.",
+    }
     RESTORE_SAFETY_REQUIRED {
         id: "restore/safety-required",
         statement: "If the pre-rollback checkpoint cannot be taken, the restore is refused unless \

@@ -3,6 +3,7 @@
 use crate::observation::{Histories, Metadata, StoreLayout};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
+use crate::store::UNLISTED;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 use std::collections::BTreeSet;
@@ -92,7 +93,9 @@ fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut 
             Mismatch::new("dropped and still there", format!("at most {most}"), found)
         });
     }
-    let seen: BTreeSet<&String> = stored.visible.values().flatten().collect();
+    let unlisted = stored.refs.iter().filter(|(name, _)| name.starts_with(UNLISTED));
+    let unlisted = unlisted.map(|(_, id)| id);
+    let seen: BTreeSet<&String> = stored.visible.values().flatten().chain(unlisted).collect();
     let waiting = found.commits.saturating_sub(seen.len());
     let allowed = limit * world.known_directories().len();
     checks.check(Judge::Git, rule, waiting <= allowed, || {

@@ -25,6 +25,9 @@ pub const HISTORIES: &str = "refs/hermes/";
 /// Where the refs are of checkpoints that stand beside the history of their project.
 pub const ROLLBACKS: &str = "refs/rollbacks/";
 
+/// Where the refs are of those that the list has no room for.
+pub const UNLISTED: &str = "refs/unlisted/";
+
 /// Where the refs are of pinned checkpoints, which stand beside it as well once a limit drops the rest.
 pub const PINS: &str = "refs/pins/";
 
@@ -32,7 +35,7 @@ pub const PINS: &str = "refs/pins/";
 pub const ENVELOPES: &str = "refs/envelopes/";
 
 /// Where refs are that belong to a history, each below the hash of its project.
-pub const BESIDE: [&str; 3] = [ROLLBACKS, PINS, ENVELOPES];
+pub const BESIDE: [&str; 4] = [ROLLBACKS, UNLISTED, PINS, ENVELOPES];
 
 /// Compares what was seen of the store around a request with what must hold of it.
 pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {

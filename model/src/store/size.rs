@@ -94,19 +94,22 @@ pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, ch
         let all = listed.iter().map(|one| needs(&one.id)).collect();
         kept.push(Kept { project, all, left: left.len() });
     }
-    compare_kept(&kept, bytes, contents, checks);
+    // What is not listed takes space as well, and nobody can say how much.
+    if compare_kept(&kept, bytes, contents, checks) && !known.may_hold_undos() {
+        compare_dropped(&kept, bytes, contents, checks);
+    }
 }
 
-/// Compares with what objects take now, and with the most that they ever took.
+/// What so many of the newest of each project take.
+fn size_of(kept: &[Kept<'_>], sizes: &Sizes, counts: &dyn Fn(&Kept<'_>) -> usize) -> u64 {
+    let needed: BTreeSet<&String> = kept.iter().flat_map(|one| one.newest(counts(one))).collect();
+    needed.into_iter().filter_map(|id| sizes.get(id)).sum()
+}
+
+/// Compares what is left with what objects take now, and returns whether dropping more could help.
 ///
-/// Implements [`rules::LIMIT_NEWEST_STAYS`], [`rules::LIMIT_TOTAL_SIZE`] and
-/// [`rules::LIMIT_NO_MORE_THAN_NEEDED`].
-fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut Checks) {
-    let size_of = |sizes: &Sizes, counts: &dyn Fn(&Kept<'_>) -> usize| -> u64 {
-        let needed: BTreeSet<&String> =
-            kept.iter().flat_map(|one| one.newest(counts(one))).collect();
-        needed.into_iter().filter_map(|id| sizes.get(id)).sum()
-    };
+/// Implements [`rules::LIMIT_NEWEST_STAYS`] and [`rules::LIMIT_TOTAL_SIZE`].
+fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut Checks) -> bool {
     for one in kept {
         checks.check(Judge::Git, &rules::LIMIT_NEWEST_STAYS, one.left > 0, || {
             let found = format!("{} lost its newest checkpoint", one.project);
@@ -114,21 +117,28 @@ fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut
         });
     }
     // Where the newest alone take more, nothing that could be dropped would help.
-    if size_of(&contents.sizes_max, &|_| 1) > bytes {
-        return;
+    if size_of(kept, &contents.sizes_max, &|_| 1) > bytes {
+        return false;
     }
-    let left = size_of(&contents.sizes, &|one| one.left);
+    let left = size_of(kept, &contents.sizes, &|one| one.left);
     checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, left <= bytes, || {
         let found = format!("{left} bytes, and checkpoints that could be dropped");
         Mismatch::new("above the bound", format!("at most {bytes} bytes of checkpoints"), found)
     });
+    true
+}
+
+/// Compares what was dropped with the most that objects ever took.
+///
+/// Implements [`rules::LIMIT_TOTAL_SIZE`] and [`rules::LIMIT_NO_MORE_THAN_NEEDED`].
+fn compare_dropped(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut Checks) {
     let dropped = || kept.iter().filter(|one| one.dropped() > 0);
     if dropped().next().is_none() {
         return;
     }
     // One of these was dropped last: with it there must have been too much.
     let with = |last: &Kept<'_>| {
-        size_of(&contents.sizes_max, &|one| {
+        size_of(kept, &contents.sizes_max, &|one| {
             one.left + usize::from(std::ptr::eq(one.project, last.project))
         })
     };

@@ -147,3 +147,31 @@ fn while_it_is_open_which_made_room_a_label_is_in_doubt_and_what_can_be_none_is_
         assert!(unknown(&id(4)) && !unknown(&id(1)));
     }
 }
+
+#[test]
+fn keeps_undo_lets_the_last_three_that_are_not_listed_be_restored_by_their_ids() {
+    let has = CAPABILITIES.into_iter().chain(["restore.keeps_undo"]).collect();
+    let mut scene = Scene::able(has, "a=1");
+    scene.world.settings.max_snapshots = 1;
+    scene.ask("take alpha");
+    for round in 0..5 {
+        scene.put(&format!("a=x{round}"));
+        scene.ask(&format!("restore alpha {}", id(1)));
+    }
+    assert_eq!(listed(&scene), [1, 6]);
+    let refusal = || refused(Code::UnknownCheckpoint);
+    for number in 3..=5 {
+        let asked = format!("restore alpha {}", id(number));
+        assert!(matches!(scene.allows(&asked), Allowed::Restore(_)), "{asked}");
+        assert_eq!(scene.answered(&asked, refusal()), "restore/keeps-undo");
+        assert_eq!(
+            scene.answered(&format!("diff alpha {}", id(number)), refusal()),
+            "restore/keeps-undo"
+        );
+    }
+    // One more may be kept, and what was freed since may be gone.
+    assert!(matches!(scene.allows(&format!("restore alpha {}", id(2))), Allowed::Unknown));
+    scene.world.settings.max_total_bytes = 1_000;
+    scene.ask("take alpha");
+    assert!(matches!(scene.allows(&format!("restore alpha {}", id(5))), Allowed::Unknown));
+}

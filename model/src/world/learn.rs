@@ -18,6 +18,7 @@ impl World {
         let meant = self.meant(&seen.request).map(|one| one.carried.clone());
         self.learn_hands(seen);
         self.learn_answer(seen);
+        self.learn_pressure(&seen.request);
         if let Some(stored) = seen.readable_histories() {
             self.settle_all(&stored.visible);
         }
@@ -178,6 +179,7 @@ impl World {
             let target = target.map(|(_, one)| one.id.clone());
             let checkpoint = Checkpoint { safety: true, ..self.taken(project, (id, &[]), None) };
             let limit = self.settings.max_snapshots;
+            self.undos.take(project, checkpoint.clone());
             let history = self.histories.entry(project.clone()).or_default();
             history.take_safety(checkpoint, target.as_deref(), limit);
             self.rolled_back.insert(project.clone());
@@ -278,6 +280,7 @@ impl World {
 
     fn forget(&mut self, project: &ByteString) {
         self.histories.remove(project);
+        self.undos.forget(project);
         self.hands.forget(project);
         self.maintenance.uses.remove(project);
         if !self.maintenance.blocked.contains(project) {

@@ -82,6 +82,7 @@ impl Maintenance {
 impl World {
     /// Takes in a change of the base that no request made.
     pub fn edit_store(&mut self, edit: &StoreEdit, there_is_a_store: bool) {
+        self.undos.doubt();
         let maintenance = &mut self.maintenance;
         match edit.clone() {
             StoreEdit::Repository { name, project, changed } => {

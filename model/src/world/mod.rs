@@ -11,6 +11,7 @@ mod history;
 mod learn;
 mod maintenance;
 mod scope;
+mod undos;
 
 pub use agent::Carried;
 pub(crate) use agent::{Deed, Held, Origin};
@@ -46,6 +47,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use undos::Undos;
 
 /// What a subject is configured with for one history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,6 +151,7 @@ pub struct World {
     /// Projects that had a pre-rollback checkpoint since the turn began.
     rolled_back: BTreeSet<ByteString>,
     histories: BTreeMap<ByteString, History>,
+    undos: Undos,
     /// Directories that were there when something was asked about them.
     known: BTreeSet<ByteString>,
     hands: Hands,
@@ -177,6 +180,7 @@ impl World {
             slots: BTreeMap::new(),
             rolled_back: BTreeSet::new(),
             histories: BTreeMap::new(),
+            undos: Undos::default(),
             known: BTreeSet::new(),
             hands: Hands::default(),
             rewritten: BTreeSet::new(),

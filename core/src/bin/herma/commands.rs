@@ -172,13 +172,14 @@ impl Herma {
         said
     }
 
-    /// What is done once the answer was given. Only taking a checkpoint sweeps, so that a deleted
-    /// project can still be restored.
-    pub fn afterwards(&self, asked: &Asked) {
-        self.manager.keep_up();
+    /// What is done once the answer was given, and what is to be said of that. Only taking a checkpoint
+    /// prunes, so that a deleted project can still be restored.
+    pub fn afterwards(&self, asked: &Asked) -> Option<String> {
+        let evicted = self.manager.keep_up();
         if matches!(asked.task, Task::Take { .. }) {
             self.manager.sweep();
         }
+        (evicted > 0).then(|| pages::evicted_for_size(evicted))
     }
 
     /// The named directory as it is, or the project that the current one belongs to.

@@ -114,7 +114,7 @@ fn answer(asked: &Asked) -> Result<u8, Failure> {
     warnings.iter().for_each(warn);
     herma.recovered(asked).iter().for_each(|said| notice(said));
     let exit = say(&herma.run(asked)?, asked.json)?;
-    herma.afterwards(asked);
+    herma.afterwards(asked).iter().for_each(|said| notice(said));
     Ok(exit)
 }
 

@@ -4,9 +4,10 @@
 //! that goes to a file or another program is left unchanged, so that git can apply it.
 
 use crate::text::{Style, Tone, ago, count, line, name, size};
-use herma_core::printed::{self, short};
+use herma_core::printed::{self, SHORT, short};
 use herma_core::{
-    Change, Diff, DiffEntry, Listed, Outcome, ProjectState, Remark, Stats, Status, Taken,
+    Change, Diff, DiffEntry, Evicted, Listed, Outcome, ProjectState, Remark, Stats, Status, Taken,
+    Unlisted,
 };
 use std::fmt::{Display, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -61,7 +62,34 @@ pub fn taken(style: Style, project: &Path, taken: &Taken) -> Vec<u8> {
     for notice in &taken.notices {
         page.line(format_args!("{} {}", style.paint(Tone::Notable, "⚠"), line(notice.as_bytes())));
     }
+    evicted(&taken.evicted, &mut page);
     page.0.into_bytes()
+}
+
+/// The checkpoints that limits evicted.
+pub fn evicted(evicted: &Evicted, page: &mut Page) {
+    if !evicted.ids.is_empty() {
+        let ids = short_ids(evicted.ids.iter().map(String::as_str));
+        page.line(format_args!("Evicted by the limit on their number: {ids}"));
+    }
+    if evicted.for_size > 0 {
+        page.line(evicted_for_size(evicted.for_size));
+    }
+}
+
+/// How many checkpoints the limit on the size of the store evicted.
+pub fn evicted_for_size(evicted: usize) -> String {
+    let checkpoints = count(evicted, "checkpoint", "checkpoints");
+    format!("Evicted by the limit on the size of the store: {checkpoints}")
+}
+
+/// The first few of some ids, and how many more there are.
+fn short_ids<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const SHOWN_MAX: usize = 5;
+    let more = ids.len().saturating_sub(SHOWN_MAX);
+    let shown: Vec<&str> = ids.take(SHOWN_MAX).map(|id| id.get(..SHORT).unwrap_or(id)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
 }
 
 /// A path and what is remarked on it.
@@ -70,7 +98,12 @@ pub fn remarked(remark: &Remark) -> String {
 }
 
 /// The checkpoints of a project.
-pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
+pub fn listed(
+    style: Style,
+    project: &Path,
+    checkpoints: &[Listed],
+    unlisted: &[Unlisted],
+) -> Vec<u8> {
     let mut page = Page::default();
     let project = directory(project);
     if checkpoints.is_empty() {
@@ -83,6 +116,11 @@ pub fn listed(style: Style, project: &Path, checkpoints: &[Listed]) -> Vec<u8> {
     page.blank();
     for line in printed::list(style, checkpoints) {
         page.line(line);
+    }
+    if !unlisted.is_empty() {
+        let ids = short_ids(unlisted.iter().map(|one| one.id.as_str()));
+        page.blank();
+        page.line(format_args!("  Also kept, from before rollbacks: {ids}"));
     }
     page.blank();
     page.line("  herma rollback <N>           restore to checkpoint N");

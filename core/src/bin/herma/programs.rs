@@ -4,7 +4,7 @@
 //! characters, since a person may look at them too.
 
 use crate::text::is_harmful;
-use herma_core::Listed;
+use herma_core::{Listed, Unlisted};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
@@ -21,6 +21,9 @@ pub struct InProject<'a, T> {
 #[derive(Serialize)]
 pub struct Listing<'a> {
     pub checkpoints: &'a [Listed],
+    /// Pre-restore checkpoints that the list has no room for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub unlisted: &'a [Unlisted],
     /// Other projects that have checkpoints, where this one has none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub elsewhere: &'a [String],

@@ -49,9 +49,11 @@ impl Herma {
             None if checkpoints.is_empty() => self.projects(),
             _ => Vec::new(),
         };
-        let listing = Listing { checkpoints: &checkpoints, elsewhere: &elsewhere };
+        let unlisted = self.manager.unlisted(project)?;
+        let listing =
+            Listing { checkpoints: &checkpoints, unlisted: &unlisted, elsewhere: &elsewhere };
         self.done_in(project, &listing, || {
-            let mut page = pages::listed(self.style, project, &checkpoints);
+            let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
             page.extend(rollback_pages::elsewhere(&elsewhere));
             page
         })

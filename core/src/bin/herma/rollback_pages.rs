@@ -1,6 +1,6 @@
 //! What a rollback answers people: the restore, its preview, and what is wrong with the words.
 
-use crate::pages::{Page, directory, remarked};
+use crate::pages::{Page, directory, evicted, remarked};
 use crate::text::{Style, Tone, line, name, shell_word};
 use crate::whole_pages;
 use herma_core::printed::{SHORT, short};
@@ -208,6 +208,7 @@ fn footer(
             None => page.line(format_args!("To undo: herma rollback {id} --exact{named}")),
         }
     }
+    evicted(&restored.evicted, &mut page);
     page
 }
 

@@ -35,7 +35,7 @@ fn a_list_says_what_changed_where_something_did() {
         pinned: false,
     };
     let style = Style::of_output(false, |_| None);
-    let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)]);
+    let page = listed(style, Path::new("/p"), &[checkpoint(1, 1), checkpoint(2, 0)], &[]);
     let page = String::from_utf8(page).unwrap();
     assert_eq!(page.matches("(1 file, +0/-0)").count(), 1, "{page}");
     assert_eq!(page.matches("damaged: object 12 is missing").count(), 1, "{page}");
