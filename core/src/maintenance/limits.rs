@@ -295,11 +295,11 @@ fn forget_envelopes(
     Envelopes::of(store, objects, hash)?.retain(listed)
 }
 
-/// Those of the checkpoints whose parent is not among them.
-fn ends(listed: &[Checkpoint]) -> Vec<Oid> {
-    let has = |parent: Oid| listed.iter().any(|one| one.id == parent);
+/// Those of the checkpoints whose parent is not listed among them.
+fn ends(left: &[Checkpoint]) -> Vec<Oid> {
+    let has = |parent: Oid| left.iter().any(|one| one.id == parent && !one.is_unlisted());
     let is_end = |one: &&Checkpoint| one.parent.is_some_and(|parent| !has(parent));
-    listed.iter().filter(is_end).map(|one| one.id).collect()
+    left.iter().filter(is_end).map(|one| one.id).collect()
 }
 
 /// Bytes of the files below `tree` that are not at about the same place below `other`.
