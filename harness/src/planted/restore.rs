@@ -148,7 +148,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-rollback-drops-the-undo-of-the-one-before",
         rule: &rules::RESTORE_KEEPS_UNDO,
         about: "In a full list only the pre-restore checkpoint of the last rollback is kept.",
-        operations_min: 5,
+        operations_min: 6,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
             if matches!(&answer, Answer::Restored(said) if said.safety.is_some()) {

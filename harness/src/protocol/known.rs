@@ -107,8 +107,7 @@ pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 pub(super) const COMPLETE: &str = "complete";
 
 /// What a complete implementation need not do: an own way where the rules leave one.
-pub(super) const OWN_WAYS: &[&str] =
-    &["capture.units", "restore.directory", "restore.keeps_undo"];
+pub(super) const OWN_WAYS: &[&str] = &["capture.units", "restore.directory", "restore.keeps_undo"];
 
 /// What makes an implementation carry a whole agent: who is complete without looks after files alone.
 pub const WHOLE_AGENT: &[&str] = &[
