@@ -10,6 +10,7 @@ mod command;
 mod concurrent;
 mod cost;
 mod damage;
+mod databases;
 mod docs;
 mod faults;
 mod gate;

@@ -29,6 +29,13 @@ pub fn built_binary(name: &str) -> PathBuf {
     binary
 }
 
+/// The same folder as `.ci/run` installs packages into, so that each is fetched once.
+pub fn cache() -> PathBuf {
+    let named = std::env::var_os("HERMA_CACHE").filter(|folder| !folder.is_empty());
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/herma-cache");
+    named.map_or_else(own, |folder| std::path::absolute(folder).unwrap())
+}
+
 /// What a command that is started without the environment of the tests needs of it all the same:
 /// where it notes which of its lines ran, in a build that notes it.
 pub fn coverage() -> Option<(&'static str, OsString)> {

@@ -96,21 +96,39 @@ impl Excludes {
         path: &[u8],
         is_directory: bool,
     ) -> bool {
+        // rule: capture/default-excludes
+        let default = || self.defaults.verdict(path, is_directory);
+        self.by_project(ignore_files, path, is_directory).or_else(default).unwrap_or(false)
+    }
+
+    /// The same of a file that is a member of a unit: the default excludes do not hold for it.
+    pub(crate) fn excludes_member(
+        &self,
+        ignore_files: &[(&[u8], &IgnoreFile)],
+        path: &[u8],
+    ) -> bool {
+        self.by_project(ignore_files, path, false).unwrap_or(false)
+    }
+
+    /// What all but the default excludes say of an entry.
+    fn by_project(
+        &self,
+        ignore_files: &[(&[u8], &IgnoreFile)],
+        path: &[u8],
+        is_directory: bool,
+    ) -> Option<bool> {
         // rule: capture/secrets
         let is_secret = self.secrets.verdict(path, is_directory) == Some(true);
         // rule: capture/nested-repository
         // rule: isolation/user-repository
         if is_secret || name_of(path) == b".git" {
-            return true;
+            return Some(true);
         }
         // rule: capture/gitignore
-        let deepest = ignore_files.iter().rev().find_map(|(directory, file)| {
+        ignore_files.iter().rev().find_map(|(directory, file)| {
             let path = inside(directory, path)?;
             file.verdict(path, is_directory)
-        });
-        // rule: capture/default-excludes
-        let verdict = deepest.or_else(|| self.defaults.verdict(path, is_directory));
-        verdict.unwrap_or(false)
+        })
     }
 }
 

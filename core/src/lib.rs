@@ -32,6 +32,7 @@ pub mod state;
 mod store;
 pub mod text;
 pub mod triggers;
+mod unit;
 
 pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};

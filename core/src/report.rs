@@ -219,6 +219,22 @@ pub struct AgentRestored {
 }
 
 impl Restored {
+    /// Sorts what was done by path.
+    pub(crate) fn sort(&mut self) {
+        for list in [&mut self.restored, &mut self.removed, &mut self.left] {
+            list.sort_unstable();
+        }
+    }
+
+    /// Adds what another restore did to other paths.
+    pub(crate) fn add(&mut self, more: Restored) {
+        self.restored.extend(more.restored);
+        self.removed.extend(more.removed);
+        self.left.extend(more.left);
+        self.kept.extend(more.kept);
+        self.failed.extend(more.failed);
+    }
+
     /// Every path that it is about, sorted.
     pub fn paths(&self) -> BTreeSet<&[u8]> {
         let named = [&self.restored, &self.removed, &self.left].into_iter().flatten();

@@ -2,10 +2,11 @@
 
 use super::Checkpoint;
 use herma_harness::bundled;
+use herma_tests::cache;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
@@ -29,13 +30,6 @@ fn install() -> Option<Installed> {
     }
     let mut adapter = bundled.command(&cache).unwrap().command;
     Some((adapter.remove(0), adapter.pop().unwrap()))
-}
-
-/// The same folder as `.ci/run` installs into, so that a package is fetched once.
-fn cache() -> PathBuf {
-    let named = std::env::var_os("HERMA_CACHE").filter(|folder| !folder.is_empty());
-    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/herma-cache");
-    named.map_or_else(own, |folder| std::path::absolute(folder).unwrap())
 }
 
 /// A running hermes-agent whose home is that of a test.

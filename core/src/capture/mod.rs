@@ -5,14 +5,17 @@
 
 pub mod index;
 mod steady;
+mod together;
 mod walk;
 
 use crate::capture::index::{Index, Known};
 use crate::capture::steady::Failure;
+use crate::capture::together::{Found, Looking, Members};
 use crate::capture::walk::{Bounds, Candidate, walk};
-use crate::disk::{Disk, Kind as FileKind, Stat, is_unreadable, of_any_group};
+use crate::disk::{Disk, Kind as FileKind, Stat, is_absence, is_unreadable, of_any_group};
 use crate::environment::Config;
 use crate::error::{Context, Error, Result};
+use crate::ignore::Excludes;
 use crate::own_folders::OwnFolders;
 use crate::path::on_disk;
 use crate::store::left_out::{LeftOut, Reason};
@@ -20,9 +23,19 @@ use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
 use crate::store::permissions::{Permissions, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
+use crate::unit::Unit;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A unit that changes while it is read is read this often before it is left out, after a pause that
+/// grows by this each time.
+const ATTEMPTS_MAX: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(2);
+/// What is said of a unit then.
+const KEEPS_CHANGING: &str = "which keeps changing while it is read";
 
 /// What is in a project.
 #[derive(Debug, Default)]
@@ -31,6 +44,8 @@ pub struct Current {
     pub snapshot: Snapshot,
     /// What a restore that died left beside its places: no content of the project, and stored.
     pub leftovers: Vec<Vec<u8>>,
+    /// The units in it, each with why a checkpoint does not hold it, as the end of a sentence about it.
+    pub units: BTreeMap<Unit, Option<String>>,
 }
 
 /// What a capture found.
@@ -79,10 +94,17 @@ impl Capture<'_> {
         let Config { max_file_bytes, max_files, .. } = *self.config;
         let started = self.started.as_ref();
         let bounds = Bounds { max_file_bytes, max_files, own: &self.own, started };
-        let walked = walk(self.disk, self.root, &bounds)?;
+        let excludes = Excludes::of_every_project();
+        let (disk, root) = (self.disk, self.root);
+        let looking = Looking { disk, root, bounds: &bounds, excludes: &excludes };
+        let walked = walk(&looking)?;
         let mut captured = Captured { left_out: walked.left_out, ..Captured::default() };
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
+            // A restore that died while it changed a unit left an empty folder.
+            if self.is_beside(&path) {
+                captured.current.leftovers.push(path.clone());
+            }
             let bits = self.bits(&path, &stat, before.group);
             folders.insert(path, bits);
         }
@@ -97,17 +119,34 @@ impl Capture<'_> {
                 continue;
             }
             match self.read(&candidate, blobs.keep())? {
-                Read::Item(item, known, stat) => {
-                    let bits = self.bits(&candidate.path, &stat, before.group);
+                Read::Item(item) => {
+                    let bits = self.bits(&candidate.path, &item.stat, before.group);
                     files.insert(candidate.path.clone(), bits);
-                    if let Some(known) = known {
-                        captured.index.insert(candidate.path.clone(), known);
-                    }
-                    captured.current.snapshot.insert(candidate.path, item);
+                    captured.add(candidate.path, item);
                 }
                 Read::Gone => {}
                 Read::LeftOut(left_out) => captured.left_out.push(left_out),
             }
+        }
+        for (found, cause) in walked.units {
+            let cause = match cause {
+                Some(cause) => Some(cause),
+                None => match self.read_together(&looking, &found, &mut blobs)? {
+                    Ok(members) => {
+                        for (path, item) in members {
+                            let bits = self.bits(&path, &item.stat, before.group);
+                            files.insert(path.clone(), bits);
+                            captured.add(path, item);
+                        }
+                        None
+                    }
+                    Err((members, cause)) => {
+                        captured.left_out.extend(members.left_out(&found.unit, &cause, started));
+                        Some(cause)
+                    }
+                },
+            };
+            captured.current.units.insert(found.unit, cause);
         }
         captured.permissions =
             Permissions::of(&captured.current.snapshot, &files, &folders, before.group);
@@ -142,6 +181,12 @@ impl Capture<'_> {
         }
     }
 
+    /// Whether a path is named as what a restore of this project puts beside its places.
+    fn is_beside(&self, path: &[u8]) -> bool {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        self.temporary.as_ref().is_some_and(|own| name.starts_with(own.as_bytes()))
+    }
+
     /// Whether this is a file that a restore, whose names begin so, put beside a place and did not come
     /// to remove: a draft, or what a draft changed places with, which is somebody's unless it is stored.
     fn is_leftover(
@@ -172,6 +217,70 @@ impl Capture<'_> {
         }
     }
 
+    /// Reads all members of a unit as of one moment; or says why none of them is captured.
+    // rule: unit/captured
+    fn read_together(
+        &self,
+        looking: &Looking<'_>,
+        found: &Found,
+        blobs: &mut Blobs<'_, '_>,
+    ) -> Result<std::result::Result<Vec<(Vec<u8>, ReadItem)>, (Members, String)>> {
+        let mut last = Members::default();
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                sleep(PAUSE * attempt);
+            }
+            let mut members = looking.look(found)?;
+            if let Some(cause) = members.cause.take() {
+                return Ok(Err((members, cause)));
+            }
+            let mut read = Vec::new();
+            for file in &members.files {
+                match self.read(file, blobs.keep())? {
+                    Read::Item(item) => read.push((file.path.clone(), item)),
+                    Read::LeftOut(LeftOut { reason: Reason::Changing, .. }) | Read::Gone => {}
+                    Read::LeftOut(left_out) => {
+                        let cause = members.block(left_out);
+                        return Ok(Err((members, cause)));
+                    }
+                }
+            }
+            if self.is_steady(&looking.look(found)?, &read)? {
+                return Ok(Ok(read));
+            }
+            last = members;
+        }
+        Ok(Err((last, KEEPS_CHANGING.to_owned())))
+    }
+
+    /// Whether the members of a unit, looked at again, are those that were read and nothing else.
+    fn is_steady(&self, again: &Members, read: &[(Vec<u8>, ReadItem)]) -> Result<bool> {
+        let is_same = |(file, (path, item)): (&Candidate, &(Vec<u8>, ReadItem))| {
+            file.path == *path && file.stat == item.stat
+        };
+        if again.cause.is_some()
+            || again.files.len() != read.len()
+            || !again.files.iter().zip(read).all(is_same)
+        {
+            return Ok(false);
+        }
+        // Of two changes in one tick of the clock the second one leaves no trace but the bytes.
+        let is_young = |stat: &Stat| {
+            self.started.is_some_and(|started| !stat.is_settled_before(&started))
+                && stat.kind == FileKind::File
+        };
+        for (path, item) in read.iter().filter(|(_, item)| is_young(&item.stat)) {
+            let full = on_disk(self.root, path);
+            match blob_of(self.disk, &full) {
+                Ok((blob, _)) if blob == Some(item.item.blob) => {}
+                Ok(_) => return Ok(false),
+                Err(error) if is_unreadable(&error) || is_absence(&error) => return Ok(false),
+                Err(error) => return Err(error).context("reading", &full),
+            }
+        }
+        Ok(true)
+    }
+
     fn read(&self, candidate: &Candidate, keep: Option<&mut Objects<'_>>) -> Result<Read> {
         let path = on_disk(self.root, &candidate.path);
         let cap = self.config.max_file_bytes;
@@ -191,8 +300,8 @@ impl Capture<'_> {
                         .as_ref()
                         .map_or(Ok(true), |keep| keep.is_still_whole(item.blob, &seen))?
                 {
-                    let known = Known::new(&candidate.stat, item, true);
-                    return Ok(Read::Item(item, Some(known), candidate.stat));
+                    let known = Some(Known::new(&candidate.stat, item, true));
+                    return Ok(Read::Item(ReadItem { item, known, stat: candidate.stat }));
                 }
                 let most = if cap == 0 { u64::MAX } else { cap };
                 let read = steady::read(self.disk, &path, most, self.started.as_ref(), keep);
@@ -219,12 +328,11 @@ impl Capture<'_> {
             Err(Failure::Store(error)) => return Err(error),
         };
         let mode = stat.as_ref().map_or(Mode::Link, Mode::of_file);
-        let seen = stat.unwrap_or(candidate.stat);
         let item = Item { mode, blob };
         let known = stat
             .zip(self.started)
             .map(|(stat, started)| Known::new(&stat, item, stat.is_settled_before(&started)));
-        Ok(Read::Item(item, known, seen))
+        Ok(Read::Item(ReadItem { item, known, stat: stat.unwrap_or(candidate.stat) }))
     }
 }
 
@@ -240,9 +348,11 @@ pub fn survey(
     config: &Config,
 ) -> Result<(usize, Vec<LeftOut>)> {
     let Config { max_file_bytes, max_files, .. } = *config;
-    let mut walked = walk(disk, root, &Bounds { max_file_bytes, max_files, own, started: None })?;
+    let bounds = &Bounds { max_file_bytes, max_files, own, started: None };
+    let excludes = &Excludes::of_every_project();
+    let mut walked = walk(&Looking { disk, root, bounds, excludes })?;
     walked.left_out.sort_unstable_by(|left, right| left.path.cmp(&right.path));
-    Ok((walked.candidates.len(), walked.left_out))
+    Ok((walked.candidates.len() + walked.members, walked.left_out))
 }
 
 /// What becomes of the blobs that are read.
@@ -270,8 +380,25 @@ impl<'o> Blobs<'_, 'o> {
 }
 
 enum Read {
-    /// With what it was when it was read.
-    Item(Item, Option<Known>, Stat),
+    Item(ReadItem),
     Gone,
     LeftOut(LeftOut),
+}
+
+/// A file or link that was read.
+struct ReadItem {
+    item: Item,
+    /// What to remember of it.
+    known: Option<Known>,
+    /// What it was when it was read.
+    stat: Stat,
+}
+
+impl Captured {
+    fn add(&mut self, path: Vec<u8>, read: ReadItem) {
+        if let Some(known) = read.known {
+            self.index.insert(path.clone(), known);
+        }
+        self.current.snapshot.insert(path, read.item);
+    }
 }

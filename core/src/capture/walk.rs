@@ -3,6 +3,7 @@
 //! The walk reads directories, stat data and ignore files; reading the files themselves is up to
 //! [`crate::capture`].
 
+use super::together::{Found, Looking};
 use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// A file or link that belongs into a checkpoint if it can be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Relative to the project.
     pub path: Vec<u8>,
@@ -25,10 +26,14 @@ pub struct Candidate {
 }
 
 /// What a walk found.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Walked {
-    /// Files and links to capture.
+    /// Files and links to capture, but for members of units.
     pub candidates: Vec<Candidate>,
+    /// The units, of which each is left out for a cause if there is one.
+    pub units: Vec<(Found, Option<String>)>,
+    /// How many members of units can be captured.
+    pub members: usize,
     /// What was left out though no ignore rule names it.
     pub left_out: Vec<LeftOut>,
     /// The folders below the root that may hold some.
@@ -36,13 +41,14 @@ pub struct Walked {
 }
 
 /// The ignore files from the project's root down to one directory, innermost first.
-struct Chain {
+pub struct Chain {
     directory: Vec<u8>,
     file: IgnoreFile,
     above: Option<Rc<Chain>>,
 }
 
-fn levels(chain: &Option<Rc<Chain>>) -> Vec<(&[u8], &IgnoreFile)> {
+/// The ignore files of a chain, each with its directory, the root first.
+pub fn levels(chain: &Option<Rc<Chain>>) -> Vec<(&[u8], &IgnoreFile)> {
     let mut levels = Vec::new();
     let mut next = chain.as_deref();
     while let Some(chain) = next {
@@ -69,7 +75,7 @@ struct Walk<'a> {
     disk: &'a dyn Disk,
     root: &'a Path,
     bounds: &'a Bounds<'a>,
-    excludes: Excludes,
+    excludes: &'a Excludes,
     walked: Walked,
     pending: Vec<(Vec<u8>, Option<Rc<Chain>>)>,
     /// Of so many candidates is known whether they can be read, and so many of them can.
@@ -82,12 +88,13 @@ struct Walk<'a> {
 /// # Errors
 /// The root cannot be read, or the disk fails; [`Error::TooManyFiles`]. What there is no permission to
 /// read is left out.
-pub fn walk(disk: &dyn Disk, root: &Path, bounds: &Bounds<'_>) -> Result<Walked> {
+pub fn walk(looking: &Looking<'_>) -> Result<Walked> {
+    let Looking { disk, root, bounds, excludes } = *looking;
     let mut walk = Walk {
         disk,
         root,
         bounds,
-        excludes: Excludes::of_every_project(),
+        excludes,
         walked: Walked::default(),
         pending: Vec::new(),
         looked_at: 0,
@@ -121,6 +128,7 @@ impl Walk<'_> {
     ) -> Result<()> {
         let has_ignore_file = entries.iter().any(|(name, _)| name == ".gitignore");
         let ignores = if has_ignore_file { self.descend(&directory, above)? } else { above };
+        let entries = self.take_units(&directory, entries, &ignores)?;
         let levels = levels(&ignores);
         for (name, stat) in entries {
             let path = join(&directory, name.as_bytes());
@@ -166,22 +174,56 @@ impl Walk<'_> {
         self.check_count()
     }
 
+    /// Takes the files of units out of the entries of a directory.
+    // rule: unit/captured
+    fn take_units(
+        &mut self,
+        directory: &[u8],
+        entries: Vec<Entry>,
+        ignores: &Option<Rc<Chain>>,
+    ) -> Result<Vec<Entry>> {
+        let Walk { disk, root, bounds, excludes, .. } = *self;
+        let looking = Looking { disk, root, bounds, excludes };
+        let mut rest = entries;
+        for unit in looking.units(directory, &rest) {
+            let is_of_unit = |(name, stat): &Entry| {
+                let is_folder = stat.as_ref().is_ok_and(|stat| stat.kind == Kind::Directory);
+                !is_folder && unit.role(name.as_bytes()).is_some()
+            };
+            let (files, others) = rest.into_iter().partition(is_of_unit);
+            rest = others;
+            let found = Found { unit, ignores: ignores.clone() };
+            let mut members = looking.among(&found, files)?;
+            let cause = members.cause.take();
+            match &cause {
+                Some(cause) => {
+                    let left_out = members.left_out(&found.unit, cause, bounds.started);
+                    self.walked.left_out.extend(left_out);
+                }
+                None => self.walked.members += members.files.len(),
+            }
+            self.walked.units.push((found, cause));
+        }
+        Ok(rest)
+    }
+
     /// Only files that would be captured count, and one that cannot be read would not be.
     // rule: scope/too-many-files
     // rule: scope/counts-captured
     fn check_count(&mut self) -> Result<()> {
         let (candidates, limit) = (&self.walked.candidates, self.bounds.max_files);
-        if candidates.len() <= limit {
+        if candidates.len() + self.walked.members <= limit {
             return Ok(());
         }
         let is_readable = |candidate: &&Candidate| {
             let path = on_disk(self.root, &candidate.path);
             candidate.stat.kind == Kind::Link || self.disk.read(&path, 0).is_ok()
         };
-        let most = limit + 1 - self.readable;
+        // Members of units are readable together or not at all, and are taken for readable.
+        let most = (limit + 1).saturating_sub(self.readable + self.walked.members);
         self.readable += candidates[self.looked_at..].iter().filter(is_readable).take(most).count();
         self.looked_at = candidates.len();
-        if self.readable > limit {
+        if self.readable + self.walked.members > limit {
             return Err(Error::TooManyFiles { dir: self.root.to_owned(), limit });
         }
         Ok(())

@@ -259,6 +259,15 @@ pub trait Disk: Send + Sync {
     /// Takes the lock on `path`, a directory, or an existing or new empty file; none if another
     /// holds it.
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>>;
+    /// Takes the write lock that processes agree on by `fcntl` on some bytes of an existing file, which it
+    /// may have or not; of all that follow where `length` is 0. None if another process holds one on any
+    /// of them; *unsupported* where the system has no such lock that belongs to a handle.
+    fn try_lock_bytes(
+        &self,
+        path: &Path,
+        start: u64,
+        length: u64,
+    ) -> io::Result<Option<Box<dyn LockGuard>>>;
 }
 
 #[cfg(test)]

@@ -272,6 +272,33 @@ impl Disk for SystemDisk {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+
+    #[cfg(target_os = "linux")]
+    fn try_lock_bytes(
+        &self,
+        path: &Path,
+        start: u64,
+        length: u64,
+    ) -> io::Result<Option<Box<dyn LockGuard>>> {
+        let file = File::from(Place::of(path)?.open(OFlags::RDWR | OFlags::NONBLOCK, PRIVATE)?);
+        let lock = libc::flock {
+            l_type: libc::F_WRLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: start as libc::off_t,
+            l_len: length as libc::off_t,
+            l_pid: 0,
+        };
+        match nix::fcntl::fcntl(&file, nix::fcntl::FcntlArg::F_OFD_SETLK(&lock)) {
+            Ok(_) => Ok(Some(Box::new(file))),
+            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EACCES) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn try_lock_bytes(&self, _: &Path, _: u64, _: u64) -> io::Result<Option<Box<dyn LockGuard>>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 #[cfg(test)]

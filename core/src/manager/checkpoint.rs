@@ -93,7 +93,8 @@ impl Manager {
                     (Outcome::Unchanged, Some(Newest { id, seconds, parent }))
                 } else {
                     let (permissions, left_out) = (&captured.permissions, &captured.left_out[..]);
-                    let holds = commit::Holds { tree, permissions, left_out };
+                    let has_units = captured.current.units.values().any(Option::is_none);
+                    let holds = commit::Holds { tree, permissions, left_out, has_units };
                     let (hash, now) = (&project.hash, self.clock.seconds());
                     // rule: capture/created
                     let newest = newest.as_ref();

@@ -202,7 +202,7 @@ impl Manager {
             }
             target => target?,
         };
-        let Current { snapshot, leftovers } = match self.current(store, objects, project) {
+        let Current { snapshot, leftovers, units } = match self.current(store, objects, project) {
             // Nothing of it is there any more.
             Err(error @ Error::NotADirectory(_)) => return Ok(FilesBack::never(error.cause())),
             current => current?,
@@ -217,7 +217,7 @@ impl Manager {
             .into_iter()
             .filter(|(path, item)| is_written(path, item) || is_as_it_was(path, item))
             .collect();
-        let current = Current { snapshot, leftovers };
+        let current = Current { snapshot, leftovers, units };
         let restore = self.restore_into((project, &current), objects, &before);
         let report = restore.all(true);
         self.note_restore((store, objects), project, &restore, &report);

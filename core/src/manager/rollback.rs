@@ -13,11 +13,12 @@ use crate::own_folders::OwnFolders;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
-use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token};
+use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token, Units, has_changed_since};
 use crate::store::commit::Checkpoint;
 use crate::store::envelope::Trigger;
 use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::hands::Change;
+use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
@@ -51,6 +52,10 @@ pub(super) struct Wanted {
     pub seconds: i64,
     pub snapshot: Snapshot,
     permissions: Permissions,
+    /// What it left out, sorted by path.
+    left_out: Vec<LeftOut>,
+    /// Whether it holds every unit as a whole.
+    holds_units: bool,
     ignores: TargetIgnores,
     /// What the agent and restores changed since; none where no agent tells what it writes.
     changes: Option<Vec<Change>>,
@@ -68,25 +73,43 @@ impl Wanted {
         let changes = hands::read(store, hash).and_then(|log| log.since(id));
         let envelope = Envelopes::of(store, objects, hash)?.get(checkpoint)?;
         let snapshot = snapshot::read(objects, id, tree)?;
-        Ok(Wanted { seconds, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
+        let left_out = commit::left_out(objects, id)?;
+        Ok(Wanted { seconds, left_out, changes, envelope, ..Wanted::of(objects, id, snapshot)? })
     }
 
     /// The files of a checkpoint, of which nothing else is to be known.
     fn of(objects: &Objects<'_>, id: Oid, snapshot: Snapshot) -> Result<Self> {
         let permissions = commit::permissions(objects, id)?;
         let ignores = TargetIgnores::read(objects, &snapshot)?;
-        let (seconds, changes, envelope) = (0, None, Kept::None);
-        Ok(Wanted { id, seconds, snapshot, permissions, ignores, changes, envelope })
+        let holds_units = commit::holds_units(objects, id)?;
+        Ok(Wanted {
+            id,
+            seconds: 0,
+            snapshot,
+            permissions,
+            left_out: Vec::new(),
+            holds_units,
+            ignores,
+            changes: None,
+            envelope: Kept::None,
+        })
     }
 
-    /// The files of the checkpoint of that id, or none, whatever its ignore files say.
+    /// The files of the checkpoint of that id, or none, whatever its ignore files say and it left out.
     pub fn by_id(objects: &Objects<'_>, id: Option<Oid>) -> Result<Self> {
         let ignores = TargetIgnores::read(objects, &Snapshot::new())?;
-        let (seconds, changes, envelope) = (0, None, Kept::None);
         let Some(id) = id else {
-            let (snapshot, permissions, id) =
-                (Snapshot::new(), Permissions::default(), Oid::ZERO_SHA1);
-            return Ok(Wanted { id, seconds, snapshot, permissions, ignores, changes, envelope });
+            return Ok(Wanted {
+                id: Oid::ZERO_SHA1,
+                seconds: 0,
+                snapshot: Snapshot::new(),
+                permissions: Permissions::default(),
+                left_out: Vec::new(),
+                holds_units: true,
+                ignores,
+                changes: None,
+                envelope: Kept::None,
+            });
         };
         let snapshot = snapshot::read(objects, id, commit::read(objects, id)?.tree)?;
         Ok(Wanted { ignores, ..Wanted::of(objects, id, snapshot)? })
@@ -163,7 +186,8 @@ impl Manager {
             Ok(current) => (current, None),
             Err(error) => (self.current(store, objects, project)?, Some(error)),
         };
-        let restore = self.restore_into((project, &current), objects, wanted);
+        let mut restore = self.restore_into((project, &current), objects, wanted);
+        restore.may_remove = refused.is_none();
         let would = extent.plan(&restore, path, refused.is_some())?;
         let token = restore.token(&would);
         let by_others = |changes: &Vec<Change>| self.by_others(project, &restore, changes, &would);
@@ -251,7 +275,8 @@ impl Manager {
         let safety = self.take_safety((&store, &mut objects), &project, &taking, is_forced)?;
         let Safety { id: safety, before, current, left_out, forced_past } = safety;
         // The objects of the pre-rollback checkpoint are not needed to restore another.
-        let restore = self.restore_into((&project, &current), &objects, &wanted);
+        let mut restore = self.restore_into((&project, &current), &objects, &wanted);
+        restore.may_remove = forced_past.is_none();
         if token.is_some() {
             // Somebody may have saved meanwhile; the pre-rollback checkpoint holds it, and stays.
             let now = extent.plan(&restore, typed.as_deref(), forced_past.is_some())?;
@@ -368,11 +393,12 @@ impl Manager {
         objects: &'a Objects<'a>,
         wanted: &'a Wanted,
     ) -> Restore<'a> {
-        let Wanted { snapshot: target, permissions, ignores, .. } = wanted;
+        let Wanted { snapshot: target, permissions, ignores, left_out, holds_units, .. } = wanted;
         let disk = self.disk.as_ref();
         let root = &project.directory;
-        let (temporary, Current { snapshot: current, leftovers }) =
-            (project.temporary_name(), current);
+        let temporary = project.temporary_name();
+        let Current { snapshot: current, leftovers, units: captured_units } = current;
+        let units = Units::of((disk, root), objects, (current, captured_units), target);
         Restore {
             disk,
             root,
@@ -384,7 +410,12 @@ impl Manager {
             beside: Default::default(),
             target,
             permissions,
+            left_out,
             ignores,
+            units,
+            captured_units,
+            holds_units: *holds_units,
+            may_remove: true,
         }
     }
 }
@@ -420,7 +451,8 @@ impl Extent<'_> {
 /// Those paths of a restore that another hand changed since the checkpoint, while it ran included.
 // rule: restore/other-hands
 fn by_others(planned: Vec<Vec<u8>>, report: &Restored) -> Vec<Vec<u8>> {
-    let changed = report.kept.iter().filter(|one| one.why == CHANGED_SINCE);
+    let changed =
+        report.kept.iter().filter(|kept| kept.why == CHANGED_SINCE || has_changed_since(&kept.why));
     let all: BTreeSet<Vec<u8>> =
         planned.into_iter().chain(changed.map(|one| one.path.clone())).collect();
     let about = report.paths();

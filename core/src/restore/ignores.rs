@@ -33,6 +33,16 @@ impl TargetIgnores {
 
     /// Whether they exclude the file at `path`.
     pub fn excludes(&self, path: &[u8]) -> bool {
+        self.any(path, |levels| self.excludes.excludes(levels, path, false))
+    }
+
+    /// The same of a member of a unit.
+    pub fn excludes_member(&self, path: &[u8]) -> bool {
+        self.any(path, |levels| self.excludes.excludes_member(levels, path))
+    }
+
+    /// Whether they exclude a folder above `path`, or these levels of them exclude what is there.
+    fn any(&self, path: &[u8], excludes: impl Fn(&[(&[u8], &IgnoreFile)]) -> bool) -> bool {
         let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
         for directory in std::iter::once(&b""[..]).chain(ancestors(path)) {
             if !directory.is_empty() && self.excludes.excludes(&levels, directory, true) {
@@ -42,6 +52,6 @@ impl TargetIgnores {
                 levels.push((directory, file));
             }
         }
-        self.excludes.excludes(&levels, path, false)
+        excludes(&levels)
     }
 }

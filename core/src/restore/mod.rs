@@ -9,11 +9,15 @@ mod batch;
 mod ignores;
 mod placement;
 mod plan;
+mod swap;
 pub mod target;
+mod together;
 
 pub use ignores::TargetIgnores;
 pub use plan::Token;
 use plan::{Step, Surplus};
+use together::Becomes;
+pub use together::{Units, has_changed_since};
 
 use crate::disk::{Disk, Kind as FileKind, Stat, folder, is_absence, is_unreadable};
 use crate::error::{Context, Error, Result};
@@ -23,9 +27,12 @@ use crate::report::{Remark, Restored};
 use crate::restore::batch::Batch;
 use crate::restore::placement::{Beside, Draft, Placement};
 use crate::store::content::Content;
+use crate::store::left_out::LeftOut;
 use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Snapshot};
+use crate::unit::{Role, Unit};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -59,8 +66,18 @@ pub struct Restore<'a> {
     pub target: &'a Snapshot,
     /// What that permitted.
     pub permissions: &'a Permissions,
+    /// What that left out, sorted by path.
+    pub left_out: &'a [LeftOut],
     /// The ignore files of that.
     pub ignores: &'a TargetIgnores,
+    /// The units of both.
+    pub units: Units,
+    /// Those that are in the project now, each with why no checkpoint holds it.
+    pub captured_units: &'a BTreeMap<Unit, Option<String>>,
+    /// Whether the target holds every unit as a whole.
+    pub holds_units: bool,
+    /// Whether anything may be removed, since a checkpoint holds it.
+    pub may_remove: bool,
 }
 
 impl Restore<'_> {
@@ -70,6 +87,9 @@ impl Restore<'_> {
         let mut report = Restored::default();
         let mut batch = Batch::default();
         for (path, item) in self.to_write() {
+            if self.units.of_path(path).is_some() {
+                continue;
+            }
             match self.step(path, item) {
                 Ok(Step::Write(obstacles)) => {
                     self.draft(path, item, obstacles, &mut batch, &mut report);
@@ -83,8 +103,15 @@ impl Restore<'_> {
             }
         }
         self.settle(batch, &mut report);
+        let mut together = Restored::default();
+        for unit in self.units.all() {
+            self.restore_unit(unit, exact, &mut together);
+        }
         for path in self.current.keys() {
-            if self.target.contains_key(path) || report.removed.contains(path) {
+            if self.target.contains_key(path)
+                || report.removed.contains(path)
+                || self.units.of_path(path).is_some()
+            {
                 continue;
             }
             match self.surplus(path, exact) {
@@ -96,13 +123,12 @@ impl Restore<'_> {
             }
         }
         self.verify(&mut report);
+        report.add(together);
         // The conversation goes back only together with the files.
         // rule: restore/undoes-turn
         report.undoes_turn = report.failed.is_empty();
         self.name_what_stays(&mut report);
-        for list in [&mut report.restored, &mut report.removed, &mut report.left] {
-            list.sort_unstable();
-        }
+        report.sort();
         report
     }
 
@@ -111,6 +137,13 @@ impl Restore<'_> {
     /// # Errors
     /// As [`Restore::check_one`].
     pub fn one(&self, path: &[u8]) -> Result<Restored> {
+        if let Some(unit) = self.unit_of_one(path)? {
+            let mut report = Restored::default();
+            self.restore_unit(unit, false, &mut report);
+            self.name_what_stays(&mut report);
+            report.sort();
+            return Ok(report);
+        }
         let item = self.check_one(path)?;
         let mut report = Restored::default();
         if self.current.get(path) != Some(&item) {
@@ -121,6 +154,18 @@ impl Restore<'_> {
             self.name_what_stays(&mut report);
         }
         Ok(report)
+    }
+
+    /// Restores a unit as a whole.
+    fn restore_unit(&self, unit: &Unit, exact: bool, report: &mut Restored) {
+        match self.becomes(unit, exact) {
+            Ok(Becomes::Same) => {}
+            Ok(Becomes::Left) => self.leave(unit, report),
+            Ok(Becomes::Kept(remarks)) => report.kept.extend(remarks),
+            Ok(Becomes::Failed(remarks)) => report.failed.extend(remarks),
+            Ok(Becomes::Swap(swap)) => self.swap(unit, swap, report),
+            Err(error) => report.failed.push(Remark::new(&unit.path(), error.cause())),
+        }
     }
 
     /// Adds to the failures what was put beside its place and is there still, whatever the error was
@@ -141,7 +186,7 @@ impl Restore<'_> {
 
     /// Removes what restores that died left in the project; returns whether nothing of it stays.
     pub fn tidy(&self) -> bool {
-        let remove = |path: &Vec<u8>| folder::remove_file(self.disk, &on_disk(self.root, path));
+        let remove = |path: &Vec<u8>| folder::remove_place(self.disk, &on_disk(self.root, path));
         self.leftovers.iter().map(remove).filter(Result::is_err).count() == 0
     }
 
@@ -152,16 +197,7 @@ impl Restore<'_> {
     // rule: restore/file-only
     // rule: restore/protects
     pub fn check_one(&self, path: &[u8]) -> Result<Item> {
-        let above = self.not_a_directory_above(path);
-        if let Some(above) = above.context("looking above", &on_disk(self.root, path))? {
-            if matches!(self.kind(above), Ok(Some(FileKind::Link))) {
-                // rule: restore/bad-path
-                let why = "leads through a symbolic link";
-                return Err(Error::BadPath { path: shown(path), why });
-            }
-            let what = "a file that stands where its directory was";
-            return Err(Error::WouldOverwrite { path: shown(path), what });
-        }
+        self.check_above(path)?;
         let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
         let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
         if self.is_own(path) {
@@ -176,6 +212,31 @@ impl Restore<'_> {
             Some(_) if self.current.contains_key(path) => Ok(*item),
             Some(_) => overwrites("content that no checkpoint holds"),
         }
+    }
+    /// The unit that is restored for the sake of one path, if it is a part of one.
+    ///
+    /// # Errors
+    /// Where something is in the way of all of it.
+    // rule: unit/restored
+    fn unit_of_one(&self, path: &[u8]) -> Result<Option<&Unit>> {
+        match self.units.of_path(path).filter(|_| self.target.contains_key(path)) {
+            Some(unit) => self.check_above(path).map(|()| Some(unit)),
+            None => Ok(None),
+        }
+    }
+
+    fn check_above(&self, path: &[u8]) -> Result<()> {
+        let above = self.not_a_directory_above(path);
+        if let Some(above) = above.context("looking above", &on_disk(self.root, path))? {
+            if matches!(self.kind(above), Ok(Some(FileKind::Link))) {
+                // rule: restore/bad-path
+                let why = "leads through a symbolic link";
+                return Err(Error::BadPath { path: shown(path), why });
+            }
+            let what = "a file that stands where its directory was";
+            return Err(Error::WouldOverwrite { path: shown(path), what });
+        }
+        Ok(())
     }
 
     /// The stat of a path, if something is there; an error if that cannot be seen.
@@ -194,7 +255,10 @@ impl Restore<'_> {
     /// ignore files of the target do not cover it.
     // rule: restore/protects
     fn expendable(&self, path: &[u8]) -> bool {
-        self.current.contains_key(path) && !self.ignores.excludes(path)
+        match self.units.of_path(path) {
+            Some(unit) if unit.role_of(path) == Some(Role::Derived) => true,
+            _ => self.current.contains_key(path) && !self.excluded_then(path),
+        }
     }
 
     /// Whether it lies where no project has anything.
@@ -222,7 +286,15 @@ impl Restore<'_> {
         Ok(match self.kind(path)? {
             None => match self.not_a_directory_above(path)? {
                 None => Some(Vec::new()),
-                Some(above) => self.expendable(above).then(|| vec![above.to_vec()]),
+                Some(above) => {
+                    // A unit goes as a whole; that of a folder is all in it.
+                    let unit = self.units.of_path(above);
+                    let files = unit.and_then(|unit| self.together(unit).ok());
+                    let mut all = files.map(|files| files.present).unwrap_or_default();
+                    all.retain(|path| path != above);
+                    all.push(above.to_vec());
+                    all.iter().all(|path| self.expendable(path)).then_some(all)
+                }
             },
             Some(FileKind::Directory) => {
                 let content = self.content(path)?;

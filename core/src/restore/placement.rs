@@ -41,10 +41,10 @@ pub struct Placement<'a> {
 
 /// A file or link beside the place that it is to take.
 pub struct Draft {
-    place: PathBuf,
-    temporary: PathBuf,
+    pub(super) place: PathBuf,
+    pub(super) temporary: PathBuf,
     own: Stat,
-    was_free: bool,
+    pub(super) was_free: bool,
 }
 
 impl Draft {
@@ -172,7 +172,7 @@ impl Placement<'_> {
         }
     }
 
-    fn remove_beside(&self, temporary: &Path) {
+    pub(super) fn remove_beside(&self, temporary: &Path) {
         if let Err(error) = self.disk.remove_file(temporary) {
             self.stays(temporary, &error);
         }
@@ -212,7 +212,7 @@ impl Placement<'_> {
     }
 
     /// Makes something in `folder` under a name that begins so and that nothing of the target has.
-    fn make_beside(
+    pub(super) fn make_beside(
         &self,
         folder: &Path,
         name: &str,

@@ -109,6 +109,9 @@ impl Restore<'_> {
         let mut report = Restored::default();
         let mut removed = BTreeSet::new();
         for (path, item) in self.to_write() {
+            if self.units.of_path(path).is_some() {
+                continue;
+            }
             match self.step(path, item) {
                 Ok(Step::Write(obstacles)) => match Content::of(self.objects, item.blob) {
                     Ok(_) => {
@@ -122,8 +125,9 @@ impl Restore<'_> {
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
         }
+        self.plan_units(self.units.all(), exact, &mut report, &mut removed);
         for path in self.current.keys().filter(|path| !self.target.contains_key(*path)) {
-            if removed.contains(path) {
+            if removed.contains(path) || self.units.of_path(path).is_some() {
                 continue;
             }
             match self.surplus(path, exact) {
@@ -135,6 +139,7 @@ impl Restore<'_> {
             }
         }
         report.removed = removed.into_iter().collect();
+        report.sort();
         report.undoes_turn = report.failed.is_empty();
         report
     }
@@ -144,6 +149,13 @@ impl Restore<'_> {
     /// # Errors
     /// As [`Restore::check_one`].
     pub fn plan_one(&self, path: &[u8]) -> crate::Result<Restored> {
+        if let Some(unit) = self.unit_of_one(path)? {
+            let (mut report, mut removed) = (Restored::default(), BTreeSet::new());
+            self.plan_units(std::iter::once(unit), false, &mut report, &mut removed);
+            let mut report = Restored { removed: removed.into_iter().collect(), ..report };
+            report.sort();
+            return Ok(report);
+        }
         let item = self.check_one(path)?;
         let changes = self.current.get(path) != Some(&item);
         let restored = changes.then(|| path.to_vec()).into_iter().collect();
@@ -154,8 +166,16 @@ impl Restore<'_> {
     pub fn recorded(&self, path: &[u8]) -> State {
         match self.target.get(path) {
             Some(item) => State::Known(Some(*item)),
-            None if self.ignores.excludes(path) => State::Unknown,
+            None if self.excluded_then(path) => State::Unknown,
             None => State::Known(None),
+        }
+    }
+
+    /// Whether the ignore files of the target exclude the file at `path`.
+    pub(super) fn excluded_then(&self, path: &[u8]) -> bool {
+        match self.units.of_path(path) {
+            Some(_) => self.ignores.excludes_member(path),
+            None => self.ignores.excludes(path),
         }
     }
 

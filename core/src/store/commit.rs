@@ -71,7 +71,13 @@ pub struct Holds<'a> {
     pub permissions: &'a Permissions,
     /// What it does not hold of the project, and why; sorted by path.
     pub left_out: &'a [LeftOut],
+    /// Whether any of its files are a unit, which it then holds as a whole.
+    pub has_units: bool,
 }
+
+/// The header of a checkpoint that holds each unit as a whole. One that was taken by another tool, or by
+/// an older version, may hold a part.
+const UNITS: &[u8] = b"herma-units 1\n";
 
 /// Stores a checkpoint of the project of that hash: what it holds, and where it stands, which is
 /// its parent and its number among the pre-rollback ones.
@@ -97,6 +103,7 @@ pub fn write(
         headers.as_bytes(),
         &holds.permissions.to_header(),
         &left_out::to_header(holds.left_out),
+        if holds.has_units { UNITS } else { b"" },
         message.as_bytes(),
     ];
     objects.add(Kind::Commit, &text.concat())
@@ -110,6 +117,13 @@ pub fn permissions(objects: &Objects<'_>, id: Oid) -> Result<Permissions> {
 /// What the checkpoint `id` left out of its project, sorted by path.
 pub fn left_out(objects: &Objects<'_>, id: Oid) -> Result<Vec<LeftOut>> {
     Ok(left_out::of_headers(&objects.read(Kind::Commit, id)?))
+}
+
+/// Whether the checkpoint `id` is known to hold every unit as a whole.
+pub fn holds_units(objects: &Objects<'_>, id: Oid) -> Result<bool> {
+    let bytes = objects.read(Kind::Commit, id)?;
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    Ok(lines.by_ref().take_while(|line| *line != b"\n").any(|line| line == UNITS))
 }
 
 /// Reads the checkpoint `id`.

@@ -196,4 +196,13 @@ impl Disk for FaultyDisk {
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
         self.disk.try_lock(path, sharing)
     }
+
+    fn try_lock_bytes(
+        &self,
+        path: &Path,
+        start: u64,
+        length: u64,
+    ) -> io::Result<Option<Box<dyn LockGuard>>> {
+        self.disk.try_lock_bytes(path, start, length)
+    }
 }

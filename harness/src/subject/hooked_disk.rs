@@ -195,4 +195,14 @@ impl Disk for HookedDisk {
         (self.hook)(Call::TryLock, path)?;
         SystemDisk.try_lock(path, sharing)
     }
+
+    fn try_lock_bytes(
+        &self,
+        path: &Path,
+        start: u64,
+        length: u64,
+    ) -> io::Result<Option<Box<dyn LockGuard>>> {
+        (self.hook)(Call::TryLock, path)?;
+        SystemDisk.try_lock_bytes(path, start, length)
+    }
 }

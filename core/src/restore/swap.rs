@@ -1,0 +1,376 @@
+//! Changes the files of a unit all together, so that no process ever opens some of the old ones with
+//! some of the new ones, be it in between, or after this process died.
+//!
+//! An empty folder takes the place of the anchor first: nothing opens a unit without its anchor, and
+//! nothing makes a new one where a folder is. Then all files that go are moved aside and looked at once
+//! more, what is recorded moves in, and the anchor comes last. Until then every step can be taken back.
+
+use super::placement::{Draft, Placement};
+use super::together::{Swap, Together};
+use super::{Restore, is_absence};
+use crate::disk::{Kind, LockGuard};
+use crate::error::{Context, Error, Result};
+use crate::path::{join, on_disk, parent, shown};
+use crate::report::{Remark, Restored};
+use crate::store::content::Content;
+use crate::unit::{Unit, whose};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A step that was done, and how it is taken back.
+enum Step {
+    /// A folder is where the anchor was, which is at the other path now, if there was one.
+    Barrier(Option<PathBuf>),
+    /// A file was moved aside.
+    Aside { place: PathBuf, away: PathBuf },
+    /// A draft was moved to its place.
+    Placed { place: PathBuf, temporary: PathBuf },
+}
+
+/// The files of a unit while they change.
+struct Change<'a> {
+    restore: &'a Restore<'a>,
+    placement: Placement<'a>,
+    /// The path of the anchor.
+    anchor: &'a [u8],
+    done: Vec<Step>,
+}
+
+impl Restore<'_> {
+    /// Changes a unit as planned, and adds to the report what that came to. The files are checked here,
+    /// while nobody else can have opened them.
+    // rule: unit/restored
+    pub(super) fn swap(&self, unit: &Unit, swap: Swap, report: &mut Restored) {
+        for obstacle in &swap.obstacles {
+            if !self.remove(obstacle, report) {
+                let end = whose(obstacle, "is in the way");
+                let why = |path: &Vec<u8>| Remark::new(path, unit.part(&end));
+                return report.failed.extend(swap.write.iter().map(why));
+            }
+        }
+        let drafts = match self.drafts(&swap.write) {
+            Ok(drafts) => drafts,
+            Err((culprit, why)) => {
+                let end = whose(&culprit, &format!("cannot be written: {why}"));
+                let remark = |path: &Vec<u8>| Remark::new(path, unit.part(&end));
+                return report.failed.extend(swap.write.iter().map(remark));
+            }
+        };
+        // Whoever waits to open it goes on once it was checked.
+        let locks = (swap.lock, self.lock_draft(unit, &drafts));
+        let anchor = unit.anchor();
+        let placement = self.placement();
+        let mut change = Change { restore: self, placement, anchor: &anchor, done: Vec::new() };
+        let swapped = change.run(unit, &drafts, &swap.remove, &swap.derived);
+        if !matches!(swapped, Ok(true)) {
+            change.take_back();
+            drafts.iter().for_each(|(_, draft)| self.placement().discard(draft));
+        }
+        let paths = swap.write.iter().chain(&swap.remove);
+        match swapped {
+            Ok(true) => {
+                let removed = swap.remove.iter().chain(&swap.derived);
+                self.check_unit(&swap.write, removed, report);
+                self.remove_empty_folders(&unit.folder, &swap.write);
+            }
+            Ok(false) => report.kept.extend(paths.map(|path| Self::changed(unit, path))),
+            Err(error) => {
+                let why = error.cause();
+                report.failed.extend(paths.map(|path| Remark::new(path, why.clone())));
+            }
+        }
+        drop(locks);
+    }
+
+    /// Writes each of these beside its place, durably; or says which could not be, and why.
+    fn drafts<'p>(
+        &self,
+        write: &'p [Vec<u8>],
+    ) -> std::result::Result<Vec<(&'p Vec<u8>, Draft)>, (Vec<u8>, String)> {
+        let mut drafts: Vec<(&Vec<u8>, Draft)> = Vec::new();
+        let placement = self.placement();
+        let mut failure = None;
+        for (number, path) in write.iter().enumerate() {
+            let item = &self.target[path];
+            let written = Content::of(self.objects, item.blob)
+                .and_then(|content| placement.draft(path, item.mode, &content, number));
+            match written {
+                Ok(draft) => drafts.push((path, draft)),
+                Err(error) => {
+                    failure = Some((path.clone(), error.cause()));
+                    break;
+                }
+            }
+        }
+        if failure.is_none() {
+            let all: Vec<&Draft> = drafts.iter().map(|(_, draft)| draft).collect();
+            let first = write.first().cloned().unwrap_or_default();
+            failure = placement.sync(&all).err().map(|error| (first, error.cause()));
+        }
+        match failure {
+            None => Ok(drafts),
+            Some(failure) => {
+                drafts.iter().for_each(|(_, draft)| placement.discard(draft));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Locks the file that is to be the anchor, where processes lock that.
+    fn lock_draft(&self, unit: &Unit, drafts: &[(&Vec<u8>, Draft)]) -> Option<Box<dyn LockGuard>> {
+        let bytes = unit.locked();
+        let path = join(&unit.folder, &bytes.name);
+        let (_, draft) = drafts.iter().find(|(of, _)| **of == path)?;
+        self.disk.try_lock_bytes(&draft.temporary, bytes.start, bytes.length).ok().flatten()
+    }
+
+    fn check_unit<'p>(
+        &self,
+        write: &[Vec<u8>],
+        removed: impl Iterator<Item = &'p Vec<u8>>,
+        report: &mut Restored,
+    ) {
+        for path in write {
+            match self.stands(path, &self.target[path]) {
+                Ok(true) => report.restored.push(path.clone()),
+                Ok(false) => {
+                    let why = "it does not stand as recorded".to_owned();
+                    report.failed.push(Remark::new(path, why));
+                }
+                Err(error) => report.failed.push(Remark::new(path, error.to_string())),
+            }
+        }
+        for path in removed {
+            match self.kind(path) {
+                Ok(None) => report.removed.push(path.clone()),
+                Ok(Some(_)) => {
+                    report.failed.push(Remark::new(path, "it is still there".into()));
+                }
+                Err(error) => report.failed.push(Remark::new(path, error.to_string())),
+            }
+        }
+    }
+
+    /// Removes the folder of a unit that went, and those above that it leaves empty.
+    fn remove_empty_folders(&self, folder: &[u8], write: &[Vec<u8>]) {
+        let mut directory = folder;
+        while write.is_empty()
+            && !directory.is_empty()
+            && self.disk.remove_directory(&on_disk(self.root, directory)).is_ok()
+        {
+            directory = parent(directory);
+        }
+    }
+}
+
+impl Change<'_> {
+    /// Does all steps; answers false where something changed meanwhile. What was done by then is to be
+    /// taken back, unless it is true.
+    // rule: unit/rows
+    // rule: unit/undo
+    fn run(
+        &mut self,
+        unit: &Unit,
+        drafts: &[(&Vec<u8>, Draft)],
+        remove: &[Vec<u8>],
+        derived: &[Vec<u8>],
+    ) -> Result<bool> {
+        let replaced = drafts.iter().filter(|(_, draft)| !draft.was_free).map(|(path, _)| *path);
+        let goes: Vec<&Vec<u8>> =
+            replaced.chain(remove).filter(|path| path[..] != *self.anchor).collect();
+        if !self.close()? {
+            return Ok(false);
+        }
+        for path in goes {
+            if !self.move_aside(path, true)? {
+                return Ok(false);
+            }
+        }
+        for path in derived {
+            self.move_aside(path, false)?;
+        }
+        if !self.is_rest_as_captured(unit)? {
+            return Ok(false);
+        }
+        let (anchor, others): (Vec<_>, Vec<_>) =
+            drafts.iter().partition(|(path, _)| path[..] == *self.anchor);
+        for (_, draft) in others {
+            if !self.place(draft)? {
+                return Ok(false);
+            }
+        }
+        let is_removed = remove.iter().any(|path| path[..] == *self.anchor);
+        self.open(anchor.first().map(|(_, draft)| draft), is_removed)?;
+        // All is as recorded now; what is aside a checkpoint holds.
+        for step in std::mem::take(&mut self.done) {
+            if let Step::Aside { away, .. } = step {
+                self.placement.remove_beside(&away);
+            }
+        }
+        Ok(true)
+    }
+
+    fn anchor_path(&self) -> PathBuf {
+        on_disk(self.restore.root, self.anchor)
+    }
+
+    fn is_captured(&self, path: &[u8], place: &Path) -> Result<bool> {
+        self.restore.is_captured(path, place).context("looking at", place)
+    }
+
+    /// Puts an empty folder where the anchor is; answers false where that is not what was captured.
+    fn close(&mut self) -> Result<bool> {
+        let (disk, anchor) = (self.placement.disk, self.anchor_path());
+        let folder = anchor.parent().unwrap_or(self.restore.root).to_owned();
+        let stands = match disk.stat(&anchor) {
+            Err(error) if is_absence(&error) => None,
+            stat => Some(stat.context("looking at", &anchor)?),
+        };
+        let was_captured = self.restore.current.contains_key(self.anchor);
+        match stands {
+            None if was_captured => return Ok(false),
+            // It fails where something is there by now.
+            None => disk.make_directory(&anchor, 0o700).context("making", &anchor)?,
+            Some(stat) if stat.kind == Kind::Directory => {}
+            Some(_) if !was_captured => return Ok(false),
+            Some(_) => {
+                let make = |path: &Path| disk.make_directory(path, 0o700);
+                let barrier = self.placement.make_beside(&folder, &self.name(), make)?;
+                let moved = match disk.exchange(&barrier, &anchor) {
+                    Err(error) if error.kind() == ErrorKind::Unsupported => {
+                        self.exchange_in_steps(&barrier, &anchor)
+                    }
+                    moved => moved,
+                };
+                if let Err(error) = moved {
+                    let _ = disk.remove_directory(&barrier);
+                    return Err(error).context("replacing", &anchor);
+                }
+                self.done.push(Step::Barrier(Some(barrier.clone())));
+                return self.is_captured(self.anchor, &barrier);
+            }
+        }
+        self.done.push(Step::Barrier(None));
+        Ok(true)
+    }
+
+    /// How the name begins of what is put aside.
+    fn name(&self) -> String {
+        self.placement.temporary.to_owned()
+    }
+
+    /// Lets two names change places where the file system cannot.
+    fn exchange_in_steps(&self, left: &Path, right: &Path) -> io::Result<()> {
+        let disk = self.placement.disk;
+        let between = left.with_extension("between");
+        disk.rename(left, &between)?;
+        let moved = disk.rename(right, left);
+        moved.and_then(|()| disk.rename(&between, right))
+    }
+
+    /// Moves a file aside; answers false where it is gone, or is not what was captured if it is to be.
+    fn move_aside(&mut self, path: &[u8], is_held: bool) -> Result<bool> {
+        let place = on_disk(self.restore.root, path);
+        let folder = place.parent().unwrap_or(self.restore.root);
+        let rename = |away: &Path| self.rename_new(&place, away);
+        let away = match self.placement.make_beside(folder, &self.name(), rename) {
+            Err(Error::Io { source, .. }) if is_absence(&source) => return Ok(false),
+            away => away?,
+        };
+        self.done.push(Step::Aside { place, away: away.clone() });
+        Ok(!is_held || self.is_captured(path, &away)?)
+    }
+
+    /// Renames where nothing is, also where the file system cannot tell.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let disk = self.placement.disk;
+        match disk.rename_new(from, to) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => match disk.stat(to) {
+                Err(error) if is_absence(&error) => disk.rename(from, to),
+                stat => stat.and(Err(ErrorKind::AlreadyExists.into())),
+            },
+            renamed => renamed,
+        }
+    }
+
+    /// Whether all that is still there of the unit is recorded and as it was captured.
+    fn is_rest_as_captured(&self, unit: &Unit) -> Result<bool> {
+        let Together { recorded, present, .. } = self.restore.together(unit)?;
+        for path in present {
+            let place = on_disk(self.restore.root, &path);
+            if !recorded.contains(&path) || !self.is_captured(&path, &place)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn place(&mut self, draft: &Draft) -> Result<bool> {
+        let Draft { place, temporary, .. } = draft;
+        match self.rename_new(temporary, place) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
+            placed => placed.context("replacing", place)?,
+        }
+        self.done.push(Step::Placed { place: place.clone(), temporary: temporary.clone() });
+        Ok(true)
+    }
+
+    /// Puts the anchor in its place: a new one, or the one that was there, unless it is removed.
+    fn open(&mut self, draft: Option<&Draft>, is_removed: bool) -> Result<()> {
+        let (disk, anchor) = (self.placement.disk, self.anchor_path());
+        let old = self.done.iter().find_map(|step| match step {
+            Step::Barrier(old) => old.clone(),
+            _ => None,
+        });
+        let new = match draft {
+            Some(draft) => Some(&draft.temporary),
+            None => old.as_ref().filter(|_| !is_removed),
+        };
+        let Some(new) = new else {
+            disk.remove_directory(&anchor).context("removing the directory", &anchor)?;
+            if let Some(old) = &old {
+                self.placement.remove_beside(old);
+            }
+            return Ok(());
+        };
+        match disk.exchange(new, &anchor) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                disk.remove_directory(&anchor)
+                    .and_then(|()| disk.rename(new, &anchor))
+                    .context("replacing", &anchor)?;
+            }
+            exchanged => {
+                exchanged.context("replacing", &anchor)?;
+                // An empty folder is no content of a project; the next restore removes it.
+                let _ = disk.remove_directory(new);
+            }
+        }
+        if let Some(old) = old.as_ref().filter(|old| *old != new) {
+            self.placement.remove_beside(old);
+        }
+        Ok(())
+    }
+
+    /// Takes back what was done, the anchor last.
+    fn take_back(&mut self) {
+        let disk = self.placement.disk;
+        let anchor = self.anchor_path();
+        for step in std::mem::take(&mut self.done).into_iter().rev() {
+            let taken_back = match step {
+                Step::Placed { place, temporary } => disk.rename_new(&place, &temporary),
+                // Where something was saved in its place since, both are left.
+                Step::Aside { place, away } => self.rename_new(&away, &place),
+                Step::Barrier(None) => disk.remove_directory(&anchor),
+                Step::Barrier(Some(old)) => match disk.exchange(&old, &anchor) {
+                    Err(error) if error.kind() == ErrorKind::Unsupported => {
+                        disk.remove_directory(&anchor).and_then(|()| disk.rename(&old, &anchor))
+                    }
+                    exchanged => exchanged.and_then(|()| disk.remove_directory(&old)),
+                },
+            };
+            if let Err(error) = taken_back {
+                tracing::debug!("{} is not as it was: {error}", shown(self.anchor));
+            }
+        }
+    }
+}

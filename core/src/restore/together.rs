@@ -1,0 +1,399 @@
+//! What becomes of the files of a unit: all of them are restored, removed, left or kept together.
+//!
+//! It goes by what is recorded and by what is there, and ends before anything is written; the preview
+//! shows it and [`super::swap`] carries it out.
+
+use super::{KEPT, Restore};
+use crate::disk::{Disk, Kind as FileKind, LockGuard, folder, is_absence};
+use crate::error::Result;
+use crate::path::{join, on_disk, parent, shown};
+use crate::report::{Remark, Restored};
+use crate::store::content::Content;
+use crate::store::left_out;
+use crate::store::object::Kind;
+use crate::store::objects::Objects;
+use crate::store::snapshot::{Mode, Snapshot};
+use crate::unit::{self, Role, Unit, whose};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The time between two attempts to lock a unit, and how many there are: half a second.
+const WAIT_STEP: Duration = Duration::from_millis(5);
+const WAIT_STEPS_MAX: usize = 100;
+const IN_USE: &str = "which another process is using";
+const CHANGED: &str = "which changed while the restore ran";
+
+/// Whether that is said of a member of a unit that changed meanwhile.
+pub fn has_changed_since(why: &str) -> bool {
+    why.ends_with(CHANGED)
+}
+
+/// The units of a restore: those that are there and those of the checkpoint.
+#[derive(Default)]
+pub struct Units {
+    by_folder: BTreeMap<Vec<u8>, BTreeSet<Unit>>,
+    /// Those that the checkpoint itself shows to be units.
+    recorded: BTreeSet<Unit>,
+}
+
+impl Units {
+    /// Finds them in a project at `root`, of which `current` and these units are captured, and in the
+    /// checkpoint that holds `target`.
+    pub fn of(
+        (disk, root): (&dyn Disk, &Path),
+        objects: &Objects<'_>,
+        (current, captured): (&Snapshot, &BTreeMap<Unit, Option<String>>),
+        target: &Snapshot,
+    ) -> Self {
+        let mut names: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
+        for path in target.keys().filter(|path| unit::suggests(name_of(path))) {
+            names.entry(parent(path)).or_default().insert(name_of(path).to_vec());
+        }
+        let changes = target.iter().filter(|(path, item)| current.get(*path) != Some(*item));
+        let mut folders: BTreeSet<&[u8]> = changes.map(|(path, _)| parent(path)).collect();
+        folders.extend(captured.keys().map(|unit| &unit.folder[..]));
+        for folder in &folders {
+            let present = disk.list(&on_disk(root, folder)).unwrap_or_default();
+            let present = present.iter().map(|name| name.as_bytes());
+            let suggesting: Vec<_> = present.filter(|name| unit::suggests(name)).collect();
+            if !suggesting.is_empty() {
+                let names = names.entry(folder).or_default();
+                names.extend(suggesting.into_iter().map(<[u8]>::to_vec));
+            }
+        }
+        let mut units = Units::default();
+        for (folder, names) in names.iter().filter(|(folder, _)| folders.contains(*folder)) {
+            let names = || names.iter().map(Vec::as_slice);
+            let mut there = |name: &[u8]| {
+                let read = disk.read(&on_disk(root, &join(folder, name)), unit::HEAD_BYTES);
+                read.ok().map(|(head, _)| head)
+            };
+            let mut found = Unit::of_folder(folder, names(), &mut there);
+            let mut recorded = |name: &[u8]| recorded_head(objects, target, &join(folder, name));
+            let recorded = Unit::of_folder(folder, names(), &mut recorded);
+            found.extend(recorded.iter().cloned());
+            units.recorded.extend(recorded);
+            if !found.is_empty() {
+                units.by_folder.insert(folder.to_vec(), found);
+            }
+        }
+        units
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Unit> {
+        self.by_folder.values().flatten()
+    }
+
+    /// The unit that the file at `path` is a part of, also if it is not to be restored.
+    pub fn of_path(&self, path: &[u8]) -> Option<&Unit> {
+        let units = self.by_folder.get(parent(path))?;
+        units.iter().find(|unit| unit.role_of(path).is_some())
+    }
+}
+
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// How the regular file at that path of a checkpoint begins, if it holds one that can be read.
+fn recorded_head(objects: &Objects<'_>, target: &Snapshot, path: &[u8]) -> Option<Vec<u8>> {
+    let item = target.get(path).filter(|item| item.mode != Mode::Link)?;
+    objects.header(item.blob).ok().filter(|(kind, _)| *kind == Kind::Blob)?;
+    let mut head = Vec::new();
+    objects.stream(item.blob).ok()?.take(unit::HEAD_BYTES).read_to_end(&mut head).ok()?;
+    Some(head)
+}
+
+/// The files of a unit.
+pub(super) struct Together {
+    /// Those that the checkpoint holds and a restore brings back.
+    pub recorded: Vec<Vec<u8>>,
+    /// Those that are there, without what is derived from them.
+    pub present: Vec<Vec<u8>>,
+    /// What is there and derived from them.
+    derived: Vec<Vec<u8>>,
+}
+
+/// What becomes of a unit.
+pub(super) enum Becomes {
+    /// It is as recorded.
+    Same,
+    /// It was created since, and stays.
+    Left,
+    /// It stays as it is, since something would be lost or mixed.
+    Kept(Vec<Remark>),
+    /// It cannot be restored.
+    Failed(Vec<Remark>),
+    /// Its files change all together.
+    Swap(Swap),
+}
+
+/// How the files of a unit change.
+pub(super) struct Swap {
+    /// What is written, by its path.
+    pub write: Vec<Vec<u8>>,
+    /// What goes, without what is written over; a checkpoint holds it.
+    pub remove: Vec<Vec<u8>>,
+    /// What goes along with it, held or not.
+    pub derived: Vec<Vec<u8>>,
+    /// What is removed before, since it is in the way.
+    pub obstacles: Vec<Vec<u8>>,
+    /// Keeps processes that are about to open the unit out of it, where that can be had.
+    pub lock: Option<Box<dyn LockGuard>>,
+}
+
+impl Restore<'_> {
+    /// The files of a unit that are recorded and that are there.
+    pub(super) fn together(&self, unit: &Unit) -> Result<Together> {
+        let is_recorded_unit = self.units.recorded.contains(unit);
+        let is_restored = |path: &[u8]| match unit.role_of(path) {
+            Some(Role::Derived) => !is_recorded_unit,
+            role => role.is_some(),
+        };
+        let names = match unit.names() {
+            Some(names) => names,
+            None => {
+                let names = folder::names(self.disk, &on_disk(self.root, &unit.folder))?;
+                names.iter().map(|name| name.as_bytes().to_vec()).collect()
+            }
+        };
+        let mut found = Together { recorded: Vec::new(), present: Vec::new(), derived: Vec::new() };
+        for name in names {
+            let path = join(&unit.folder, &name);
+            let Some(role) = unit.role(&name) else { continue };
+            let stat = folder::stat(self.disk, &on_disk(self.root, &path))?;
+            if stat.is_none_or(|stat| stat.kind == FileKind::Directory) {
+                continue;
+            }
+            match role == Role::Derived && !self.target.contains_key(&path) {
+                true => found.derived.push(path),
+                false => found.present.push(path),
+            }
+        }
+        let inside = match unit.folder[..] {
+            [] => Vec::new(),
+            ref folder => [folder, b"/"].concat(),
+        };
+        let in_folder = self.target.range(inside.clone()..).map(|(path, _)| path);
+        let in_folder = in_folder.take_while(|path| path.starts_with(&inside));
+        found.recorded = in_folder.filter(|path| is_restored(path)).cloned().collect();
+        // What only the checkpoint shows to be derived goes, whatever it holds of it.
+        let is_derived = |path: &Vec<u8>| {
+            unit.role_of(path) == Some(Role::Derived) && !found.recorded.contains(path)
+        };
+        let (derived, present) = found.present.into_iter().partition(is_derived);
+        found.present = present;
+        found.derived.extend::<Vec<_>>(derived);
+        Ok(found)
+    }
+
+    /// What becomes of a unit.
+    // rule: unit/restored
+    pub(super) fn becomes(&self, unit: &Unit, exact: bool) -> Result<Becomes> {
+        let together = self.together(unit)?;
+        let Together { recorded, present, derived } = &together;
+        if recorded.is_empty() && present.is_empty() {
+            return Ok(Becomes::Same);
+        }
+        if self.is_as_recorded(&together) {
+            return Ok(Becomes::Same);
+        }
+        let kept = |end: &str| Ok(Becomes::Kept(self.kept(unit, &together, end)));
+        if self.is_left_out(unit) {
+            return match recorded.is_empty() && present.iter().all(|path| self.is_as_left_out(path))
+            {
+                true => Ok(Becomes::Same),
+                false => kept("which the checkpoint left out"),
+            };
+        }
+        // rule: unit/undo
+        let is_lost = |path: &&Vec<u8>| {
+            !self.current.contains_key(*path) || !self.may_remove && !recorded.contains(path)
+        };
+        let lost = present.iter().find(is_lost);
+        if recorded.is_empty() {
+            let is_ignored = |path: &&Vec<u8>| self.ignores.excludes_member(path);
+            return match (lost, present.iter().find(is_ignored)) {
+                (Some(_), _) => Ok(Becomes::Left),
+                _ if !exact => Ok(Becomes::Left),
+                (None, Some(path)) => {
+                    kept(&whose(path, "is covered by an ignore rule of the checkpoint"))
+                }
+                (None, None) => self.swap_of(unit, &together, Vec::new()),
+            };
+        }
+        if !self.holds_units && !unit.is_complete(recorded.iter().map(Vec::as_slice)) {
+            return kept("of which the checkpoint holds only a part");
+        }
+        if let Some(path) = lost {
+            let cause = self.captured_units.get(unit).cloned().flatten();
+            return kept(&cause.unwrap_or_else(|| whose(path, "is held by no checkpoint")));
+        }
+        let mut obstacles = Vec::new();
+        for path in recorded {
+            match self.in_the_way(path) {
+                Ok(Some(found)) => obstacles.extend(found),
+                Ok(None) => return kept(&format!("and at {} {KEPT}", shown(path))),
+                Err(error) => return Ok(self.failed(unit, &together, path, &error.to_string())),
+            }
+        }
+        obstacles.sort_unstable();
+        obstacles.dedup();
+        // All content is looked at first, so that nothing is changed in vain.
+        for path in self.to_change(&together) {
+            if let Err(error) = Content::of(self.objects, self.target[path].blob) {
+                return Ok(self.failed(unit, &together, path, &error.cause()));
+            }
+        }
+        debug_assert!(derived.iter().all(|path| !recorded.contains(path)));
+        self.swap_of(unit, &together, obstacles)
+    }
+
+    fn swap_of(
+        &self,
+        unit: &Unit,
+        together: &Together,
+        obstacles: Vec<Vec<u8>>,
+    ) -> Result<Becomes> {
+        let lock = match self.lock(unit) {
+            Locked::InUse => {
+                return Ok(Becomes::Kept(self.kept(unit, together, IN_USE)));
+            }
+            Locked::Held(lock) => Some(lock),
+            Locked::Free => None,
+        };
+        let goes = |path: &&Vec<u8>| !together.recorded.contains(path);
+        Ok(Becomes::Swap(Swap {
+            write: self.to_change(together).cloned().collect(),
+            remove: together.present.iter().filter(goes).cloned().collect(),
+            derived: together.derived.clone(),
+            obstacles,
+            lock,
+        }))
+    }
+
+    /// Keeps other processes out of a unit, as they keep each other out.
+    fn lock(&self, unit: &Unit) -> Locked {
+        let bytes = unit.locked();
+        let path = on_disk(self.root, &join(&unit.folder, &bytes.name));
+        for step in 0..WAIT_STEPS_MAX {
+            if step > 0 {
+                sleep(WAIT_STEP);
+            }
+            match self.disk.try_lock_bytes(&path, bytes.start, bytes.length) {
+                Ok(Some(lock)) => return Locked::Held(lock),
+                Ok(None) => {}
+                Err(error) => {
+                    if !is_absence(&error) {
+                        tracing::debug!("{} cannot be locked: {error}", path.display());
+                    }
+                    return Locked::Free;
+                }
+            }
+        }
+        Locked::InUse
+    }
+
+    /// What is to be written of the recorded files.
+    fn to_change<'t>(&self, together: &'t Together) -> impl Iterator<Item = &'t Vec<u8>> {
+        let is_other = |path: &&Vec<u8>| self.current.get(*path) != self.target.get(*path);
+        together.recorded.iter().filter(is_other)
+    }
+
+    /// Whether nothing is to be done: each file is as recorded, and no other one is there.
+    fn is_as_recorded(&self, together: &Together) -> bool {
+        let Together { recorded, present, .. } = together;
+        let is_same = |path: &Vec<u8>| {
+            let item = &self.target[path];
+            match self.current.get(path) {
+                Some(current) => current == item,
+                None => self.is_in_place(path, item),
+            }
+        };
+        present.iter().all(|path| recorded.contains(path)) && recorded.iter().all(is_same)
+    }
+
+    /// Each file of a unit that differs, with why it is kept.
+    fn kept(&self, unit: &Unit, together: &Together, end: &str) -> Vec<Remark> {
+        let Together { recorded, present, .. } = together;
+        let differs = |path: &&&Vec<u8>| match (self.target.get(**path), self.current.get(**path)) {
+            (Some(item), None) => !self.is_in_place(path, item),
+            (recorded, current) => recorded != current || current.is_none(),
+        };
+        let files: BTreeSet<&Vec<u8>> = recorded.iter().chain(present).collect();
+        let remark = |path: &Vec<u8>| Remark::new(path, unit.part(end));
+        files.iter().filter(differs).map(|path| remark(path)).collect()
+    }
+
+    fn failed(&self, unit: &Unit, together: &Together, culprit: &[u8], why: &str) -> Becomes {
+        let end = whose(culprit, &format!("cannot be restored: {why}"));
+        let remark = |path: &Vec<u8>| match path == culprit {
+            true => Remark::new(path, why.to_owned()),
+            false => Remark::new(path, unit.part(&end)),
+        };
+        Becomes::Failed(self.to_change(together).map(remark).collect())
+    }
+
+    /// Whether the checkpoint left out a unit.
+    fn is_left_out(&self, unit: &Unit) -> bool {
+        let is_member = |path: &[u8]| !matches!(unit.role_of(path), None | Some(Role::Derived));
+        self.left_out.iter().any(|entry| is_member(&entry.path))
+    }
+
+    /// Whether what is there certainly is what the checkpoint left out.
+    fn is_as_left_out(&self, path: &[u8]) -> bool {
+        let entry = left_out::covering(self.left_out, path);
+        let stat = self.stat(path).ok().flatten();
+        entry.zip(stat).is_some_and(|(entry, stat)| entry.is_as_it_was(&stat))
+    }
+
+    /// Adds what would become of every unit to a plan; `removed` gets what goes.
+    pub(super) fn plan_units<'u>(
+        &self,
+        units: impl Iterator<Item = &'u Unit>,
+        exact: bool,
+        report: &mut Restored,
+        removed: &mut BTreeSet<Vec<u8>>,
+    ) {
+        for unit in units {
+            match self.becomes(unit, exact) {
+                Ok(Becomes::Same) => {}
+                Ok(Becomes::Left) => self.leave(unit, report),
+                Ok(Becomes::Kept(remarks)) => report.kept.extend(remarks),
+                Ok(Becomes::Failed(remarks)) => report.failed.extend(remarks),
+                Ok(Becomes::Swap(swap)) => {
+                    report.restored.extend(swap.write);
+                    removed.extend(swap.remove);
+                    removed.extend(swap.derived);
+                    removed.extend(swap.obstacles);
+                }
+                Err(error) => report.failed.push(Remark::new(&unit.path(), error.cause())),
+            }
+        }
+    }
+
+    /// Adds the captured files of a unit that was created since.
+    pub(super) fn leave(&self, unit: &Unit, report: &mut Restored) {
+        if let Ok(together) = self.together(unit) {
+            let captured = together.present.into_iter();
+            report.left.extend(captured.filter(|path| self.current.contains_key(path)));
+        }
+    }
+
+    /// What is said of each file of a unit that changed meanwhile.
+    pub(super) fn changed(unit: &Unit, path: &[u8]) -> Remark {
+        Remark::new(path, unit.part(CHANGED))
+    }
+}
+
+enum Locked {
+    Held(Box<dyn LockGuard>),
+    /// There is nothing to lock, or the system cannot.
+    Free,
+    InUse,
+}
