@@ -264,8 +264,11 @@ impl Change<'_> {
         let disk = self.placement.disk;
         let between = left.with_extension("between");
         disk.rename(left, &between)?;
-        let moved = disk.rename(right, left);
-        moved.and_then(|()| disk.rename(&between, right))
+        let moved = disk.rename(right, left).and_then(|()| {
+            let moved = disk.rename(&between, right);
+            moved.inspect_err(|_| drop(disk.rename(left, right)))
+        });
+        moved.inspect_err(|_| drop(disk.rename(&between, left)))
     }
 
     /// Moves a file aside; answers false where it is gone, or is not what was captured if it is to be.
@@ -273,7 +276,9 @@ impl Change<'_> {
         let place = on_disk(self.restore.root, path);
         let folder = place.parent().unwrap_or(self.restore.root);
         let rename = |away: &Path| self.rename_new(&place, away);
-        let away = match self.placement.make_beside(folder, &self.name(), rename) {
+        // What is derived is stored nowhere, and may go all the same: it is named as a draft is.
+        let name = if is_held { self.name() } else { format!("{}-0", self.name()) };
+        let away = match self.placement.make_beside(folder, &name, rename) {
             Err(Error::Io { source, .. }) if is_absence(&source) => return Ok(false),
             away => away?,
         };
