@@ -79,7 +79,7 @@ fn roll_back(kind: &Kind) {
     let is_held = paths(&taken, "skipped").is_empty();
     for round in 0..rounds() {
         let writer = all.writer(kind.kind, kind.path, kind.mode);
-        sleep(Duration::from_millis(60 + round * 7 % 50));
+        sleep(Duration::from_millis(round * 7 % 50));
         // What is committed by now.
         writer.stop();
         let before = counted(&mut all, kind);

@@ -101,6 +101,7 @@ def answer(asked):
 def write_for_ever(kind, path, mode):
     """Rows until somebody ends it; it opens the database anew where that was taken from it."""
     number = int(time.time() * 1e6)
+    is_known = False
     while True:
         try:
             if kind == "level":
@@ -114,6 +115,9 @@ def write_for_ever(kind, path, mode):
                 for _ in range(25):
                     insert(connection, 1, 20)
                 connection.close()
+            if not is_known:
+                print("it writes", flush=True)
+                is_known = True
         except Exception:
             pass
         # Closed for a while, as most programs are.

@@ -206,9 +206,12 @@ impl Databases {
         }
     }
 
-    /// Begins to write rows without end, until it is dropped.
+    /// Writes rows without end, until it is dropped; some are written by now.
     pub fn writer(&self, kind: &str, path: &str, mode: &str) -> Writer {
-        let process = python(&self.world).args([kind, path, mode]).spawn().unwrap();
+        let mut process = python(&self.world).args([kind, path, mode]).spawn().unwrap();
+        let mut answer = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        assert_eq!(answer, "it writes\n");
         Writer(process)
     }
 
