@@ -362,7 +362,7 @@ impl Change<'_> {
         let anchor = self.anchor_path();
         for step in std::mem::take(&mut self.done).into_iter().rev() {
             let taken_back = match step {
-                Step::Placed { place, temporary } => disk.rename_new(&place, &temporary),
+                Step::Placed { place, temporary } => self.rename_new(&place, &temporary),
                 // Where something was saved in its place since, both are left.
                 Step::Aside { place, away } => self.rename_new(&away, &place),
                 Step::Barrier(None) => disk.remove_directory(&anchor),
