@@ -170,5 +170,32 @@ pub fn catalogue() -> &'static [Bundled] {
             ]),
             sources: &[],
         },
+        Bundled {
+            name: "opendot",
+            version: "0.4.3",
+            what: "contents by hash with a manifest for each action, driven in-process",
+            adapter: ("adapter.py", include_str!("../../adapters/opendot/adapter.py")),
+            expectations: include_str!("../../expectations/opendot.toml"),
+            packages: Packages::Python(&[(
+                "opendot==0.4.3",
+                Some("8406871edf93354ab336bf1c05b92b332524e9f05289131ac50bfe6d97bd4621"),
+            )]),
+            sources: &[],
+        },
+        Bundled {
+            name: "lcode-cli",
+            version: "0.51.0",
+            what: "a private git repository for each folder, driven in-process",
+            adapter: ("adapter.py", include_str!("../../adapters/lcode-cli/adapter.py")),
+            expectations: include_str!("../../expectations/lcode-cli.toml"),
+            packages: Packages::Python(&[
+                (
+                    "lcode-cli==0.51.0",
+                    Some("6ef2221e6cc947a65462c362665f396204937d35cca7cb08b91115bedab68803"),
+                ),
+                ("rich==15.0.0", None),
+            ]),
+            sources: &[],
+        },
     ]
 }
