@@ -2,6 +2,7 @@
 //! evidence, and that damage to one project is no trouble of another.
 
 mod clear;
+mod full_disk;
 mod healing;
 mod killed;
 mod limits;

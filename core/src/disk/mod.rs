@@ -213,6 +213,8 @@ pub trait Disk: Send + Sync {
     /// What tells the file system of a directory from others that were mounted under the same number;
     /// 0 where nothing does.
     fn file_system(&self, directory: &Path) -> io::Result<u64>;
+    /// Bytes that are free to its user on the file system of a directory.
+    fn free_bytes(&self, directory: &Path) -> io::Result<u64>;
     /// What a symbolic link points at.
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Writes a new file with exactly these permission bits and waits until it is durable; only its

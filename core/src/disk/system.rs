@@ -154,6 +154,11 @@ impl Disk for SystemDisk {
         Ok(fs::fstatvfs(directory)?.f_fsid)
     }
 
+    fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
+        let found = fs::fstatvfs(Place::of(directory)?.open(ENTER, Mode::empty())?)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         Ok(fs::fsync(Place::of(path)?.open(READ, Mode::empty())?)?)
     }

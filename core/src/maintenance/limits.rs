@@ -12,7 +12,7 @@ use crate::disk::Disk;
 use crate::environment::{Config, MEBIBYTE};
 use crate::error::{Error, Result};
 use crate::maintenance::reclaim::reclaim;
-use crate::maintenance::total::keep_total;
+use crate::maintenance::total::{Lost, keep_total};
 use crate::store::commit::{self, Checkpoint};
 use crate::store::envelopes::Envelopes;
 use crate::store::object::Kind;
@@ -70,21 +70,22 @@ pub struct Limit<'a> {
 // rule: limit/newest-remain
 pub fn after_checkpoint(disk: &dyn Disk, base: &Path, config: &Config, due: bool) -> usize {
     let freed = if due { reclaim(disk, base).map(drop) } else { Ok(()) };
-    let kept = freed.and_then(|()| keep_below(disk, base, config.max_total_bytes));
-    kept.unwrap_or_else(|error| {
-        tracing::debug!("the store is larger than it need be until later: {error}");
-        0
-    })
-}
-
-fn keep_below(disk: &dyn Disk, base: &Path, cap: u64) -> Result<usize> {
-    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > cap);
-    if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
-        return Ok(0);
-    }
     // Where nothing needs to be dropped, either there is garbage left from before, or the estimate is
     // too high; freeing space settles both.
-    keep_total(disk, base, cap, true)
+    let mut lost = Lost { is_garbage: true, ..Lost::default() };
+    let cap = config.max_total_bytes;
+    if let Err(error) = freed.and_then(|()| keep_below(disk, base, cap, &mut lost)) {
+        tracing::debug!("the store is larger than it need be until later: {error}");
+    }
+    lost.count()
+}
+
+fn keep_below(disk: &dyn Disk, base: &Path, cap: u64, lost: &mut Lost) -> Result<()> {
+    let exceeds = |store: &Store<'_>| Ok(usage::estimate(store)? > cap);
+    if cap == 0 || !Store::open(disk, base)?.as_ref().map_or(Ok(false), exceeds)? {
+        return Ok(());
+    }
+    keep_total(disk, base, cap, lost)
 }
 
 impl Limit<'_> {
@@ -296,7 +297,7 @@ fn forget_envelopes(
 }
 
 /// Those of the checkpoints whose parent is not listed among them.
-fn ends(left: &[Checkpoint]) -> Vec<Oid> {
+pub fn ends(left: &[Checkpoint]) -> Vec<Oid> {
     let has = |parent: Oid| left.iter().any(|one| one.id == parent && !one.is_unlisted());
     let is_end = |one: &&Checkpoint| one.parent.is_some_and(|parent| !has(parent));
     left.iter().filter(is_end).map(|one| one.id).collect()

@@ -10,6 +10,7 @@ pub mod limits;
 pub mod prune;
 mod reach;
 mod reclaim;
+mod space;
 pub mod status;
 pub mod sweep;
 mod total;

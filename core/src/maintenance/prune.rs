@@ -9,7 +9,7 @@ use crate::environment::Config;
 use crate::error::{Error, Result};
 use crate::maintenance::evidence;
 use crate::maintenance::reclaim::reclaim;
-use crate::maintenance::total::keep_total;
+use crate::maintenance::total::{Lost, keep_total};
 use crate::path::shown;
 use crate::report::{ProjectState, Pruned};
 use crate::store::base::{self, Entry, archived_at};
@@ -128,19 +128,30 @@ impl Prune<'_> {
         }
     }
 
-    /// Does something, and where the disk is full once more after the indexes were removed: they
-    /// only save time, and what is to be removed is often written in a new file first.
-    fn with_room<T>(&self, work: impl Fn(&Self) -> Result<T>) -> Result<T> {
-        let done = work(self);
-        if !done.as_ref().is_err_and(Error::is_full_disk) {
-            return done;
+    /// Does something, and where the disk is full again after files were removed that only save time or
+    /// are made again: what is to be removed is often written in a new file first.
+    fn with_room<T>(&self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
+        let mut done = work(self);
+        let store = self.base.join("store");
+        // The excludes are for plain git alone, and the next checkpoint makes them again.
+        for expendable in ["indexes", "usage", "info/exclude"] {
+            if !done.as_ref().is_err_and(Error::is_full_disk) {
+                return done;
+            }
+            let path = store.join(expendable);
+            let files = match expendable {
+                "indexes" => {
+                    let names = folder::names(self.disk, &path)?;
+                    names.into_iter().map(|name| path.join(name)).collect()
+                }
+                _ => vec![path],
+            };
+            let removed = files.iter().filter(|file| self.disk.remove_file(file).is_ok());
+            if removed.count() > 0 {
+                done = work(self);
+            }
         }
-        let indexes = self.base.join("store/indexes");
-        let mut has_room = false;
-        for name in folder::names(self.disk, &indexes)? {
-            has_room |= folder::remove_file(self.disk, &indexes.join(name)).is_ok();
-        }
-        if has_room { work(self) } else { done }
+        done
     }
 
     // rule: sweep/counts
@@ -237,18 +248,21 @@ impl Prune<'_> {
     fn reclaim(&mut self) {
         (self.progress)(PruneStep::Reclaiming);
         // rule: sweep/reclaims
-        if let Err(error) = self.with_room(|prune| reclaim(prune.disk, prune.base)) {
-            self.failed("reclaiming space", &error);
-        }
-        if self.options.max_total_bytes == 0 {
-            return;
+        let freed = self.with_room(|prune| reclaim(prune.disk, prune.base));
+        if let Err(error) = &freed {
+            self.failed("reclaiming space", error);
         }
         let cap = self.options.max_total_bytes;
-        match self.with_room(|prune| keep_total(prune.disk, prune.base, cap, false)) {
-            Ok(dropped) => {
-                self.pruned.dropped += dropped;
-                self.pruned.over_bytes = self.over(cap);
-            }
+        if cap == 0 {
+            return;
+        }
+        let mut lost = Lost::default();
+        let kept = self.with_room(|prune| keep_total(prune.disk, prune.base, cap, &mut lost));
+        self.pruned.dropped += lost.count();
+        match kept {
+            // Otherwise what could not be freed counts as well.
+            Ok(()) if freed.is_ok() => self.pruned.over_bytes = self.over(cap),
+            Ok(()) => {}
             Err(error) => self.failed("keeping the total size", &error),
         }
     }

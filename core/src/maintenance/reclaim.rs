@@ -34,7 +34,8 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
     let inventory = Inventory::of(disk, &folder)?;
     let sizes = inventory.sizes();
     let boundaries = shallow::read(disk, &store.path)?;
-    drop_envelopes(&store, &objects)?;
+    // What is kept of them on a full disk the next reclaim removes.
+    unless_full(drop_envelopes(&store, &objects))?;
     let (tips, lost) = tips(&store, &objects, &boundaries)?;
     let mut reach = Reach::new(&objects, boundaries, &sizes).without(lost);
     for tip in tips {
@@ -47,14 +48,27 @@ pub fn reclaim(disk: &dyn Disk, base: &Path) -> Result<u64> {
         reclaim.note(folder::remove(disk, &leftover));
     }
     let first = reclaim.first;
-    shallow::change(disk, &store.path, |boundaries| boundaries.retain(|id| reach.has(*id)))?;
+    // Bookkeeping comes last, when the space for it is freed, and must not fail what is done.
+    let retain = |boundaries: &mut Boundaries| boundaries.retain(|id| reach.has(*id));
+    unless_full(shallow::change(disk, &store.path, retain))?;
     usage::restart(&store, reach.total())?;
     if first.is_none() {
-        nothing_waits(&store)?;
+        unless_full(nothing_waits(&store))?;
     }
     match first {
         Some(error) => Err(error),
         None => Ok(before.saturating_sub(folder::bytes(disk, &folder)?)),
+    }
+}
+
+/// Passes over a full disk.
+fn unless_full(done: Result<()>) -> Result<()> {
+    match done {
+        Err(error) if error.is_full_disk() => {
+            tracing::debug!("the disk is full, and what needs space waits: {error}");
+            Ok(())
+        }
+        done => done,
     }
 }
 

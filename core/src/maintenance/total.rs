@@ -7,6 +7,7 @@ use crate::maintenance::inventory::Inventory;
 use crate::maintenance::limits;
 use crate::maintenance::reach::Reach;
 use crate::maintenance::reclaim::reclaim;
+use crate::maintenance::space;
 use crate::store::commit::Checkpoint;
 use crate::store::objects::Objects;
 use crate::store::rollbacks;
@@ -16,36 +17,52 @@ use git2::Oid;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`, and returns
-/// how many were dropped. The newest of each project stays, whatever its size. What other tools
-/// keep in the store beside checkpoints does not count. Where there `is_garbage` its space is freed,
-/// also where nothing is dropped.
+/// What was dropped so far.
+#[derive(Debug, Default)]
+pub struct Lost {
+    /// How many checkpoints each project lost, by its hash.
+    pub by: HashMap<String, usize>,
+    /// Whether there is space to be freed.
+    pub is_garbage: bool,
+}
+
+impl Lost {
+    /// How many checkpoints were dropped.
+    pub fn count(&self) -> usize {
+        self.by.values().sum()
+    }
+}
+
+/// Drops the oldest checkpoints until the rest takes no more than `max_total_bytes`. The newest of each
+/// project stays, whatever its size. What other tools keep in the store beside checkpoints does not count.
+/// Where it fails it may be repeated with what was `lost` by then.
 ///
 /// # Errors
-/// A store or project that cannot be read, before anything is dropped; a store that stays busy
-/// while the space is freed.
+/// A store or project that cannot be read, or a disk without space for what freeing space writes, before
+/// anything is dropped; a store that stays busy while the space is freed.
 pub fn keep_total(
     disk: &dyn Disk,
     base: &Path,
     max_total_bytes: u64,
-    mut is_garbage: bool,
-) -> Result<usize> {
-    let mut lost = HashMap::new();
+    lost: &mut Lost,
+) -> Result<()> {
     loop {
-        let all = lost.values().sum();
-        let Some(store) = Store::open(disk, base)? else { return Ok(all) };
-        let is_packed = drop_oldest(&store, max_total_bytes, &mut lost)?;
+        let before = lost.count();
+        let Some(store) = Store::open(disk, base)? else { return Ok(()) };
+        let is_packed = drop_oldest(&store, max_total_bytes, &mut lost.by);
         // Reclaiming needs the store's lock for itself.
         drop(store);
-        if lost.values().sum::<usize>() == all && !is_garbage {
-            return Ok(all);
+        lost.is_garbage |= lost.count() > before;
+        let is_packed = is_packed?;
+        if !lost.is_garbage {
+            return Ok(());
         }
         reclaim(disk, base)?;
-        is_garbage = false;
+        lost.is_garbage = false;
         // What stays of a pack of git's may have been a small difference to what went, and is larger
         // now that it stands alone: one more look tells.
         if !is_packed {
-            return Ok(lost.values().sum());
+            return Ok(());
         }
     }
 }
@@ -157,6 +174,11 @@ fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>
     // Who has lost less than others is the next.
     fitting.sort_by_key(|project| lost_by.get(&project.hash).copied().unwrap_or_default());
     held.drop_in_rounds(&mut fitting, &boundaries)?;
+    let is_dropped = |project: &Visible| !project.dropped.is_empty();
+    if fitting.iter().chain(&aside).any(is_dropped) && !space::is_ample(store, &inventory) {
+        let reach = held.left(fitting.iter().chain(&aside), &boundaries)?;
+        space::check(store, &inventory, &reach)?;
+    }
     let all = || fitting.iter().chain(&aside);
     let shared = |project: &&Visible| {
         let end = project.end();
@@ -166,7 +188,7 @@ fn drop_oldest(store: &Store<'_>, cap: u64, lost_by: &mut HashMap<String, usize>
     };
     // One lock at a time, and only of who loses something: there may be more projects than a process
     // may have open files.
-    let cut = all().filter(|project| !project.dropped.is_empty() && !shared(project));
+    let cut = all().filter(|project| is_dropped(project) && !shared(project));
     for project in cut {
         let dropped = project.drop_chosen(store, &objects)?;
         *lost_by.entry(project.hash.clone()).or_default() += dropped;
@@ -186,6 +208,22 @@ struct Cap<'a> {
 impl Cap<'_> {
     fn reach(&self, boundaries: &Boundaries) -> Reach<'_> {
         Reach::new(self.objects, boundaries.clone(), self.sizes).without(self.lost.clone())
+    }
+
+    /// What is reachable once all that was chosen is dropped.
+    fn left<'p>(
+        &self,
+        projects: impl Iterator<Item = &'p Visible>,
+        boundaries: &Boundaries,
+    ) -> Result<Reach<'_>> {
+        let (mut boundaries, mut tips) = (boundaries.clone(), Vec::new());
+        for project in projects {
+            boundaries.extend(limits::ends(&project.history));
+            tips.extend(project.history.iter().map(|one| one.id));
+        }
+        let mut reach = self.reach(&boundaries);
+        tips.into_iter().try_for_each(|tip| reach.add(tip))?;
+        Ok(reach)
     }
 
     /// Sets the projects with the largest newest checkpoints aside until those of the others fit,

@@ -15,7 +15,8 @@ const HELD_SECONDS_MAX: i64 = 12 * 60 * 60;
 /// More bytes than a process and the name of its machine take.
 const HOLDER_BYTES_MAX: u64 = 1_024;
 
-/// Holds the lock until it is dropped. That of a process that died is taken over by the next.
+/// Holds the lock until it is dropped, or on a full disk git's lock on its file. That of a process that died
+/// is taken over by the next.
 pub struct GitLock<'a> {
     disk: &'a dyn Disk,
     path: PathBuf,
@@ -38,11 +39,18 @@ pub fn take<'a>(disk: &'a dyn Disk, store: &Path) -> Result<GitLock<'a>> {
     let (path, fresh) = (store.join("gc.pid"), store.join("gc.pid.lock"));
     let machine = uname().nodename().to_string_lossy().into_owned();
     let text = format!("{} {machine}", std::process::id());
-    take_git_lock(disk, &fresh, text.as_bytes())?;
+    let has_space = match take_git_lock(disk, &fresh, text.as_bytes()) {
+        // An empty file takes no space, and git takes no lock beside it either.
+        Err(error) if error.is_full_disk() => take_git_lock(disk, &fresh, b"").map(|()| false)?,
+        taken => taken.map(|()| true)?,
+    };
     let busy = is_held(disk, &path, &fresh, &machine);
     if !matches!(busy, Ok(false)) {
         let _ = disk.remove_file(&fresh);
         return busy.and(Err(Error::Busy(path)));
+    }
+    if !has_space {
+        return Ok(GitLock { disk, path: fresh });
     }
     replace_file(disk, &fresh, &path)?;
     Ok(GitLock { disk, path })

@@ -39,10 +39,15 @@ fn sum(entries: &[u8]) -> Option<u64> {
     u64::try_from(sum).ok().filter(|_| fits && !entries.is_empty())
 }
 
-/// Starts the file again with the size of the objects, in bytes.
+/// Starts the file again with the size of the objects, in bytes. On a full disk it is removed, so that the
+/// objects are measured.
 pub fn restart(store: &Store<'_>, bytes: u64) -> Result<()> {
     make_private(store.disk, &store.path.join("fresh"))?;
-    write_whole(store.disk, &store.path, "usage", &entry(bytes), &store.path.join("usage"))
+    let path = store.path.join("usage");
+    match write_whole(store.disk, &store.path, "usage", &entry(bytes), &path) {
+        Err(error) if error.is_full_disk() => folder::remove_file(store.disk, &path),
+        written => written,
+    }
 }
 
 fn entry(bytes: u64) -> [u8; 8] {

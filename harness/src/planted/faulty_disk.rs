@@ -74,6 +74,10 @@ impl Disk for FaultyDisk {
         Ok(self.seen(path, self.disk.stat(path)?))
     }
 
+    fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
+        self.disk.free_bytes(directory)
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
         let mut names = self.disk.list(path)?;
         match self.fault {

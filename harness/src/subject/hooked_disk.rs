@@ -15,6 +15,8 @@ pub enum Call {
     List,
     /// [`Disk::open_at`].
     Read,
+    /// [`Disk::free_bytes`].
+    FreeBytes,
     /// [`Disk::read_link`].
     ReadLink,
     /// [`Disk::write_new`], [`Disk::write_soon`] or [`Disk::write_from`].
@@ -97,6 +99,11 @@ impl Disk for HookedDisk {
     fn file_system(&self, directory: &Path) -> io::Result<u64> {
         (self.hook)(Call::Stat, directory)?;
         SystemDisk.file_system(directory)
+    }
+
+    fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
+        (self.hook)(Call::FreeBytes, directory)?;
+        SystemDisk.free_bytes(directory)
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
