@@ -4,6 +4,7 @@ Without arguments it does what it is asked. With arguments it writes rows withou
 KIND PATH MODE, where MODE is a journal mode of SQLite.
 """
 
+import itertools
 import json
 import os
 import sqlite3
@@ -102,6 +103,7 @@ def write_for_ever(kind, path, mode):
     """Rows until somebody ends it; it opens the database anew where that was taken from it."""
     number = int(time.time() * 1e6)
     is_known = False
+    pauses = itertools.cycle([0.002, 0.5, 0.1])
     while True:
         try:
             if kind == "level":
@@ -120,8 +122,8 @@ def write_for_ever(kind, path, mode):
                 is_known = True
         except Exception:
             pass
-        # Closed for a while, as most programs are.
-        time.sleep(0.002)
+        # Closed for a while, as most programs are; in a part of the rounds for long enough.
+        time.sleep(next(pauses))
 
 
 if __name__ == "__main__":
