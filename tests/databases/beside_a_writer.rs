@@ -1,18 +1,23 @@
 //! Rollbacks beside a process that writes a database all the time: no row is lost that a checkpoint
 //! does not hold, and every database that anybody opens is sound.
 //!
-//! A few rounds by default. For 100 of each, with the figures:
-//! `HERMA_DATABASE_ROUNDS=100 cargo test -p herma-tests --test workspace beside_a_writer -- --nocapture`
+//! A few rounds by default; with more of them the figures are printed.
 
 use super::world::{Databases, Rows, has_sqlite, level_db, paths};
 use serde_json::Value;
 use std::thread::sleep;
 use std::time::Duration;
 
+const HUNDRED: &str = "HERMA_DATABASE_ROUNDS=100 cargo test -p herma-tests --test workspace \
+                       beside_a_writer -- --nocapture";
+
 /// How many rounds of each kind.
 fn rounds() -> u64 {
     let named = std::env::var("HERMA_DATABASE_ROUNDS").ok();
-    named.and_then(|text| text.parse().ok()).unwrap_or(2)
+    named.and_then(|text| text.parse().ok()).unwrap_or_else(|| {
+        println!("2 rounds of each kind; for 100: {HUNDRED}");
+        2
+    })
 }
 
 /// What became of the database in so many rollbacks.
