@@ -168,7 +168,7 @@ fn every_skeleton_keeps_the_protocol() {
     commands.push(in_rust());
     for command in commands {
         let probed = check(&command, Path::new("/"), &Scratch::default_place(), limits).unwrap();
-        assert_eq!(probed.len(), PROBES.len() + 1, "{command:?}");
+        assert_eq!(probed.len(), PROBES.len() + 2, "{command:?}");
         let is_fine = |one: &Probed| one.wrong.is_none() && one.hints.is_empty();
         assert!(probed.iter().all(is_fine), "{command:?}: {probed:#?}");
     }
@@ -321,20 +321,22 @@ fn one_process_serves_many_histories_and_a_failure_is_confirmed_in_fresh_ones() 
     let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
     let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
-    let history = History { operations: list, ..History::default() };
+    let plain = History { operations: list, plain_home: true, ..History::default() };
     let scratch = Scratch::default_place();
-    let processes = |scratch: &Scratch| {
+    let processes = |history: &History, scratch: &Scratch| {
         let open = start.opener();
         for _ in 0..3 {
-            assert!(run(&history, &open, scratch).unwrap().divergences.is_empty());
+            assert!(run(history, &open, scratch).unwrap().divergences.is_empty());
         }
         drop(open);
         let lines = std::fs::read_to_string(&started).unwrap().lines().count();
         std::fs::remove_file(&started).unwrap();
         lines
     };
-    assert_eq!(processes(&scratch), 1);
-    assert_eq!(processes(&scratch.with_fresh_processes()), 3);
+    assert_eq!(processes(&plain, &scratch), 1);
+    assert_eq!(processes(&plain, &scratch.with_fresh_processes()), 3);
+    // The environment of a process names the home in which it was started.
+    assert_eq!(processes(&History { plain_home: false, ..plain }, &scratch), 3);
 }
 
 #[test]
@@ -355,13 +357,54 @@ done"#;
     let command = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
     let start = AdapterCommand { command, directory: "/".into(), limits: LIMITS };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
-    let history = History { operations: list, ..History::default() };
+    let history = History { operations: list, plain_home: true, ..History::default() };
     let kept = ["first", "second"].map(|name| (name.to_owned(), history.clone())).to_vec();
     let plan = Plan { kept, jobs: 1, ..plan(1, 0) };
     let findings = run_suite(&plan, &start.opener(), &Scratch::default_place(), &|_| {}).unwrap();
     assert_eq!(findings.failures.len(), 1, "{:#?}", findings.failures);
     assert!(findings.failures.values().all(|one| one.is_unstable()), "{:#?}", findings.failures);
-    assert_eq!(findings.verdict(&rules::LIST_COMPLETE), Verdict::Held);
+    assert_eq!(findings.verdict(&rules::LIST_COMPLETE), Verdict::Unstable);
+}
+
+/// The rules that a store breaks, and whether each failure showed again, for the skeleton of a store in
+/// git whose adapter has another line for the isolation of git.
+fn broken_by_git(isolated: &str) -> (BTreeSet<&'static str>, Findings) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("adapter.py");
+    let line = "\"GIT_CONFIG_GLOBAL\": os.devnull,";
+    let template = skeleton("python", "git");
+    assert_eq!(template.matches(line).count(), 1);
+    std::fs::write(&file, template.replace(line, isolated)).unwrap();
+    let command = vec!["python3".into(), file.into_os_string()];
+    let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+    let (open, scratch) = (start.opener(), Scratch::default_place());
+    let (_, capabilities) = introduce(&open, &scratch).unwrap();
+    let plan = Plan { shrink_budget: 60, ..plan(1, 8) }.within(&capabilities);
+    let findings = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();
+    let is_broken = |rule: &rules::RuleRef| findings.verdict(rule) == Verdict::Broken;
+    (rules::catalogue().filter(is_broken).map(|rule| rule.id).collect(), findings)
+}
+
+#[test]
+fn a_store_that_runs_the_users_hooks_is_told_all_that_is_wrong_with_it() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("not run: no python3 on this machine");
+        return;
+    }
+    let (mut due, _) = broken_by_git("\"GIT_CONFIG_GLOBAL\": os.devnull,");
+    assert!(due.len() > 2, "{due:?}");
+    due.insert("isolation/user-config");
+    let home = "\"HOME\": os.environ[\"HOME\"],";
+    // Isolated where the store is made, so that a hook aborts the first checkpoint; and nowhere, so that
+    // it aborts that already.
+    let in_init = format!(
+        "{home} **({{\"GIT_CONFIG_GLOBAL\": os.devnull}} if \"init\" in arguments else {{}}),"
+    );
+    for isolated in [&in_init[..], home] {
+        let (broken, findings) = broken_by_git(isolated);
+        assert_eq!(broken, due, "{isolated}: {:#?}", findings.failures);
+        assert!(!findings.is_unstable(), "{isolated}: {:#?}", findings.failures);
+    }
 }
 
 /// An adapter that says hello with these capabilities, and nothing else.

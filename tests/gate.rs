@@ -303,3 +303,84 @@ fn a_gate_that_holds_leaves_results_and_those_that_were_cut_short_are_none() {
     fs::write(&cut, lines[..lines.len() - 1].join("\n")).unwrap();
     assert_eq!(report(&cut, "text").status.code(), Some(4));
 }
+
+/// An adapter whose list is wrong once, and never again.
+fn wrong_once(folder: &Path) -> Vec<String> {
+    let file = folder.join("adapter.sh");
+    let script = format!(
+        r#"n=$(cat '{0}/started' | wc -l); echo >> '{0}/started'
+say() {{ printf '{{"id":%s,"ok":%s}}\n' "$id" "$1"; }}
+while read -r line; do
+  id=${{line#*\"id\":}}; id=${{id%%,*}}
+  case $line in
+    *'"op":"hello"'*) say '{{"protocol":1,"impl":{{"name":"x","version":"1.0.0"}}}}' ;;
+    *'"op":"list"'*)
+      if [ "$n" -lt 3 ] || [ -e '{0}/wrong' ]; then say '{{"checkpoints":[]}}'
+      else : > '{0}/wrong'
+        say '{{"checkpoints":[{{"number":1,"id":"aaaa","time":0,"reason":""}}]}}'; fi ;;
+    *'"op":"open"'* | *'"op":"close"'*) say '{{}}' ;;
+    *) printf '{{"id":%s,"err":{{"code":"unknown_checkpoint","message":"","changed":"none"}}}}\n' "$id" ;;
+  esac
+done
+"#,
+        folder.display()
+    );
+    fs::write(folder.join("started"), "").unwrap();
+    let _ = fs::remove_file(folder.join("wrong"));
+    fs::write(&file, script).unwrap();
+    ["--", "/bin/sh", file.to_str().unwrap()].map(str::to_owned).to_vec()
+}
+
+#[test]
+fn what_does_not_show_again_is_neither_a_failure_nor_held() {
+    let place = Place::new();
+    place.write(
+        "schema = 2\nsubject = \"x\"\nseeds = [3]\nhistories = 6\noperations = 30\njudged = 0\n\
+         most = 0\n",
+    );
+    let (before, folder) = (place.text(), place.folder.path());
+    let results = folder.join("keep/results.jsonl");
+    let results = results.to_str().unwrap();
+    let conform = |command: &[&str], fresh: bool| {
+        let subject = if fresh { wrong_once(folder) } else { Vec::new() };
+        let subject: Vec<&str> = subject.iter().map(String::as_str).collect();
+        said(place.conform(command, &subject))
+    };
+    let (code, text) = conform(&["gate", "--jobs", "1"], true);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("UNSTABLE: it did not show again"), "{text}");
+    assert!(text.contains("the gate DOES NOT HOLD"), "{text}");
+    let from = ["--from", results];
+    let shell = ["--", "/bin/sh"];
+    for command in [&["gate"][..], &["update", "--allow-new"]] {
+        let (code, text) = said(place.conform(&[command, &from[..]].concat(), &shell));
+        assert_eq!((code, place.text()), (3, before.clone()), "{command:?}: {text}");
+    }
+    let (code, text) = merged(&[Path::new(results)], &folder.join("whole.jsonl"));
+    assert_eq!(code, 3, "{text}");
+    for (form, shows) in [
+        ("text", "UNSTABLE"),
+        ("json", "\"verdict\": \"unstable\""),
+        ("junit", "<error message=\"unstable: "),
+        ("github", "::unstable, it did not show again"),
+        ("markdown", "**1 rule is unstable**"),
+    ] {
+        let report = Command::new(built_binary("herma-conform"))
+            .args(["report", "--from", results, "--as", form])
+            .output()
+            .unwrap();
+        let (code, text) = said(report);
+        assert_eq!(code, 3, "{form}: {text}");
+        assert!(text.contains(shows), "{form}: {text}");
+    }
+    let subject = wrong_once(folder);
+    let run = Command::new(built_binary("herma-conform"))
+        .args(["run", "--seed", "3", "--histories", "6", "--operations", "30", "--jobs", "1"])
+        .arg("--keep")
+        .arg(folder.join("run"))
+        .args(&subject)
+        .output()
+        .unwrap();
+    let (code, text) = said(run);
+    assert_eq!(code, 3, "{text}");
+}

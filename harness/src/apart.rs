@@ -9,7 +9,7 @@ use crate::history::History;
 use crate::runner::{RunError, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
-use crate::trial::trial_until;
+use crate::trial::{is_of_configuration, trial_until};
 
 /// How many operations are left out at most.
 const LEFT_OUT_MAX: usize = 12;
@@ -26,7 +26,8 @@ pub fn apart(
     scratch: &Scratch,
 ) -> Result<Option<(History, Divergence)>, RunError> {
     // What comes from the user's configuration is not in the way in a plain home.
-    let mut history = History { plain_home: true, ..history.clone() };
+    let plain_home = history.plain_home || !is_of_configuration(&fingerprint.rule);
+    let mut history = History { plain_home, ..history.clone() };
     for _ in 0..LEFT_OUT_MAX {
         let seen = trial_until(Until::End, &history, new_subject, scratch)?.run.divergences;
         let Some(found) = seen.iter().find(|one| one.fingerprint() == *fingerprint) else {

@@ -36,7 +36,8 @@ fn history() -> History {
         Operation::Ask(Request::Checkpoint { dir: dir(), reason: "canary".into() }),
         Operation::Ask(Request::List { dir: dir() }),
     ];
-    History { operations, ..History::default() }
+    // What a hostile home does to the subject is for the rules to say.
+    History { operations, plain_home: true, ..History::default() }
 }
 
 struct SeesOneMore(Box<dyn Subject>);

@@ -139,7 +139,10 @@ pub fn script(
     let (root, variables) = opened.into_inner().expect("no thread panics here").unwrap_or_default();
     let command: Vec<String> =
         start.command.iter().map(|word| shell(word.as_bytes(), &root)).collect();
-    let mut script = Script { text: String::from(HEAD), root, ids: Vec::new(), requests: 0 };
+    let conditions: String =
+        history.conditions().iter().map(|line| format!("# With {line}\n")).collect();
+    let mut script =
+        Script { text: format!("{HEAD}{conditions}"), root, ids: Vec::new(), requests: 0 };
     script.text.push_str(&format!(
         "FOLDER={}\nCOMMAND=({})\nENVIRONMENT=(\"PATH=$PATH\" {})\n\
          # How long a reply may take.\nSECONDS_MAX={}\n\n",

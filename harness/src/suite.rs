@@ -152,6 +152,8 @@ pub enum Verdict {
     Held,
     /// A comparison failed.
     Broken,
+    /// A comparison failed, and did not fail again: neither held nor broken.
+    Unstable,
     /// Nothing that ran put it to the test.
     NotExercised,
     /// The subject lacks a capability that is needed to judge it.
@@ -165,11 +167,11 @@ pub enum Verdict {
 impl Findings {
     /// The verdict on a rule.
     pub fn verdict(&self, rule: RuleRef) -> Verdict {
-        let breaks = |(fingerprint, failure): (&Fingerprint, &Failure)| {
-            fingerprint.rule == rule.id && !failure.is_unstable()
-        };
-        if self.failures.iter().any(breaks) {
-            return Verdict::Broken;
+        let of_the_rule = |(fingerprint, _): &(&Fingerprint, &Failure)| fingerprint.rule == rule.id;
+        let mut failures = self.failures.iter().filter(of_the_rule).peekable();
+        if failures.peek().is_some() {
+            let is_broken = failures.any(|(_, failure)| !failure.is_unstable());
+            return if is_broken { Verdict::Broken } else { Verdict::Unstable };
         }
         match (rule.state, self.checks.get(rule.id)) {
             (State::Planned, _) => Verdict::NotModelled,
@@ -180,6 +182,11 @@ impl Findings {
             (State::Modelled, Some(1..)) => Verdict::Held,
             (State::Modelled, _) => Verdict::NotExercised,
         }
+    }
+
+    /// Whether a failure did not show again.
+    pub fn is_unstable(&self) -> bool {
+        self.failures.values().any(Failure::is_unstable)
     }
 
     /// Whether any rule has that verdict.
@@ -262,15 +269,26 @@ fn examine(
         let (reproduced, asked) = (None, Vec::new());
         return Failure { origin, histories, shrunk, reproduced, asked };
     }
-    let mut shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, budget);
     let fresh = scratch.with_fresh_processes();
-    let fails_so = || {
+    let again = |shrunk: &Shrunk| {
         let until = shrink::until(&shrunk.divergence);
-        let outcome = trial_until(until, &shrunk.history, new_subject, &fresh);
         let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == *fingerprint;
-        outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
+        let fails_so = || {
+            let outcome = trial_until(until, &shrunk.history, new_subject, &fresh);
+            outcome.is_ok_and(|outcome| outcome.run.divergences.iter().any(same))
+        };
+        (0..REPRODUCTIONS).filter(|_| fails_so()).count()
     };
-    let reproduced = Some((0..REPRODUCTIONS).filter(|_| fails_so()).count());
+    let mut shrunk = shrink::shrink(&history, &divergence, new_subject, scratch, budget);
+    let mut reproduced = again(&shrunk);
+    if reproduced == 0 {
+        // A process that served other histories before may have led the search astray.
+        let executions = shrunk.executions;
+        shrunk = shrink::shrink(&history, &divergence, new_subject, &fresh, budget);
+        shrunk.executions += executions;
+        reproduced = again(&shrunk);
+    }
+    let reproduced = Some(reproduced);
     let until = shrink::until(&shrunk.divergence);
     // A run that cannot be made has nothing to tell; the figures above say so.
     let asked = transcript(until, &shrunk.history, new_subject, &fresh).unwrap_or_default();
@@ -337,7 +355,9 @@ pub fn introduce(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<(Identity, Capabilities), RunError> {
-    let outcome = crate::runner::run(&History::default(), new_subject, scratch)?;
+    // What a hostile home does to it is for the rules to say.
+    let history = History { plain_home: true, ..History::default() };
+    let outcome = crate::runner::run(&history, new_subject, scratch)?;
     Ok((outcome.subject, outcome.capabilities))
 }
 

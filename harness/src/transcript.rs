@@ -1,4 +1,4 @@
-//! A history as it was asked: every change to the files as a person would make it, every request as
+//! A history as it was asked: what is not as usual when it begins, every change to the files as a person would make it, every request as
 //! it was sent, and under it the line that the subject replied.
 
 use crate::divergence::Divergence;
@@ -51,7 +51,7 @@ pub fn transcript(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Transcript, RunError> {
-    let (mut root, mut lines) = (String::new(), Vec::new());
+    let (mut root, mut lines) = (String::new(), history.conditions());
     let mut watch = |event| match event {
         Event::Began { root: folder, .. } => root = String::from_utf8_lossy(&folder).into_owned(),
         Event::Edited(changes) => lines.extend(changes.iter().map(changed)),
@@ -69,7 +69,13 @@ pub fn transcript(
         }
     };
     let all = Capabilities::default();
-    let run = run_watched(until, history, new_subject, scratch, &all, Some(&mut watch))?;
+    let run = match run_watched(until, history, new_subject, scratch, &all, Some(&mut watch)) {
+        Err(RunError::Adapter { step: None, fault }) => {
+            lines.extend(["> {\"op\":\"open\"}".to_owned(), format!("< {fault}")]);
+            return Ok(Transcript { lines, divergences: Vec::new() });
+        }
+        run => run?,
+    };
     let lines = lines.into_iter().map(|line| cut(&line.replace(&root, ROOT))).collect();
     Ok(Transcript { lines, divergences: run.divergences })
 }

@@ -11,13 +11,15 @@
 //! configuration, whichever rule shows it first. So one leak is not reported as many other
 //! failures, and does not hide them.
 
-use crate::divergence::{Divergence, Mismatch};
+use crate::divergence::{Divergence, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
+use crate::protocol::fault::Fault;
 use crate::runner::{Run, RunError, Until, run_until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::Edit;
+use herma_model::blame::Failure;
 use herma_model::rules::{self, RuleRef};
 use std::cell::Cell;
 use std::time::Duration;
@@ -61,12 +63,22 @@ pub fn trial_until(
         Ok(run)
     };
     let mut trial = trial_of_configuration(history, &run)?;
-    blame_on_files(history, &mut trial.run, &run)?;
-    acquit_names(history, &mut trial.run, &run)?;
-    blame_on_damage(history, &mut trial.run, &run)?;
+    let in_plain_home = History { plain_home: true, ..history.clone() };
+    for (history, seen) in
+        [(history, &mut trial.run.divergences), (&in_plain_home, &mut trial.plain)]
+    {
+        blame_on_files(history, seen, &run)?;
+        acquit_names(history, seen, &run)?;
+        blame_on_damage(history, seen, &run)?;
+    }
     // Each run took its time, whichever of them is reported.
     trial.run.depth.answering = answering.get();
     Ok(trial)
+}
+
+/// Whether a rule is about the configuration in a hostile home, so that no plain home shows a break.
+pub fn is_of_configuration(rule: &str) -> bool {
+    [rules::ISOLATION_USER_CONFIG.id, rules::ISOLATION_NO_SIGNING.id].contains(&rule)
 }
 
 /// Runs a history, always in the same way.
@@ -76,7 +88,11 @@ type Again<'a> = &'a dyn Fn(&History) -> Result<Run, RunError>;
 type Suspect = fn(&Edit) -> bool;
 
 /// Checks whether a request is still refused without the files that may have caused the refusal.
-fn blame_on_files(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(), RunError> {
+fn blame_on_files(
+    history: &History,
+    seen: &mut [Divergence],
+    run: Again<'_>,
+) -> Result<(), RunError> {
     let suspects: [(RuleRef, Suspect); 2] = [
         (&rules::CAPTURE_UNREADABLE, |one| {
             matches!(one, Edit::SetReadable { readable: false, .. })
@@ -89,12 +105,12 @@ fn blame_on_files(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(
             let alone = one.follows.is_none() && !configured;
             alone && one.symptoms.iter().any(|other| other.rule == rule)
         };
-        if !seen.divergences.iter().any(suspected) {
+        if !seen.iter().any(suspected) {
             continue;
         }
         let makes_one = |one: &Operation| matches!(one, Operation::Edit(edit) if makes_one(edit));
         let without = run(&without(history, &makes_one))?.divergences;
-        for divergence in seen.divergences.iter_mut().filter(|one| suspected(one)) {
+        for divergence in seen.iter_mut().filter(|one| suspected(one)) {
             let fingerprint = divergence.fingerprint();
             if without.iter().all(|one| one.fingerprint() != fingerprint) {
                 divergence.rule = rule;
@@ -106,15 +122,19 @@ fn blame_on_files(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(
 
 /// Checks whether files are still not captured whose names nothing can take for more: then not their
 /// names are to blame, but whatever is without them.
-fn acquit_names(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(), RunError> {
+fn acquit_names(
+    history: &History,
+    seen: &mut [Divergence],
+    run: Again<'_>,
+) -> Result<(), RunError> {
     let suspected =
         |one: &Divergence| one.follows.is_none() && *one.rule == rules::CAPTURE_ANY_NAME;
-    if !seen.divergences.iter().any(suspected) {
+    if !seen.iter().any(suspected) {
         return Ok(());
     }
     let Some(plain) = with_plain_names(history) else { return Ok(()) };
     let plain = run(&plain)?.divergences;
-    for divergence in seen.divergences.iter_mut().filter(|one| suspected(one)) {
+    for divergence in seen.iter_mut().filter(|one| suspected(one)) {
         let is_same = |one: &&Divergence| {
             one.step == divergence.step && one.mismatch.symptom == divergence.mismatch.symptom
         };
@@ -127,17 +147,28 @@ fn acquit_names(history: &History, seen: &mut Run, run: Again<'_>) -> Result<(),
 
 /// Runs `history`, and once more in a plain home if it fails in a hostile one.
 fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, RunError> {
-    let mut hostile = run(history)?;
+    let mut hostile = match run(history) {
+        Err(RunError::Adapter { step: None, fault }) if !history.plain_home => {
+            return not_opened(history, fault, run);
+        }
+        hostile => hostile?,
+    };
     let needs_cause =
         |one: &Divergence| one.follows.is_none() && !one.rule.id.starts_with("isolation/");
     let is_plain = history.plain_home || hostile.capabilities.needs_repository();
-    if is_plain || !hostile.divergences.iter().any(needs_cause) {
+    // What the configuration breaks at once may hide everything else.
+    let hides = |one: &Divergence| needs_cause(one) || is_of_configuration(one.rule.id);
+    if is_plain || !hostile.divergences.iter().any(hides) {
         return Ok(Trial { run: hostile, plain: Vec::new() });
     }
     let plain = History { plain_home: true, ..history.clone() };
     let plain = run(&plain)?;
     if plain.depth.after_failure < hostile.depth.after_failure {
         hostile.depth = plain.depth;
+        for (rule, times) in plain.checks {
+            *hostile.checks.entry(rule).or_default() += times;
+        }
+        hostile.coverage.join(plain.coverage);
     }
     let mut plain = plain.divergences;
     for divergence in &mut hostile.divergences {
@@ -148,10 +179,12 @@ fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, Ru
             blame(divergence, &rules::ISOLATION_USER_CONFIG, "with no git configuration");
         }
     }
-    // What followed from another failure, and does not show in a plain home, is no news.
+    // What followed from another failure, and does not show in a plain home, is no news, unless it is
+    // about the configuration itself.
     let in_plain =
         |one: &Divergence| plain.iter().any(|other| other.fingerprint() == one.fingerprint());
-    hostile.divergences.retain(|one| one.follows.is_none() || in_plain(one));
+    let is_news = |one: &Divergence| is_of_configuration(one.rule.id) || in_plain(one);
+    hostile.divergences.retain(|one| one.follows.is_none() || is_news(one));
     let shown = |one: &Divergence| {
         let same = |other: &&Divergence| other.fingerprint() == one.fingerprint();
         let shown = hostile.divergences.iter().find(same);
@@ -161,12 +194,37 @@ fn trial_of_configuration(history: &History, run: Again<'_>) -> Result<Trial, Ru
     Ok(Trial { run: hostile, plain })
 }
 
+/// A store that does not open in a hostile home. Where it opens in a plain one, that is due to the
+/// configuration; where it does not, the adapter has not answered.
+fn not_opened(history: &History, fault: Fault, run: Again<'_>) -> Result<Trial, RunError> {
+    let plain = run(&History { plain_home: true, ..history.clone() });
+    let plain = plain.ok().filter(|plain| !plain.capabilities.needs_repository());
+    let Some(plain) = plain else { return Err(RunError::Adapter { step: None, fault }) };
+    let mismatch = Mismatch::new(
+        "does not open",
+        "a store that opens, as with no git configuration",
+        fault.to_string(),
+    );
+    let rule = &rules::ISOLATION_USER_CONFIG;
+    let cause = Violation { rule, judge: Judge::Answer, mismatch };
+    let failure = Failure { cause, symptoms: Vec::new() };
+    let mut hostile = plain;
+    let plain =
+        std::mem::replace(&mut hostile.divergences, vec![Divergence::new(0, failure, None)]);
+    *hostile.checks.entry(rule.id).or_default() += 1;
+    Ok(Trial { run: hostile, plain })
+}
+
 /// Whether an event damages a part of the store.
 type Damages = fn(&StoreEvent) -> bool;
 
 /// Checks whether differences also occur with an undamaged store. How a sweep treats damage, and what
 /// must be said of what is damaged, has rules of its own.
-fn blame_on_damage(history: &History, damaged: &mut Run, run: Again<'_>) -> Result<(), RunError> {
+fn blame_on_damage(
+    history: &History,
+    damaged: &mut [Divergence],
+    run: Again<'_>,
+) -> Result<(), RunError> {
     let costs: [(RuleRef, Damages); 2] = [
         (&rules::MAINTENANCE_HEALS, |event| {
             matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
@@ -191,11 +249,11 @@ fn blame_on_damage(history: &History, damaged: &mut Run, run: Again<'_>) -> Resu
             history,
             &|one| matches!(one, Operation::Event(Event::Store(event)) if damages(event)),
         );
-        if whole == *history || !damaged.divergences.iter().any(needs_cause) {
+        if whole == *history || !damaged.iter().any(needs_cause) {
             continue;
         }
         let whole = run(&whole)?.divergences;
-        for divergence in damaged.divergences.iter_mut().filter(|one| needs_cause(one)) {
+        for divergence in damaged.iter_mut().filter(|one| needs_cause(one)) {
             let fingerprint = divergence.fingerprint();
             // It may have been blamed on something else already.
             let same = |one: &Divergence| {

@@ -212,6 +212,8 @@ pub struct AllowedDiff {
     pub damaged: bool,
     /// Refusals that are as good an answer.
     pub may_refuse: Vec<Refusal>,
+    /// Rules about what is captured that the right preview puts to the test, once for each path.
+    pub tests: Vec<RuleRef>,
 }
 
 /// The restore that is right. What must hold afterwards is judged by

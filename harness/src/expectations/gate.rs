@@ -27,7 +27,10 @@ pub struct Judgement<'a> {
 impl Judgement<'_> {
     /// Whether the gate holds.
     pub fn holds(&self) -> bool {
-        self.regressions.is_empty() && self.needs_work.is_empty() && self.too_little.is_none()
+        self.regressions.is_empty()
+            && self.unstable.is_empty()
+            && self.needs_work.is_empty()
+            && self.too_little.is_none()
     }
 }
 
@@ -62,7 +65,7 @@ pub fn judge<'a>(expectations: &Expectations, results: &'a Results) -> Judgement
         let listed = entries.iter().find(|entry| entry.fingerprint() == failure.fingerprint);
         let other = unmatched.iter().position(|entry| entry.rule == failure.fingerprint.rule);
         match (listed, other) {
-            (None, _) if failure.is_unstable() => judgement.unstable.push(failure),
+            _ if failure.is_unstable() => judgement.unstable.push(failure),
             (Some(entry), _) if entry.is_by_design() => {
                 judgement.by_design.push((failure, entry.reason.clone()));
             }

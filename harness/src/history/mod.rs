@@ -34,6 +34,25 @@ pub struct History {
 }
 
 impl History {
+    /// What is not as usual when it begins, a line each: the settings that differ from the default ones,
+    /// and a home without a git configuration.
+    pub fn conditions(&self) -> Vec<String> {
+        let fields = |settings: &Settings| match serde_json::to_value(settings) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => serde_json::Map::new(),
+        };
+        let usual = fields(&Settings::default());
+        let differing: Vec<String> = fields(&self.settings)
+            .into_iter()
+            .filter(|(name, value)| usual.get(name) != Some(value))
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        let settings =
+            (!differing.is_empty()).then(|| format!("settings: {}", differing.join(", ")));
+        let home = self.plain_home.then(|| "home: without a git configuration".to_owned());
+        settings.into_iter().chain(home).collect()
+    }
+
     /// Whether no edit can change anything outside the sandbox. The runner itself carries out edits,
     /// so a history from a stranger must not name the files of whoever runs it.
     ///

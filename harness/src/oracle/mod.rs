@@ -311,7 +311,8 @@ impl Oracle {
         sandbox: &Sandbox,
         (hostile, thorough): (bool, bool),
     ) -> io::Result<End> {
-        let mut end = End { hostile, ran: sandbox.mark().exists(), ..End::default() };
+        let (ran, hooked) = (sandbox.mark().exists(), sandbox.hooked().exists());
+        let mut end = End { hostile, ran, hooked, ..End::default() };
         let stands = sandbox.store().exists();
         if self.layout && (stands || world.histories().next().is_some()) {
             let git = self.git(sandbox)?;

@@ -10,6 +10,7 @@ use herma_model::{Answer, Request, rules};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -26,6 +27,22 @@ pub static BUGS: &[PlantedBug] = &[
                         text.split("author ").nth(1).and_then(|rest| rest.split(" <").next());
                     text.replacen(author.unwrap_or_default(), &name, 1)
                 })
+            })
+        }),
+    },
+    PlantedBug {
+        name: "a-hook-of-the-user-runs",
+        rule: &rules::ISOLATION_USER_CONFIG,
+        about: "Each checkpoint runs the hook for changed refs that the user's configuration names.",
+        operations_min: 2,
+        flaw: Intercept(|subject, request| {
+            after_checkpoint(subject, request, |subject, id| {
+                let hooks = users_git(subject, &["config", "--global", "core.hooksPath"])?;
+                let hook = Path::new(&hooks).join("reference-transaction");
+                if hook.is_file() {
+                    Command::new(hook).arg("committed").status()?;
+                }
+                Ok(id.to_owned())
             })
         }),
     },

@@ -53,6 +53,8 @@ pub struct Capabilities {
     avoids: BTreeSet<String>,
     /// How many checkpoints of a project are kept, where that cannot be set.
     keeps: Option<usize>,
+    /// What is claimed and cannot be judged here, each with the reason and what to do.
+    withheld: BTreeMap<&'static str, &'static str>,
 }
 
 impl Default for Capabilities {
@@ -82,7 +84,8 @@ impl Capabilities {
     /// None: only what every implementation does.
     pub fn none() -> Self {
         let (claimed, avoids) = (BTreeMap::new(), BTreeSet::new());
-        Capabilities { claimed, repository: false, store_folder: None, avoids, keeps: None }
+        let (repository, store_folder, keeps, withheld) = (false, None, None, BTreeMap::new());
+        Capabilities { claimed, repository, store_folder, avoids, keeps, withheld }
     }
 
     /// These and one more.
@@ -178,6 +181,7 @@ impl Capabilities {
             store_folder: self.store_folder.clone().or_else(|| other.store_folder.clone()),
             avoids: self.avoids.union(&other.avoids).cloned().collect(),
             keeps: self.keeps.into_iter().chain(other.keeps).min(),
+            withheld: self.withheld.iter().chain(&other.withheld).map(|(k, v)| (*k, *v)).collect(),
         }
     }
 
@@ -186,6 +190,22 @@ impl Capabilities {
         let mut capabilities = self.clone();
         capabilities.claimed.retain(|claimed, _| *claimed != claim);
         capabilities
+    }
+
+    /// These without one that is claimed and cannot be judged here, for that reason.
+    pub fn withhold(&self, claim: &'static str, why: &'static str) -> Capabilities {
+        let mut left = self.without(claim);
+        if self.has(claim) {
+            left.withheld.insert(claim, why);
+        }
+        left
+    }
+
+    /// Why the rule cannot be judged, if it cannot.
+    pub fn why_not(&self, rule: RuleRef) -> Option<String> {
+        let lacking = self.lacking(rule)?;
+        let withheld = self.withheld.get(lacking).map(|why| (*why).to_owned());
+        Some(withheld.unwrap_or_else(|| format!("lacks `{lacking}`")))
     }
 
     /// Whether it looks after anything of an agent beside files.

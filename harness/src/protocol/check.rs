@@ -6,6 +6,7 @@ use super::probes::{PROBES, Talk};
 use super::process::{Adapter, Limits};
 use crate::history::History;
 use crate::sandbox::{Sandbox, Scratch};
+use herma_model::rules;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -91,5 +92,28 @@ pub fn check(
     }
     let ended = talk.finish().map(|()| Vec::new()).map_err(|fault| fault.to_string());
     probed.push(Probed::of("it ends with its input and leaves nothing running", ended));
+    let hostile = Sandbox::new(scratch, &History::default())?;
+    let opened = opens_in(&hostile, command, directory, limits);
+    let hint = |why| {
+        format!(
+            "in a home with a git configuration and hooks it does not open: {why}; a run reports that as \
+             {}",
+            rules::ISOLATION_USER_CONFIG.id
+        )
+    };
+    let hints = opened.err().map(hint).into_iter().collect();
+    probed.push(Probed::of("it opens a store whatever git is told in the home", Ok(hints)));
     Ok(probed)
+}
+
+/// Opens a store in a sandbox.
+fn opens_in(
+    sandbox: &Sandbox,
+    command: &[OsString],
+    directory: &Path,
+    limits: Limits,
+) -> Result<(), String> {
+    let adapter = Adapter::start(command, directory, &environment(sandbox), limits);
+    let mut talk = Talk::new(adapter.map_err(|fault| fault.to_string())?, sandbox);
+    talk.opens()
 }

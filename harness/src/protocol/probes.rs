@@ -68,6 +68,15 @@ impl<'a> Talk<'a> {
         self.adapter.finish()
     }
 
+    /// Says hello and opens a store.
+    ///
+    /// # Errors
+    /// It does not open.
+    pub fn opens(&mut self) -> Result<(), String> {
+        hello(self)?;
+        open(self).map(|_| ())
+    }
+
     fn ask(&mut self, message: &Message) -> Result<Reply, String> {
         self.adapter.ask(message).map_err(|fault: Fault| {
             // How it ended holds that already.

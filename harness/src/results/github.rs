@@ -1,6 +1,6 @@
 //! The results for GitHub: annotations on the command's output, and a step summary in Markdown.
 
-use super::text::{asked, word};
+use super::text::{UNSTABLE, asked, word};
 use super::{FailureFound, Results};
 use crate::expectations::Judgement;
 use crate::suite::Verdict;
@@ -13,15 +13,18 @@ pub fn annotations(results: &Results) -> String {
 
 /// Everything unexpected as annotations, on the file of expectations if they concern that.
 pub fn gate_annotations(judgement: &Judgement<'_>, file: &str) -> String {
-    let regressions = judgement.regressions.iter().map(|one| annotation(one));
+    let failures = judgement.regressions.iter().chain(&judgement.unstable);
+    let failures = failures.map(|one| annotation(one));
     let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
     let on_file = sentences.map(|sentence| command("file", file, sentence));
-    regressions.chain(on_file).collect()
+    failures.chain(on_file).collect()
 }
 
 fn annotation(one: &FailureFound) -> String {
+    let unstable =
+        if one.is_unstable() { format!("unstable, {UNSTABLE}: ") } else { String::new() };
     let message = format!(
-        "{}: expected {}, found {}\n{}\nreplay: {}\n{}",
+        "{unstable}{}: expected {}, found {}\n{}\nreplay: {}\n{}",
         one.fingerprint.symptom,
         one.expected,
         one.found,
@@ -66,10 +69,15 @@ fn in_a_word(results: &Results) -> String {
     let count = |verdict| results.rules.iter().filter(|rule| rule.verdict == verdict).count();
     let (held, broken) = (count(Verdict::Held), count(Verdict::Broken));
     let judged = held + broken;
-    match broken {
+    let said = match broken {
         0 => format!("None of the {judged} rules that were judged is broken."),
         1 => format!("**1 rule is broken** of the {judged} that were judged."),
         _ => format!("**{broken} rules are broken** of the {judged} that were judged."),
+    };
+    match count(Verdict::Unstable) {
+        0 => said,
+        1 => format!("{said} **1 rule is unstable**: a failure did not show again."),
+        some => format!("{said} **{some} rules are unstable**: failures did not show again."),
     }
 }
 

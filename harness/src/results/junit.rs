@@ -26,10 +26,13 @@ pub fn report(results: &Results) -> String {
 }
 
 fn case(rule: &RuleJudged, results: &Results) -> TestCase {
-    let status = if rule.verdict == Verdict::Broken {
-        failure(results.failures.iter().filter(|one| one.fingerprint.rule == rule.id))
-    } else {
-        why_skipped(rule.verdict).map_or_else(TestCaseStatus::success, |why| skipped(why, rule))
+    let failures = results.failures.iter().filter(|one| one.fingerprint.rule == rule.id);
+    let status = match rule.verdict {
+        Verdict::Broken => failure(NonSuccessKind::Failure, failures),
+        Verdict::Unstable => failure(NonSuccessKind::Error, failures),
+        _ => {
+            why_skipped(rule.verdict).map_or_else(TestCaseStatus::success, |why| skipped(why, rule))
+        }
     };
     let mut case = TestCase::new(rule.id.as_str(), status);
     let area = rule.id.split('/').next().unwrap_or_default();
@@ -38,12 +41,18 @@ fn case(rule: &RuleJudged, results: &Results) -> TestCase {
 }
 
 /// Every way in which a rule is broken; the first is what a reader of the report sees at once.
-fn failure<'a>(ways: impl Iterator<Item = &'a FailureFound>) -> TestCaseStatus {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    let ways: Vec<&FailureFound> = ways.collect();
+fn failure<'a>(
+    kind: NonSuccessKind,
+    ways: impl Iterator<Item = &'a FailureFound>,
+) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    let mut ways: Vec<&FailureFound> = ways.collect();
+    ways.sort_by_key(|one| one.is_unstable());
     if let Some(first) = ways.first() {
         let symptom = &first.fingerprint.symptom;
-        let message = format!("{symptom}: expected {}, found {}", first.expected, first.found);
+        let unstable = if first.is_unstable() { "unstable: " } else { "" };
+        let message =
+            format!("{unstable}{symptom}: expected {}, found {}", first.expected, first.found);
         status.set_type(first.fingerprint.verdict.to_string());
         // XML readers turn a line end in an attribute into a space.
         status.set_message(shown(&message).replace('\n', "␊"));
@@ -56,8 +65,8 @@ fn failure<'a>(ways: impl Iterator<Item = &'a FailureFound>) -> TestCaseStatus {
 /// Why a rule was not judged.
 fn skipped(why: &str, rule: &RuleJudged) -> TestCaseStatus {
     let mut status = TestCaseStatus::skipped();
-    status.set_message(match &rule.lacking {
-        Some(claim) => format!("{why}: the subject lacks `{claim}`"),
+    status.set_message(match rule.why_not() {
+        Some(reason) => format!("{why}: {reason}"),
         None => why.to_owned(),
     });
     status
@@ -77,9 +86,9 @@ fn shown(text: &str) -> String {
 
 fn why_skipped(verdict: Verdict) -> Option<&'static str> {
     match verdict {
-        Verdict::Held | Verdict::Broken => None,
+        Verdict::Held | Verdict::Broken | Verdict::Unstable => None,
         Verdict::NotApplicable => Some("not applicable"),
-        Verdict::NotExercised => Some("not exercised: nothing that ran put it to the test"),
+        Verdict::NotExercised => Some("not exercised"),
         Verdict::InALane => Some("judged by a lane: `faults`, `concurrent` or `cost`"),
         Verdict::NotModelled => Some("not yet modelled: the model does not decide it"),
     }
@@ -143,7 +152,7 @@ pub(super) mod tests {
         ));
         assert!(xml.contains("<testcase name=\"scope/never-root\" classname=\"herma.scope\"/>"));
         assert!(xml.contains("<property name=\"subject\" value=\"a &amp; b 1.2.3 (abc)\"/>"));
-        assert!(xml.contains("message=\"not applicable: the subject lacks `restore.exact`\""));
+        assert!(xml.contains("message=\"not applicable: lacks `restore.exact`\""));
         assert!(xml.contains(
             "<failure message=\"too many: expected two, found three\" type=\"wrong_reason\">\
              list/at-most [wrong answer]: It lists few."

@@ -128,12 +128,15 @@ fn add_following(whole: &mut Vec<FollowingFound>, part: Vec<FollowingFound>) {
     whole.extend(all.into_values());
 }
 
-/// A rule is broken if any part broke it, and held if any other part put it to the test.
+/// A rule is broken if any part broke it, unstable if a failure of a part did not show again, and held
+/// if any other part put it to the test.
 fn add_rule(whole: &mut RuleJudged, part: RuleJudged) {
     whole.checks += part.checks;
     let either = |verdict| whole.verdict == verdict || part.verdict == verdict;
-    if let Some(verdict) = [Verdict::Broken, Verdict::Held].into_iter().find(|one| either(*one)) {
+    let stronger = [Verdict::Broken, Verdict::Unstable, Verdict::Held];
+    if let Some(verdict) = stronger.into_iter().find(|one| either(*one)) {
         whole.verdict = verdict;
+        whole.why = None;
     }
 }
 

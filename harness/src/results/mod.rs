@@ -9,6 +9,7 @@ pub mod github;
 pub mod junit;
 mod merge;
 pub mod text;
+mod unjudged;
 
 pub use merge::{MergeError, merge};
 
@@ -121,6 +122,14 @@ pub struct FailureFound {
     pub replay: String,
 }
 
+impl RuleJudged {
+    /// Why it was not judged, if that is known.
+    pub fn why_not(&self) -> Option<String> {
+        let lacks = |claim| format!("lacks `{claim}`");
+        self.why.clone().or_else(|| self.lacking.as_ref().map(lacks))
+    }
+}
+
 impl Started {
     /// The seeds as they are read: `1, 2`.
     pub fn seeds(&self) -> String {
@@ -159,6 +168,9 @@ pub struct RuleJudged {
     pub checks: u64,
     /// A missing capability without which it cannot be judged.
     pub lacking: Option<String>,
+    /// Why it was not judged, and what would judge it.
+    #[serde(default)]
+    pub why: Option<String>,
 }
 
 /// A behaviour that was covered.
@@ -302,6 +314,7 @@ impl Results {
                 verdict: findings.verdict(rule),
                 checks: findings.checks.get(rule.id).copied().unwrap_or_default(),
                 lacking: findings.capabilities.lacking(rule).map(str::to_owned),
+                why: unjudged::why(findings, rule),
             })
             .collect();
         let mut by_verdict = BTreeMap::new();
@@ -336,6 +349,11 @@ impl Results {
             |line| serde_json::to_string(&line).expect("a line holds only what JSON can say");
         let lines: Vec<String> = lines.map(text).collect();
         std::fs::write(path, lines.join("\n") + "\n")
+    }
+
+    /// Whether a failure did not show again.
+    pub fn is_unstable(&self) -> bool {
+        self.failures.iter().any(FailureFound::is_unstable)
     }
 
     /// The lines that follow those written during the run.

@@ -8,10 +8,16 @@ use crate::history::file::to_yaml;
 use crate::suite::Verdict;
 use serde_json::json;
 
+/// What is said of a failure that never failed again.
+pub(super) const UNSTABLE: &str =
+    "it did not show again, so that its rule is neither held nor broken";
+
 /// A failure with the history that shows it.
 pub fn failure(one: &FailureFound) -> String {
+    let unstable =
+        if one.is_unstable() { format!("UNSTABLE: {UNSTABLE}\n") } else { String::new() };
     let mut text = format!(
-        "{} [{}]: {}\n  source:   {}\n  judged by {}, at operation {}: {}\n  expected: {}\n  found:    {}\n",
+        "{unstable}{} [{}]: {}\n  source:   {}\n  judged by {}, at operation {}: {}\n  expected: {}\n  found:    {}\n",
         one.fingerprint.rule,
         one.severity,
         one.statement,
@@ -24,6 +30,9 @@ pub fn failure(one: &FailureFound) -> String {
     );
     for line in one.tree.iter().filter(|_| one.tree.len() > 2) {
         text.push_str(&format!("    {line}\n"));
+    }
+    for line in one.history.conditions() {
+        text.push_str(&format!("  with      {line}\n"));
     }
     for other in &one.also {
         text.push_str(&format!("  or else:  {other}\n"));
@@ -71,6 +80,7 @@ pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Held => ("held", "32"),
         Verdict::Broken => ("BROKEN", "31"),
+        Verdict::Unstable => ("UNSTABLE", "31"),
         Verdict::NotExercised => ("not exercised", "33"),
         Verdict::NotApplicable => ("not applicable", "90"),
         Verdict::InALane => ("judged by a lane", "90"),
@@ -83,9 +93,6 @@ pub fn report(results: &Results, colour: bool) -> String {
     let mut text = String::new();
     for (_, failures) in results.by_rule() {
         for one in failures {
-            if one.is_unstable() {
-                text.push_str("UNSTABLE: it did not show again, and is no verdict\n");
-            }
             text.push_str(&failure(one));
             text.push('\n');
         }
@@ -95,8 +102,8 @@ pub fn report(results: &Results, colour: bool) -> String {
         let (word, code) = word(rule.verdict);
         let word = format!("{word:<16}");
         let word = if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word };
-        let checks = match &rule.lacking {
-            Some(claim) => format!("lacks `{claim}`"),
+        let checks = match rule.why_not() {
+            Some(why) => why,
             None if rule.checks > 0 => format!("{} checks", rule.checks),
             None => String::new(),
         };

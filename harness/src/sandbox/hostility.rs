@@ -25,7 +25,7 @@ const HOSTILE_CONFIG: &str = "\
 \texcludesFile = HOSTILE/ignore
 \tattributesFile = HOSTILE/attributes
 \thooksPath = HOSTILE/hooks
-\tfsmonitor = HOSTILE/mark
+\tfsmonitor = HOSTILE/run fsmonitor
 \tsymlinks = false
 \tfileMode = false
 \tlogAllRefUpdates = always
@@ -38,16 +38,16 @@ const HOSTILE_CONFIG: &str = "\
 [credential]
 \thelper = HOSTILE/mark
 [filter \"hostile\"]
-\tclean = HOSTILE/mark
-\tsmudge = HOSTILE/mark
+\tclean = HOSTILE/run filter
+\tsmudge = HOSTILE/run filter
 \trequired = true
 [diff]
-\texternal = HOSTILE/mark
+\texternal = HOSTILE/run diff
 \trenames = copies
 \tnoprefix = true
 [alias]
-\tcommit = !HOSTILE/mark
-\tadd = !HOSTILE/mark
+\tcommit = !HOSTILE/run alias
+\tadd = !HOSTILE/run alias
 [transfer]
 \tfsckObjects = true
 ";
@@ -56,15 +56,26 @@ const HOSTILE_CONFIG: &str = "\
 /// everything would hide all other failures.
 const IGNORE: &str = "lib.rs\n";
 
-/// The file that exists once a program below `folder` was run.
+/// The file that exists once a program below `folder` was run that signs or asks.
 pub fn mark(folder: &Path) -> PathBuf {
     folder.join("mark-left")
+}
+
+/// The file that exists once a hook below `folder` was run, or another program that the configuration
+/// names. It holds the name of the first.
+pub fn hooked(folder: &Path) -> PathBuf {
+    folder.join("hook-ran")
 }
 
 /// Plants the configuration in `home`, and what it names in `folder`.
 pub fn plant(home: &Path, folder: &Path) -> io::Result<()> {
     let config = HOSTILE_CONFIG.replace("HOSTILE", &folder.to_string_lossy());
     let program = format!("#!/bin/sh\n: > '{}'\nexit 1\n", mark(folder).display());
+    let hook = format!(
+        "#!/bin/sh\nname=${{0##*/}}\n[ \"$name\" != run ] || name=$1\n[ -e '{0}' ] || echo \"$name\" > \
+         '{0}'\nexit 1\n",
+        hooked(folder).display()
+    );
     let attributes = "* text eol=crlf filter=hostile\n";
     for (directory, name, text) in [
         (home, ".gitconfig", &config[..]),
@@ -76,13 +87,14 @@ pub fn plant(home: &Path, folder: &Path) -> io::Result<()> {
         (folder, "template", "hostile\n"),
         (folder, "template.d/info/exclude", "*\n"),
         (folder, "mark", &program),
-        (folder, "hooks/pre-commit", &program),
-        (folder, "hooks/reference-transaction", &program),
+        (folder, "run", &hook),
+        (folder, "hooks/pre-commit", &hook),
+        (folder, "hooks/reference-transaction", &hook),
     ] {
         let path = directory.join(name);
         fs::create_dir_all(path.parent().unwrap_or(directory))?;
         fs::write(&path, text)?;
-        if text == program {
+        if text == program || text == hook {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
         }
     }

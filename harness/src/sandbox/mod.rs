@@ -93,6 +93,8 @@ pub struct Sandbox {
     _directory: Option<TempDir>,
     root: PathBuf,
     fresh_process: bool,
+    /// Whether the home holds a git configuration.
+    hostile: bool,
     v1_repository: Arc<FirstLayout>,
     understood: Understood,
 }
@@ -106,8 +108,10 @@ impl Sandbox {
         let v1_repository = Arc::clone(&scratch.v1_repository);
         let understood = scratch.understood.clone();
         let (_directory, fresh_process) = (Some(directory), scratch.fresh_processes);
-        let sandbox = Sandbox { _directory, root, fresh_process, v1_repository, understood };
-        if !history.plain_home {
+        let hostile = !history.plain_home;
+        let sandbox =
+            Sandbox { _directory, root, fresh_process, hostile, v1_repository, understood };
+        if hostile {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
         sandbox.write("outside/secret.txt", "sentinel\n")?;
@@ -119,12 +123,18 @@ impl Sandbox {
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
         let (v1_repository, understood) = (Arc::default(), Understood::default());
-        Sandbox { _directory: None, root, fresh_process: true, v1_repository, understood }
+        let (_directory, fresh_process, hostile) = (None, true, true);
+        Sandbox { _directory, root, fresh_process, hostile, v1_repository, understood }
     }
 
     /// Whether no process that served another sandbox may be used in this one.
     pub fn wants_fresh_process(&self) -> bool {
         self.fresh_process
+    }
+
+    /// Whether the home holds a git configuration that a store must not follow.
+    pub fn is_hostile(&self) -> bool {
+        self.hostile
     }
 
     /// The sandbox as an absolute canonical path.
@@ -176,9 +186,14 @@ impl Sandbox {
         self.root.join("work")
     }
 
-    /// The file that exists once a hostile program was run.
+    /// The file that exists once a program was run that signs or asks.
     pub fn mark(&self) -> PathBuf {
         hostility::mark(&self.root.join("hostile"))
+    }
+
+    /// The file that exists once a hook was run, or another program that the configuration names.
+    pub fn hooked(&self) -> PathBuf {
+        hostility::hooked(&self.root.join("hostile"))
     }
 
     /// These paths for the model.

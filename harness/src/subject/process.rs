@@ -47,7 +47,7 @@ impl AdapterCommand {
     }
 
     /// Opens the subject behind the adapter. A process that can be opened again serves one history
-    /// after the other, unless the sandbox wants a fresh one.
+    /// after the other in plain homes, unless the sandbox wants a fresh one.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         let open = self.process_opener();
         move |sandbox, settings, seconds| Box::new(open(sandbox, settings, seconds))
@@ -68,6 +68,15 @@ struct Introduced {
     hello: Hello,
 }
 
+impl Introduced {
+    /// Whether the process can serve no other sandbox: its environment names the home of the sandbox
+    /// in which it was started, and what that home holds goes with the sandbox. A store in the
+    /// project's own repository is rightly configured there, and its sandbox has a plain home.
+    fn depends_on_home(&self, hostile: bool) -> bool {
+        hostile && self.hello.needs.is_empty()
+    }
+}
+
 /// What the processes of one opener share.
 #[derive(Clone, Default)]
 struct Shared {
@@ -77,15 +86,18 @@ struct Shared {
 }
 
 impl Shared {
-    fn take(&self) -> Option<Introduced> {
-        self.idle.lock().expect("no thread panics while it holds this").pop()
+    fn take(&self, hostile: bool) -> Option<Introduced> {
+        let mut waiting = self.idle.lock().expect("no thread panics while it holds this");
+        let serves = waiting.last().is_some_and(|process| !process.depends_on_home(hostile));
+        if serves { waiting.pop() } else { None }
     }
 
     /// Closes the store, and keeps the process where it can open another one. One that fails at
     /// that is not used again.
-    fn keep(&self, mut introduced: Introduced) {
+    fn keep(&self, mut introduced: Introduced, hostile: bool) {
         let close = Message::Control(Control::Close);
         let is_kept = introduced.hello.reusable
+            && !introduced.depends_on_home(hostile)
             && introduced.adapter.ask(&close).is_ok_and(|reply| reply.ok.is_some());
         if is_kept {
             self.idle.lock().expect("no thread panics while it holds this").push(introduced);
@@ -133,6 +145,7 @@ pub struct ProcessSubject {
     capabilities: Capabilities,
     run_by_root: bool,
     wants_fresh_process: bool,
+    hostile: bool,
     identity: Identity,
     seconds: i64,
     process: Result<Introduced, Fault>,
@@ -155,6 +168,7 @@ impl ProcessSubject {
             capabilities: Capabilities::default(),
             run_by_root: fs::metadata(sandbox.root()).is_ok_and(|root| root.uid() == 0),
             wants_fresh_process: sandbox.wants_fresh_process(),
+            hostile: sandbox.is_hostile(),
             identity: Identity::default(),
             seconds,
             process: Err(Fault::NotStarted("it was not tried yet".into())),
@@ -174,14 +188,16 @@ impl ProcessSubject {
     }
 
     fn opened(&mut self) -> Result<Introduced, Fault> {
-        let waiting = if self.wants_fresh_process { None } else { self.shared.take() };
+        let is_fresh = self.wants_fresh_process;
+        let waiting = if is_fresh { None } else { self.shared.take(self.hostile) };
         let mut process = waiting.map_or_else(|| self.started(), Ok)?;
         self.identity = process.hello.implementation.clone();
         self.capabilities = Capabilities::of(&process.hello)
             .map_err(|why| Fault::BadAnswer { op: "hello".into(), why })?;
         // No file is unreadable to a process of root that reads as root.
         if self.run_by_root && !self.capabilities.has("user.ordinary") {
-            self.capabilities = self.capabilities.without("files.unreadable");
+            let why = "root reads every file: run as an ordinary user";
+            self.capabilities = self.capabilities.withhold("files.unreadable", why);
         }
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };
@@ -271,7 +287,7 @@ impl Drop for ProcessSubject {
     fn drop(&mut self) {
         let process = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
         if let Ok(process) = process {
-            self.shared.keep(process);
+            self.shared.keep(process, self.hostile);
         }
     }
 }

@@ -270,6 +270,9 @@ pub(super) fn compare(
         });
         if let (Some(captured), CheckpointKind::Created) = (&due.captured, due.kind) {
             left_out(world, captured, skipped, checks);
+            for rule in captured.stop_nothing() {
+                checks.held(rule, 1);
+            }
         }
     }
 }

@@ -5,12 +5,12 @@ use super::restore_units;
 use super::target::{NOT_A_DIRECTORY, UNLISTED};
 use crate::allowed::{Allowed, AllowedDiff, Refusal};
 use crate::answer::{Change, DiffEntry, Stats};
-use crate::bytes::ByteString;
+use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::lines::LineBounds;
 use crate::place::{Place, Standing};
 use crate::plain::plain;
-use crate::rules;
+use crate::rules::{self, RuleRef};
 use crate::tree::{self, Difference};
 use crate::unit::{self, Role, Unit};
 use crate::verdict::{Checks, Judge, Mismatch};
@@ -49,7 +49,23 @@ impl World {
             unlisted: index == UNLISTED,
             damaged: self.is_damaged(checkpoint),
             may_refuse: crowded.then_some(TOO_MANY_FILES).into_iter().collect(),
+            tests: self.tested_by(dir, captured, differences.keys().copied()),
         })
+    }
+
+    /// The rules that a preview of a checkpoint puts to the test: by paths that differ, which it holds
+    /// although a rule might be misread, and by those that are gone and were left out.
+    fn tested_by<'a>(
+        &self,
+        dir: &[u8],
+        captured: &Captured,
+        differing: impl Iterator<Item = &'a ByteString>,
+    ) -> Vec<RuleRef> {
+        let project = self.canonical(dir).unwrap_or_default();
+        let despite = differing.filter_map(|path| captured.despite.get(path)).flatten();
+        let is_gone = |path: &ByteString| self.files.get(&bytes::join(&project, path)).is_none();
+        let gone = captured.left_out.iter().filter(|(path, _)| is_gone(path));
+        despite.chain(gone.map(|(_, rule)| rule)).copied().collect()
     }
 
     fn current_tree(&self, place: &Place) -> Result<Captured, Refusal> {
@@ -102,6 +118,9 @@ pub(super) fn compare(
     entries.retain(|(path, _)| !is_free(path));
     named.retain(|(path, _)| !is_free(path));
     checks.same(Judge::Answer, &rules::DIFF_PREVIEW, "changed files", &entries, &named);
+    for rule in due.tests.iter().filter(|_| entries == named) {
+        checks.held(rule, 1);
+    }
     if world.has("diff.stats") && !any_free {
         let fits = due.stats.allow_for(stats.files, stats.added, stats.removed);
         checks.check(Judge::Answer, &rules::DIFF_STATS, fits, || {

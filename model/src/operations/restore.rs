@@ -453,7 +453,8 @@ fn count(outcome: &Outcome<'_>, checks: &mut Checks) {
         checks.held(&rules::RESTORE_BYTES, 1);
         let entry = &due.target.tree[&path];
         // What comes back as it was had been captured as it was.
-        for rule in capture::content_rules(&path, entry) {
+        let despite = due.target.despite.get(&path).into_iter().flatten().copied();
+        for rule in capture::content_rules(&path, entry).into_iter().chain(despite) {
             checks.held(rule, 1);
         }
         let before = due.before.tree.get(&path);
@@ -468,6 +469,11 @@ fn count(outcome: &Outcome<'_>, checks: &mut Checks) {
         if is_link(entry) || before.is_some_and(is_link) || was_directory {
             checks.held(&rules::RESTORE_TYPE, 1);
         }
+    }
+    // What was left out, is gone and does not come back was really left out.
+    let is_nowhere = |path: &[u8]| outcome.was(path).is_none() && outcome.is(path).is_none();
+    for (path, rule) in &due.target.left_out {
+        checks.held(rule, u64::from(outcome.is_asked(path) && is_nowhere(path)));
     }
     checks.held(&rules::RESTORE_PROTECTS, outcome.kept().len() as u64);
     checks.held(&rules::RESTORE_LEAVES_NEW, outcome.left().len() as u64);

@@ -98,13 +98,14 @@ pub(super) fn is_in_repository(path: &[u8]) -> bool {
 
 /// The rule broken by a change of a path that no request may change, wherever it is asked.
 ///
-/// Implements [`rules::ISOLATION_USER_REPOSITORY`] and [`rules::ISOLATION_NO_SIGNING`].
+/// Implements [`rules::ISOLATION_USER_REPOSITORY`], [`rules::ISOLATION_NO_SIGNING`] and
+/// [`rules::ISOLATION_USER_CONFIG`].
 pub(super) fn rule_outside(world: &World, path: &[u8]) -> Option<RuleRef> {
-    if is_in_repository(path) {
-        return Some(&rules::ISOLATION_USER_REPOSITORY);
-    }
-    if path == b"hostile/mark-left" {
-        return Some(&rules::ISOLATION_NO_SIGNING);
+    match path {
+        _ if is_in_repository(path) => return Some(&rules::ISOLATION_USER_REPOSITORY),
+        b"hostile/mark-left" => return Some(&rules::ISOLATION_NO_SIGNING),
+        b"hostile/hook-ran" => return Some(&rules::ISOLATION_USER_CONFIG),
+        _ => {}
     }
     below(world.home(), path).is_some().then_some(&rules::ISOLATION_HOME)
 }

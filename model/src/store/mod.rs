@@ -78,8 +78,10 @@ pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
 pub struct End {
     /// Whether the home held a hostile git configuration.
     pub hostile: bool,
-    /// Whether a program was run that nobody may run.
+    /// Whether a program that signs or asks was run.
     pub ran: bool,
+    /// Whether a hook, or another program that the user's configuration names, was run.
+    pub hooked: bool,
     /// What is stored, where that can be read.
     pub histories: Option<Histories>,
     /// How, where there is a store.
@@ -100,7 +102,11 @@ impl World {
 
     fn compare_settled(&self, end: &End) -> Checks {
         let mut checks = Checks::default();
-        checks.held(&rules::ISOLATION_USER_CONFIG, u64::from(end.hostile));
+        checks.held(&rules::ISOLATION_USER_CONFIG, u64::from(end.hostile && !end.hooked));
+        if end.hooked {
+            let what = "a hook ran";
+            checks.same(Judge::Disk, &rules::ISOLATION_USER_CONFIG, what, &false, &true);
+        }
         checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &end.ran);
         if let Some(histories) = &end.histories {
             naming::compare(self, histories, &mut checks);

@@ -382,6 +382,8 @@ fn no_program_is_run_and_a_hostile_configuration_is_a_test() {
     let scene = Scene::with("");
     let compared = |hostile, ran| scene.world.compare_end(&End { hostile, ran, ..End::default() });
     assert_eq!(broken(compared(false, true)), "isolation/no-signing");
+    let hooked = scene.world.compare_end(&End { hostile: true, hooked: true, ..End::default() });
+    assert_eq!(broken(hooked), "isolation/user-config");
     let rule = "isolation/user-config";
     assert_eq!([true, false].map(|hostile| count(&compared(hostile, false), rule)), [1, 0]);
 }

@@ -24,6 +24,7 @@ fn no_file_changes_where_none_is_asked_for() {
         ("list alpha", "/work/beta/.git/HEAD=", "isolation/user-repository"),
         ("restore alpha 9", "/home/x=", "isolation/home"),
         ("list alpha", "/hostile/mark-left=", "isolation/no-signing capture/read-only"),
+        ("list alpha", "/hostile/hook-ran=", "isolation/user-config capture/read-only"),
         ("list alpha", "/hostile/mark=", "capture/read-only"),
     ] {
         let mut scene = Scene::with("a=1");

@@ -1,7 +1,7 @@
 //! What `run`, `replay`, `shrink` and `rules` do, from arguments to exit code.
 
 use crate::ending::{
-    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, colour, no_verdict, say, scratch,
+    BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, colour, no_verdict, say, scratch,
 };
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
@@ -95,6 +95,9 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     }
     if findings.any(Verdict::Broken) {
         return Ok(ExitCode::from(BROKEN));
+    }
+    if findings.is_unstable() {
+        return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
     }
     if !plan.share.is_whole() {
         return Ok(ExitCode::SUCCESS);

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 pub const BROKEN: u8 = 1;
 pub const USAGE: u8 = 2;
+/// A failure did not show again.
+pub const UNSTABLE: u8 = 3;
 /// The harness, an adapter or the machine failed.
 pub const NO_VERDICT: u8 = 4;
 pub const TOO_LITTLE: u8 = 5;

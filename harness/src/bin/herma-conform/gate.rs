@@ -1,7 +1,7 @@
 //! `gate` and `update`: compares a run with the known failures of a subject, or lists them.
 
 use crate::GateArguments;
-use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, USAGE, say};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, say};
 use crate::reporting;
 use crate::running;
 use crate::subjects::{Chosen, quoted};
@@ -52,6 +52,8 @@ fn of_its_plan(results: Results, expectations: &Expectations) -> Result<Results,
 fn code(judgement: &Judgement<'_>) -> ExitCode {
     if !judgement.regressions.is_empty() {
         ExitCode::from(BROKEN)
+    } else if !judgement.unstable.is_empty() {
+        ExitCode::from(UNSTABLE)
     } else if !judgement.needs_work.is_empty() {
         ExitCode::from(NEEDS_WORK)
     } else if judgement.too_little.is_some() {

@@ -39,7 +39,7 @@ Exit codes:
   0  every modelled rule held and enough ran; a gate holds
   1  a rule is broken; a gate found a failure that is not expected
   2  the command line or a file is wrong
-  3  the expectations of a gate need work
+  3  a failure did not show again (unstable), or the expectations of a gate need work
   4  the harness, an adapter or this machine failed; no verdict
   5  too little ran: a modelled rule was not tested
   6  the suite missed a bug that it must find";
@@ -97,6 +97,7 @@ enum Command {
     /// Run the same histories on two subjects and print where they differ
     Compare(CompareArguments),
     /// Print the results of an earlier run in another form
+    #[command(after_help = EXIT_CODES)]
     Report {
         /// The results.jsonl of a run
         #[arg(long, value_name = "FILE")]

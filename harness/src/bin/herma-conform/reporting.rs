@@ -1,7 +1,7 @@
 //! `report`, `export` and `schema`: results, histories and the protocol in other forms.
 
 use crate::commands::load;
-use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, USAGE, colour, fail, say, scratch};
+use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, UNSTABLE, USAGE, colour, fail, say, scratch};
 use crate::subjects::Chosen;
 use crate::{Form, HistoryArguments};
 use herma_harness::export;
@@ -41,7 +41,8 @@ pub fn merge(parts: &[PathBuf], into: &Path) -> ExitCode {
     };
     say(&text::report(&merged, colour()));
     say(&format!("results: {}\n", into.display()));
-    ExitCode::from(if merged.finished.rules.contains_key(&Verdict::Broken) { BROKEN } else { 0 })
+    let is_broken = merged.finished.rules.contains_key(&Verdict::Broken);
+    if is_broken { ExitCode::from(BROKEN) } else { unless_unstable(&merged) }
 }
 
 /// `herma-conform report`.
@@ -57,7 +58,13 @@ pub fn report(from: &Path, form: Form) -> ExitCode {
         Form::Github => github::annotations(&results),
         Form::Markdown => github::summary(&results),
     });
-    ExitCode::SUCCESS
+    unless_unstable(&results)
+}
+
+/// Success, unless a failure did not show again: whoever reads only the code must not take that for a
+/// result.
+fn unless_unstable(results: &Results) -> ExitCode {
+    if results.is_unstable() { ExitCode::from(UNSTABLE) } else { ExitCode::SUCCESS }
 }
 
 /// `herma-conform export`.

@@ -1,0 +1,42 @@
+//! Why a rule was not judged, and what would judge it.
+
+use crate::cases;
+use crate::suite::{Findings, Verdict};
+use herma_model::rules::RuleRef;
+
+/// The reason in a few words; none for a rule that was judged, or that no history can judge.
+pub fn why(findings: &Findings, rule: RuleRef) -> Option<String> {
+    match findings.verdict(rule) {
+        Verdict::NotApplicable => findings.capabilities.why_not(rule),
+        Verdict::NotExercised => Some(not_exercised(findings, rule)),
+        _ => None,
+    }
+}
+
+fn not_exercised(findings: &Findings, rule: RuleRef) -> String {
+    let (ran, planned) = (findings.histories, findings.planned);
+    if ran < planned {
+        return format!("only {ran} of {planned} histories ran: allow more time");
+    }
+    let has = |need: &String| findings.capabilities.names().any(|name| name == need);
+    let of_the_rule = cases::bundled().unwrap_or_default();
+    let of_the_rule: Vec<_> =
+        of_the_rule.into_iter().filter(|case| case.rules().any(|one| one == rule)).collect();
+    let lacking = |case: &cases::Case| -> Vec<String> {
+        let needs = case.needs.iter().filter(|need| !has(need));
+        needs.map(|need| format!("`{need}`")).collect()
+    };
+    let nearest = of_the_rule.iter().min_by_key(|case| lacking(case).len());
+    match nearest.map(|case| (case, lacking(case))) {
+        Some((case, lacking)) if !lacking.is_empty() => {
+            let lacking = lacking.join(", ");
+            format!("its case `{}` needs {lacking}; more histories may do", case.id)
+        }
+        Some((case, _)) => format!(
+            "no history came to it, not even its case `{}`: more histories may, or what fails there \
+             hides it",
+            case.id
+        ),
+        None => "no history came to it: more histories may".to_owned(),
+    }
+}
