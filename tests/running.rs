@@ -1,7 +1,17 @@
 //! What a run says of itself: how much of what was planned ran.
 
+use herma_harness::cases;
+use herma_harness::generate::Options;
+use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::results::Results;
+use herma_harness::sandbox::{Sandbox, Scratch};
+use herma_harness::share::Share;
+use herma_harness::subject::{CoreSubject, Identity, Subject};
+use herma_harness::suite::{Plan, Verdict, run_suite};
+use herma_model::rules::{self, RuleRef};
+use herma_model::{Answer, Request, Settings};
 use herma_tests::built_binary;
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -59,4 +69,63 @@ fn what_was_found_is_of_the_run_that_is_shown() {
     for id in ids {
         assert!(failure.asked.iter().any(|line| line.contains(id)), "{id}: {:#?}", failure.asked);
     }
+}
+
+/// The core, with a few capabilities.
+struct Claiming {
+    core: CoreSubject,
+    capabilities: Capabilities,
+}
+
+impl Subject for Claiming {
+    fn identity(&self) -> Identity {
+        self.core.identity()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities.clone()
+    }
+
+    fn ask(&mut self, request: &Request) -> Answer {
+        self.core.ask(request)
+    }
+}
+
+/// The rules that nothing puts to the test although the core claims what they need.
+fn not_exercised(claimed: &[&str], histories: u64) -> Vec<String> {
+    let capabilities = claimed.iter().fold(Capabilities::none(), |all, claim| all.with(claim));
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| -> Box<dyn Subject> {
+        let settings = capabilities.restrict_settings(settings);
+        let core = CoreSubject::new(sandbox, &settings, seconds);
+        Box::new(Claiming { core, capabilities: capabilities.clone() })
+    };
+    let plan = Plan {
+        seeds: vec![1],
+        histories,
+        options: Options::default(),
+        kept: Vec::new(),
+        cases: cases::bundled().unwrap(),
+        jobs: 2,
+        shrink_budget: 0,
+        time_budget: None,
+        known: BTreeSet::new(),
+        share: Share::default(),
+    };
+    let plan = plan.within(&capabilities);
+    let found = run_suite(&plan, &open, &Scratch::default_place(), &|_| {}).unwrap();
+    assert!(found.failures.is_empty(), "{claimed:?}: {:?}", found.failures.keys());
+    let is_open = |rule: &RuleRef| found.verdict(rule) == Verdict::NotExercised;
+    rules::catalogue().filter(is_open).map(|rule| rule.id.to_owned()).collect()
+}
+
+/// What the core leaves out in any case.
+const LEAVES_OUT: [&str; 4] =
+    ["checkpoint", "capture.default_excludes", "capture.gitignore", "capture.no_repositories"];
+
+#[test]
+fn a_claim_about_what_is_captured_can_be_met_by_a_store_that_nobody_can_read() {
+    let claims = ["files.special", "files.unreadable", "user.ordinary", "settings.max_file_bytes"];
+    let open = not_exercised(&[&LEAVES_OUT[..], &claims].concat(), 60);
+    let of_capture: Vec<_> = open.iter().filter(|id| id.starts_with("capture/")).collect();
+    assert!(of_capture.is_empty(), "{of_capture:?}");
 }
