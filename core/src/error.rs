@@ -106,6 +106,14 @@ pub enum Error {
     /// The checkpoint has no such file.
     #[error("the checkpoint holds no file \"{0}\"; nothing was changed")]
     NotInCheckpoint(String),
+    /// The checkpoint left the file out.
+    #[error("the checkpoint left \"{path}\" out ({why}); nothing was changed")]
+    LeftOut {
+        /// The path as given.
+        path: String,
+        /// Why it was left out.
+        why: String,
+    },
     /// Restoring the file would destroy something that no checkpoint holds.
     #[error("restoring \"{path}\" would destroy {what}; nothing was changed: move it away first")]
     WouldOverwrite {
@@ -234,7 +242,7 @@ impl Error {
             Error::BadState { .. } => "bad_state",
             Error::RolledBackNothing { .. } => "rolled_back_nothing",
             Error::BadPath { .. } => "bad_path",
-            Error::NotInCheckpoint(_) => "not_in_checkpoint",
+            Error::NotInCheckpoint(_) | Error::LeftOut { .. } => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",
             Error::ChangedSincePreview => "changed_since_preview",
             Error::NoSafetyCheckpoint(_) => "no_safety_checkpoint",

@@ -44,6 +44,6 @@ pub use report::{
     Holdings, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored,
     Stats, Status, Swept, Taken, Unlisted, Verified,
 };
-pub use restore::Token;
+pub use restore::{LEFT_OUT, Token};
 pub use store::envelope::{ActionNote, Envelope, PartNote, Trigger};
 pub use store::left_out::{LeftOut, Reason, Stamp};

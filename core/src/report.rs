@@ -1,7 +1,7 @@
 //! The answers of a [`crate::Manager`], as plain data that can be serialized.
 
 use crate::path::shown;
-use crate::restore::Token;
+use crate::restore::{Token, Unrecorded};
 use crate::state::ListedAction;
 use crate::store::envelope::{PartNote, Trigger};
 use serde::{Serialize, Serializer};
@@ -155,6 +155,9 @@ pub struct Diff {
     pub entries: Vec<DiffEntry>,
     /// Their lines together.
     pub stats: Stats,
+    /// Paths that the checkpoint left out: how they differ is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Remark>,
     /// The change as a patch that git can apply, but for binary files, which it only names;
     /// serialized lossily as UTF-8.
     #[serde(serialize_with = "lossy")]
@@ -175,8 +178,11 @@ pub struct Restored {
     /// Paths created since that were left.
     #[serde(serialize_with = "all_escaped")]
     pub left: Vec<Vec<u8>>,
-    /// Paths left as they are because something that no checkpoint holds would have been lost.
+    /// Paths left as they are because something that no checkpoint holds would have been lost, or
+    /// because the checkpoint left them out.
     pub kept: Vec<Remark>,
+    /// Paths that the checkpoint left out and that are gone now, so that nothing restores them.
+    pub missing: Vec<Remark>,
     /// Paths that could not be restored.
     pub failed: Vec<Remark>,
     /// Paths that no checkpoint holds, since they could not be captured; they were not touched.
@@ -232,13 +238,20 @@ impl Restored {
         self.removed.extend(more.removed);
         self.left.extend(more.left);
         self.kept.extend(more.kept);
+        self.missing.extend(more.missing);
         self.failed.extend(more.failed);
+    }
+
+    pub(crate) fn name_unrecorded(&mut self, Unrecorded { kept, missing }: Unrecorded) {
+        self.kept.extend(kept);
+        self.missing.extend(missing);
     }
 
     /// Every path that it is about, sorted.
     pub fn paths(&self) -> BTreeSet<&[u8]> {
         let named = [&self.restored, &self.removed, &self.left].into_iter().flatten();
-        let remarked = self.kept.iter().chain(&self.failed).map(|one| &one.path);
+        let remarks = self.kept.iter().chain(&self.missing).chain(&self.failed);
+        let remarked = remarks.map(|remark| &remark.path);
         named.chain(remarked).map(Vec::as_slice).collect()
     }
 }

@@ -100,6 +100,7 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::RESTORE_FILE_ONLY, None),
     (&rules::RESTORE_TYPE, None),
     (&rules::RESTORE_PROTECTS, Some(Judge::Disk)),
+    (&rules::RESTORE_LEFT_OUT, None),
     (&rules::RESTORE_EXACT, None),
     (&rules::RESTORE_BYTES, None),
     (&rules::RESTORE_EXECUTABLE, None),

@@ -37,6 +37,8 @@ pub struct Captured {
     pub permissions: BTreeMap<ByteString, u32>,
     /// What was left out, and the rule that says so.
     pub left_out: BTreeMap<ByteString, RuleRef>,
+    /// What stood at those of these paths that no pattern excludes.
+    pub unrecorded: BTreeMap<ByteString, Node>,
     /// Directories that were not looked into, and the rule that says so.
     pub closed: BTreeMap<ByteString, RuleRef>,
     /// Rules that the captured files put to the test, once for each file that does.
@@ -62,6 +64,12 @@ impl Captured {
         let rules: [RuleRef; 2] = [&rules::CAPTURE_UNREADABLE, &rules::CAPTURE_SPECIAL];
         let is_met = |rule: &RuleRef| self.left_out.values().any(|one| one == rule);
         rules.into_iter().filter(is_met).collect()
+    }
+
+    /// Whether a path was left out though no pattern excludes it, so that nobody can say later that
+    /// it was created since.
+    pub fn has_unrecorded(&self, path: &[u8]) -> bool {
+        self.unrecorded.contains_key(&ByteString::from(path))
     }
 
     fn tests(&mut self, rule: RuleRef) {
@@ -249,6 +257,7 @@ impl Capturer {
                     self.note_exclusion(captured, path, within.ignores.is_some());
                 } else {
                     captured.tests(rule);
+                    captured.unrecorded.insert(name.clone(), node.clone());
                 }
                 captured.left_out.insert(name, rule);
             }

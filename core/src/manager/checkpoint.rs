@@ -93,6 +93,7 @@ impl Manager {
                     (Outcome::Unchanged, Some(Newest { id, seconds, parent }))
                 } else {
                     let (permissions, left_out) = (&captured.permissions, &captured.left_out[..]);
+                    // rule: restore/left-out
                     let has_units = captured.current.units.values().any(Option::is_none);
                     let holds = commit::Holds { tree, permissions, left_out, has_units };
                     let (hash, now) = (&project.hash, self.clock.seconds());

@@ -28,11 +28,12 @@ use crate::report::{
     Cleared, ClearedLegacy, Diff, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept, Taken,
     Unlisted, Verified,
 };
-use crate::restore::target;
+use crate::restore::{Unrecorded, target};
 use crate::state::State;
-use crate::store::commit::Checkpoint;
+use crate::store::commit::{self, Checkpoint};
 use crate::store::envelope::Trigger;
 use crate::store::envelopes::{self, Envelopes, Kept};
+use crate::store::left_out::covering;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Item, Mode, Snapshot};
@@ -262,18 +263,28 @@ impl Manager {
         let history = self.history(&store, &objects, &project)?;
         let checkpoint = self.find((&store, &objects), &project.hash, &history, target)?.whole()?;
         let old = snapshot::read(&objects, checkpoint.id, checkpoint.tree)?;
+        let left_out = commit::left_out(&objects, checkpoint.id)?;
         let new = self.current(&store, &objects, &project)?.snapshot;
         let stored = stored(&objects);
         let on_disk = |path: &[u8], item: &Item| self.read_again(&project, path, item);
         let mut compared: Vec<Compared> = Vec::new();
         // rule: diff/preview
         for (path, difference) in snapshot::differences(&old, &new) {
+            // rule: restore/left-out
+            if difference.old.is_none() && covering(&left_out, path).is_some() {
+                continue;
+            }
             compared.push(patch::compare(path, &difference, &stored, &on_disk)?);
         }
         Ok(Diff {
             id: checkpoint.id.to_string(),
             // rule: diff/stats
             stats: patch::total(compared.iter().map(|one| &one.entry)),
+            left_out: {
+                let Unrecorded { kept, missing } =
+                    Unrecorded::of(self.disk.as_ref(), &project.directory, &left_out);
+                [kept, missing].concat()
+            },
             patch: compared.iter().flat_map(|one| one.patch.iter().copied()).collect(),
             entries: compared.into_iter().map(|one| one.entry).collect(),
         })

@@ -7,6 +7,7 @@
 
 mod batch;
 mod ignores;
+mod left_out;
 mod placement;
 mod plan;
 mod swap;
@@ -14,6 +15,7 @@ pub mod target;
 mod together;
 
 pub use ignores::TargetIgnores;
+pub use left_out::{LEFT_OUT, Unrecorded};
 pub use plan::Token;
 use plan::{Step, Surplus};
 use together::Becomes;
@@ -115,6 +117,7 @@ impl Restore<'_> {
                 continue;
             }
             match self.surplus(path, exact) {
+                Surplus::LeftOut => {}
                 Surplus::Leave => report.left.push(path.clone()),
                 Surplus::Keep(remark) => report.kept.push(remark),
                 Surplus::Remove => {
@@ -122,6 +125,7 @@ impl Restore<'_> {
                 }
             }
         }
+        report.name_unrecorded(self.unrecorded());
         self.verify(&mut report);
         report.add(together);
         // The conversation goes back only together with the files.
@@ -193,12 +197,16 @@ impl Restore<'_> {
     /// Whether one path can be restored without touching any other, and what it is to be.
     ///
     /// # Errors
-    /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::WouldOverwrite`].
+    /// [`Error::BadPath`], [`Error::NotInCheckpoint`], [`Error::LeftOut`], [`Error::WouldOverwrite`].
     // rule: restore/file-only
     // rule: restore/protects
     pub fn check_one(&self, path: &[u8]) -> Result<Item> {
         self.check_above(path)?;
-        let item = self.target.get(path).ok_or_else(|| Error::NotInCheckpoint(shown(path)))?;
+        let item = self.target.get(path).ok_or_else(|| match self.why_left_out(path) {
+            // rule: restore/left-out
+            Some(why) => Error::LeftOut { path: shown(path), why: why.to_string() },
+            None => Error::NotInCheckpoint(shown(path)),
+        })?;
         let overwrites = |what| Err(Error::WouldOverwrite { path: shown(path), what });
         if self.is_own(path) {
             return overwrites("what belongs to no project");
@@ -252,12 +260,16 @@ impl Restore<'_> {
     }
 
     /// Whether the file at `path` may be removed: the pre-rollback checkpoint holds it, and the
-    /// ignore files of the target do not cover it.
+    /// target neither left it out nor covers it by its ignore files.
     // rule: restore/protects
     fn expendable(&self, path: &[u8]) -> bool {
         match self.units.of_path(path) {
             Some(unit) if unit.role_of(path) == Some(Role::Derived) => true,
-            _ => self.current.contains_key(path) && !self.excluded_then(path),
+            _ => {
+                self.current.contains_key(path)
+                    && !self.excluded_then(path)
+                    && self.why_left_out(path).is_none()
+            }
         }
     }
 

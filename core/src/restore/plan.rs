@@ -29,6 +29,8 @@ pub(super) enum Step {
 
 /// What becomes of a path that was created since.
 pub(super) enum Surplus {
+    /// It was not: the target left it out.
+    LeftOut,
     Leave,
     Keep(Remark),
     Remove,
@@ -93,7 +95,10 @@ impl Restore<'_> {
 
     /// What becomes of a path that the target does not have.
     pub(super) fn surplus(&self, path: &[u8], exact: bool) -> Surplus {
-        if !exact {
+        if self.why_left_out(path).is_some() {
+            // rule: restore/left-out
+            Surplus::LeftOut
+        } else if !exact {
             // rule: restore/leaves-new
             Surplus::Leave
         } else if self.ignores.excludes(path) {
@@ -131,6 +136,7 @@ impl Restore<'_> {
                 continue;
             }
             match self.surplus(path, exact) {
+                Surplus::LeftOut => {}
                 Surplus::Leave => report.left.push(path.clone()),
                 Surplus::Keep(remark) => report.kept.push(remark),
                 Surplus::Remove => {
@@ -138,6 +144,7 @@ impl Restore<'_> {
                 }
             }
         }
+        report.name_unrecorded(self.unrecorded());
         report.removed = removed.into_iter().collect();
         report.sort();
         report.undoes_turn = report.failed.is_empty();
@@ -166,7 +173,7 @@ impl Restore<'_> {
     pub fn recorded(&self, path: &[u8]) -> State {
         match self.target.get(path) {
             Some(item) => State::Known(Some(*item)),
-            None if self.excluded_then(path) => State::Unknown,
+            None if self.excluded_then(path) || self.why_left_out(path).is_some() => State::Unknown,
             None => State::Known(None),
         }
     }
@@ -199,7 +206,7 @@ impl Restore<'_> {
         for path in &plan.removed {
             add(described(self.current.get(path)).unwrap_or_default().as_bytes(), path);
         }
-        for remark in plan.kept.iter().chain(&plan.failed) {
+        for remark in plan.kept.iter().chain(&plan.missing).chain(&plan.failed) {
             add(b"stays", &remark.path);
         }
         Token::of(hash)

@@ -17,6 +17,7 @@ pub mod hunt;
 mod intercepted;
 mod isolation;
 mod layout;
+mod left_out;
 mod limits;
 mod listing;
 mod maintenance;
@@ -118,6 +119,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         listing::BUGS,
         restore_target::BUGS,
         restore::BUGS,
+        left_out::BUGS,
         restore_files::BUGS,
         hands::BUGS,
         isolation::BUGS,

@@ -39,6 +39,10 @@ static CAPABILITIES: &[Capability] = &[
         "It captures and restores the files of a SQLite or LevelDB database together or not at all, and \
          of one that it leaves out or keeps since it changes or is in use the reason says so.",
     ),
+    (
+        "checkpoint.left_out",
+        "A checkpoint remembers what it left out though no pattern excludes it, and a restore names that.",
+    ),
     ("files.special", "A project may hold sockets and fifos."),
     ("files.unreadable", "A project may hold files that their owner may not read."),
     ("user.ordinary", "It reads and writes as an ordinary user would, also where root runs it."),

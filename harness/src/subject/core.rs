@@ -441,7 +441,7 @@ fn restored(one: herma_core::Restored) -> Answer {
         restored: paths(&one.restored),
         removed: paths(&one.removed),
         left: paths(&one.left),
-        kept: remarks(one.kept),
+        kept: remarks([one.kept, one.missing].concat()),
         failed: remarks(one.failed),
         safety: one.safety,
         forced_past: one.forced_past.is_some(),

@@ -84,7 +84,8 @@ impl Captured {
     fn leave_out(&mut self, unit: &mut CapturedUnit) {
         unit.is_captured = false;
         for path in &unit.members {
-            if self.tree.remove(path).is_some() {
+            if let Some(entry) = self.tree.remove(path) {
+                self.unrecorded.insert(path.clone(), entry.node());
                 self.permissions.remove(path);
                 self.despite.remove(path);
                 self.left_out.insert(path.clone(), &rules::UNIT_CAPTURED);

@@ -17,6 +17,8 @@ use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 
 impl World {
+    /// What the checkpoint left out is not called created since by who remembers it.
+    ///
     /// Implements [`rules::DIFF_PREVIEW`] and [`rules::DIFF_STATS`].
     pub(super) fn allows_diff(&self, dir: &[u8], text: &[u8]) -> Allowed {
         let place = self.locate(dir);
@@ -32,7 +34,10 @@ impl World {
             Err(refusal) => return Allowed::Refused(vec![refusal]),
         };
         let Some(captured) = &checkpoint.captured else { return Allowed::Unknown };
-        let differences = tree::differences(&captured.tree, &now.tree);
+        let mut differences = tree::differences(&captured.tree, &now.tree);
+        if self.has("checkpoint.left_out") {
+            differences.retain(|path, _| !captured.has_unrecorded(path));
+        }
         let kind = |difference: &Difference<'_>| match difference {
             Difference::Added(_) => Change::Added,
             Difference::Deleted(_) => Change::Deleted,

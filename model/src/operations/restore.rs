@@ -182,10 +182,31 @@ impl<'a> Outcome<'a> {
         self.world.has("capture.no_repositories") && untouched::is_in_repository(path)
     }
 
-    /// Captured paths that the checkpoint does not have.
+    /// Captured paths that the checkpoint does not have, and did not leave out.
     fn created_since(&self) -> impl Iterator<Item = &ByteString> {
         let target = &self.due.target.tree;
-        self.due.before.tree.keys().filter(|path| !target.contains_key(*path))
+        let before = self.due.before.tree.keys();
+        before.filter(|path| !target.contains_key(*path) && !self.was_left_out(path))
+    }
+
+    /// Whether the checkpoint left a path out, though no pattern excludes it.
+    pub(super) fn was_left_out(&self, path: &[u8]) -> bool {
+        self.due.target.has_unrecorded(path)
+    }
+
+    /// What the checkpoint left out and is certainly something else now, or gone.
+    pub(super) fn differs_from_left_out(&self) -> impl Iterator<Item = &ByteString> {
+        let differs = |(path, then): &(&ByteString, &Node)| match (then, self.was(path)) {
+            (Node::File { content: then, .. }, Some(Node::File { content: now, .. })) => {
+                // Of a file that kept its size and time nobody knows that it changed.
+                let kept_its_time = self.world.was_rewritten(&bytes::join(&self.due.project, path));
+                then != now && !kept_its_time
+            }
+            (Node::Special(_), Some(Node::Special(_))) => false,
+            (then, now) => Some(*then) != now,
+        };
+        let unrecorded = self.due.target.unrecorded.iter().filter(differs);
+        unrecorded.map(|(path, _)| path).filter(|path| !self.is_of_unit(path))
     }
 
     /// Whether files created since are to be removed.
@@ -249,8 +270,8 @@ impl Outcome<'_> {
 impl Outcome<'_> {
     /// The paths that are not as they must be, each with the rule that says so.
     ///
-    /// Implements [`rules::RESTORE_BYTES`], [`rules::RESTORE_EXACT`], [`rules::RESTORE_LEAVES_NEW`]
-    /// and [`rules::RESTORE_FILE_ONLY`].
+    /// Implements [`rules::RESTORE_BYTES`], [`rules::RESTORE_EXACT`], [`rules::RESTORE_LEAVES_NEW`],
+    /// [`rules::RESTORE_LEFT_OUT`] and [`rules::RESTORE_FILE_ONLY`].
     fn wrong(&self) -> Vec<(RuleRef, ByteString)> {
         let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
         let by_itself = |path: &ByteString| !self.is_of_unit(path);
@@ -305,7 +326,8 @@ impl Outcome<'_> {
             return (self.changed(path) && !makes_room).then_some(rule);
         }
         if !self.changed(path) {
-            let stays = self.removes() && !recorded && self.is_expendable(path);
+            let stays =
+                self.removes() && !recorded && !self.was_left_out(path) && self.is_expendable(path);
             return stays.then_some(&rules::RESTORE_EXACT);
         }
         let created_since = self.was_captured(path) && !recorded;
@@ -318,6 +340,12 @@ impl Outcome<'_> {
             () if recorded && self.is_as_recorded(path) && self.is_stored(path) => None,
             () if left_out.is_some() => left_out,
             () if recorded && (self.was_captured(path) || held_nothing) => None,
+            () if created_since
+                && self.was_left_out(path)
+                && self.world.has("checkpoint.left_out") =>
+            {
+                Some(&rules::RESTORE_LEFT_OUT)
+            }
             () if created_since && gone && (makes_room || self.removes()) => {
                 (!self.is_expendable(path)).then_some(&rules::RESTORE_PROTECTS)
             }
@@ -409,7 +437,8 @@ pub(super) fn compare(
         let inside = below(&due.project, path).map(ByteString::from);
         let entry = inside.as_ref().and_then(|path| due.target.tree.get(path));
         let removed = inside.is_some_and(|path| {
-            outcome.is_of_unit(&path) || outcome.removes() && outcome.is_expendable(&path)
+            outcome.is_of_unit(&path)
+                || outcome.removes() && outcome.is_expendable(&path) && !outcome.was_left_out(&path)
         });
         match entry.map(Entry::node) {
             // Where a path is wrong because it came back, it should have stayed what it was.

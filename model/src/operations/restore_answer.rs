@@ -76,9 +76,14 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
     let named = |remarks: &[Remark]| {
         remarks.iter().map(|one| one.path.clone()).collect::<BTreeSet<ByteString>>()
     };
+    // What the checkpoint left out is under a rule of its own.
+    let without_left_out = |mut paths: BTreeSet<ByteString>| {
+        paths.retain(|path| !outcome.was_left_out(path));
+        paths
+    };
     let without_free = |mut paths: BTreeSet<ByteString>| {
         paths.retain(|path| !outcome.may_be_kept(path) && !outcome.is_of_unit(path));
-        paths
+        without_left_out(paths)
     };
     let same = |checks: &mut Checks,
                 rule: RuleRef,
@@ -115,9 +120,30 @@ fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks:
     if due.only.is_none() {
         let left = |mut paths: BTreeSet<ByteString>| {
             paths.retain(|path| !outcome.is_of_unit(path) && !outcome.is_left_unnamed(path));
-            paths
+            without_left_out(paths)
         };
         let (left, said) = (left(outcome.left()), left(set(&found.left)));
         same(checks, &rules::RESTORE_LEAVES_NEW, "left", left, said);
+        left_out(found, outcome, checks);
     }
+}
+
+/// Implements [`rules::RESTORE_LEFT_OUT`].
+fn left_out(found: &Restored, outcome: &Outcome<'_>, checks: &mut Checks) {
+    let is_judged = outcome.world.has("checkpoint.left_out");
+    if !is_judged || outcome.due.target.unrecorded.is_empty() {
+        return;
+    }
+    let kept: BTreeSet<&ByteString> = found.kept.iter().map(|remark| &remark.path).collect();
+    let is_judged = |path: &&ByteString| outcome.was_left_out(path) && !outcome.is_of_unit(path);
+    let left: BTreeSet<&ByteString> = found.left.iter().filter(is_judged).collect();
+    let differs: BTreeSet<&ByteString> = outcome.differs_from_left_out().collect();
+    let holds = left.is_empty() && differs.is_subset(&kept);
+    checks.check(Judge::Answer, &rules::RESTORE_LEFT_OUT, holds, || {
+        let symptom = if left.is_empty() { "left out unsaid" } else { "created since" };
+        let (differs, left, kept) = (plain(&differs), plain(&left), plain(&kept));
+        let expected = format!("kept, since the checkpoint left it out: {differs}");
+        Mismatch::new(symptom, expected, format!("kept: {kept}, left: {left}"))
+            .kind(Kind::Dishonest)
+    });
 }

@@ -39,7 +39,8 @@ pub(super) fn compare(
         // Of what is there and cannot be captured nobody knows whether it is the same, nor whether
         // what the checkpoint leaves out was there.
         let is_seen = (due.before.tree.contains_key(*path) || is_absent(world, due, path))
-            && (recorded.is_some() || !world.capturer.ignored_by(&due.target.tree, path));
+            && (recorded.is_some() || !world.capturer.ignored_by(&due.target.tree, path))
+            && !due.target.has_unrecorded(path);
         let (holds, symptom) = match another {
             Another::Did => (is_named || !is_seen, "not named"),
             Another::Unclear => (true, ""),

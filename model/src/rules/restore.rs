@@ -275,6 +275,20 @@ super::rules! {
         hint: "Only files known from before are removed: remove what the pre-rollback checkpoint \
             has and the target has not. With git, only what is in the index counts as tracked.",
     }
+    RESTORE_LEFT_OUT {
+        id: "restore/left-out",
+        statement: "What a checkpoint left out, as too large or unreadable or no regular file, is not \
+            absent: a restore never removes it nor calls it created since, and names it as kept where \
+            it is not what it was.",
+        tier: Integrity,
+        level: Must,
+        since: "0.1",
+        state: Modelled,
+        source: "behaviour: Capture",
+        needs: ["checkpoint.left_out", "restore.report"],
+        hint: "What is not in the checkpoint is taken for new: record with each checkpoint what was \
+            left out and why, and look there before anything is removed or listed as left.",
+    }
     RESTORE_PROTECTS {
         id: "restore/protects",
         statement: "Content that is not captured, such as ignored files, is never deleted or \

@@ -10,6 +10,7 @@ mod configured;
 mod damage;
 mod hands;
 mod learn;
+mod left_out;
 mod listing;
 mod outside;
 mod printed;
@@ -53,10 +54,11 @@ const START: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
 /// Everything that the model asks whether an implementation can do it.
-const CAPABILITIES: [&str; 18] = [
+const CAPABILITIES: [&str; 19] = [
     "capture.default_excludes",
     "capture.gitignore",
     "capture.no_repositories",
+    "checkpoint.left_out",
     "diff.stats",
     "list.reason",
     "list.stats",
@@ -315,8 +317,15 @@ impl Scene {
                         said.restored.push(path.clone());
                     }
                 }
-                let created = due.before.tree.keys();
-                for path in created.filter(|path| !due.target.tree.contains_key(*path)) {
+                let unrecorded = &due.target.unrecorded;
+                let differs =
+                    |(path, then): &(&ByteString, &Node)| files.get(&full(path)) != Some(*then);
+                let kept = unrecorded.iter().filter(differs).map(|(path, _)| path.clone());
+                said.kept = kept.map(remark).collect();
+                let created = due.before.tree.keys().filter(|path| {
+                    !due.target.tree.contains_key(*path) && !unrecorded.contains_key(*path)
+                });
+                for path in created {
                     if due.exact && !due.is_forced() {
                         files.remove(&full(path));
                         said.removed.push(path.clone());

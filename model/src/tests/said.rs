@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 /// What is said of a restore: `+` opens what was restored, `-` removed, `=` left, `~` kept and `!`
 /// what failed.
-fn say(words: &str, said: &mut Restored) {
+pub(super) fn say(words: &str, said: &mut Restored) {
     *said = Restored {
         restored: vec![],
         removed: vec![],

@@ -135,6 +135,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
     let (id, project) = (short(style, &diff.id), directory(project));
     if diff.entries.is_empty() {
         page.line(format_args!("Nothing changed in {project} since checkpoint {id}"));
+        left_out_of(diff, &mut page);
         return page.0.into_bytes();
     }
     let names: Vec<String> = diff.entries.iter().map(|entry| name(&entry.path)).collect();
@@ -144,6 +145,7 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
         page.line(format_args!(" {name:<width$} | {}", amount(style, entry)));
     }
     page.line(summary(&diff.stats));
+    left_out_of(diff, &mut page);
     page.blank();
     let mut bytes = page.0.into_bytes();
     if style.terminal {
@@ -152,6 +154,15 @@ pub fn diff(style: Style, project: &Path, diff: &Diff) -> Vec<u8> {
         bytes.extend_from_slice(&diff.patch);
     }
     bytes
+}
+
+fn left_out_of(diff: &Diff, page: &mut Page) {
+    if !diff.left_out.is_empty() {
+        page.line("Not compared:");
+    }
+    for remark in &diff.left_out {
+        page.line(format_args!("  {}", remarked(remark)));
+    }
 }
 
 /// The last line of a summary, which leaves out a zero unless both are zero.

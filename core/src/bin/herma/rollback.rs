@@ -7,7 +7,7 @@ use crate::rollback_pages::{self, Alone, Undo};
 use crate::{pages, text};
 use herma_core::rollback_line::Task;
 use herma_core::state::LOCK_FILE;
-use herma_core::{Error, Extent, Remark, Restored, Token, Trigger};
+use herma_core::{Error, Extent, LEFT_OUT, Remark, Restored, Token, Trigger};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -170,20 +170,25 @@ impl Herma {
 /// no checkpoint could hold was not touched, so that leaving it out is only said.
 fn incomplete(restored: &Restored) -> Option<String> {
     let again = "roll back to the same id again";
-    let count = |remarks: &[Remark]| {
-        Some(text::count(remarks.len(), "path", "paths")).filter(|_| !remarks.is_empty())
-    };
-    let failed = count(&restored.failed).map(|paths| {
+    let count = |number: usize| (number > 0).then(|| text::count(number, "path", "paths"));
+    let failed = count(restored.failed.len()).map(|paths| {
         format!(
             "{paths} could not be brought back; the others are as listed: fix the cause and {again}"
         )
     });
-    let kept = || {
-        let paths = count(&restored.kept)?;
-        Some(format!(
+    let is_left_out = |remark: &&Remark| remark.why.starts_with(LEFT_OUT);
+    let (left_out, kept): (Vec<&Remark>, Vec<&Remark>) =
+        restored.kept.iter().chain(&restored.missing).partition(is_left_out);
+    let kept = count(kept.len()).map(|paths| {
+        format!(
             "not restored, since no checkpoint holds what stands there: {paths}; the others are as \
              listed: move that away and {again}"
-        ))
-    };
-    failed.or_else(kept)
+        )
+    });
+    let left_out = count(left_out.len()).map(|paths| {
+        format!(
+            "left out by the checkpoint, so that nothing restores them: {paths}; the others are as listed"
+        )
+    });
+    failed.or(kept).or(left_out)
 }

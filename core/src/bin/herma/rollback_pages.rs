@@ -130,7 +130,7 @@ pub fn restored(
         page.line(format_args!("Restored only a part of checkpoint {id} in {shown}"));
     } else if changed {
         page.line(format_args!("Restored checkpoint {id} in {shown}"));
-    } else if !restored.kept.is_empty() {
+    } else if !restored.kept.is_empty() || !restored.missing.is_empty() {
         page.line(format_args!("Nothing was changed for checkpoint {id} in {shown}"));
     } else {
         page.line(format_args!("Nothing had to change for checkpoint {id} in {shown}"));
@@ -213,14 +213,14 @@ fn footer(
 }
 
 /// What happened to a path, in the order of the rows.
-const DID: [&str; 6] = ["restored", "removed", "left", "kept", "failed", "unsaved"];
+const DID: [&str; 7] = ["restored", "removed", "left", "kept", "missing", "failed", "unsaved"];
 /// What would happen to it.
-const WOULD: [&str; 6] = ["restore", "remove", "leave", "keep", "fail", "unsaved"];
+const WOULD: [&str; 7] = ["restore", "remove", "leave", "keep", "missing", "fail", "unsaved"];
 
 /// One row for each path of the answer.
 fn rows(
     restored: &Restored,
-    [did, removed, left, kept, failed, unsaved]: &[&'static str; 6],
+    [did, removed, left, kept, missing, failed, unsaved]: &[&'static str; 7],
 ) -> Vec<(&'static str, Tone, String)> {
     let others = restored.others.as_deref().unwrap_or_default();
     let marked = |path: &Vec<u8>, text: String| match others.binary_search(path) {
@@ -239,6 +239,7 @@ fn rows(
         plain(*removed, Tone::Bad, &restored.removed),
         plain(*left, Tone::Place, &restored.left),
         explained(*kept, Tone::Notable, &restored.kept),
+        explained(*missing, Tone::Notable, &restored.missing),
         explained(*failed, Tone::Bad, &restored.failed),
         explained(*unsaved, Tone::Notable, &restored.left_out),
     ]

@@ -245,6 +245,7 @@ pub fn envelope(id: &str, listed: Option<&Listed>, envelope: Option<&Envelope>) 
 }
 
 /// What a checkpoint left out, as a further entry of that YAML.
+// rule: restore/left-out
 pub fn left_out(left_out: &[Remark]) -> String {
     let mut page = Page::default();
     if !left_out.is_empty() {
