@@ -77,7 +77,7 @@ impl<F: FnMut(&Request) -> Answer> Subject for Answers<F> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::whole_agent()
+        Capabilities::of_the_core()
     }
 
     fn ask(&mut self, request: &Request) -> Answer {

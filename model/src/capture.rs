@@ -172,7 +172,7 @@ impl Capturer {
                 }
             }
         }
-        captured.settle_units(units);
+        captured.settle_units(units, (files, project));
         let bits = |path: &ByteString| files.permissions(&bytes::join(project, path));
         let known = captured.tree.keys().filter_map(|path| Some((path.clone(), bits(path)?)));
         captured.permissions = known.collect();

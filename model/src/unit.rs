@@ -182,7 +182,7 @@ fn has_manifest(paths: &Paths<'_>, folder: &[u8]) -> bool {
     };
     let Some(manifest) = current.strip_suffix(b"\n") else { return false };
     is_numbered(manifest, b"MANIFEST-", b"")
-        && paths.get(&join(folder, manifest)[..]).is_some_and(|one| *one != Content::NotRegular)
+        && matches!(paths.get(&join(folder, manifest)[..]), Some(Content::Bytes(_)))
 }
 
 fn is_level_name(name: &[u8]) -> bool {

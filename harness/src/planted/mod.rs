@@ -30,6 +30,7 @@ mod scope;
 mod stored;
 mod sweep;
 mod turn;
+mod units;
 
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
@@ -121,6 +122,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         restore::BUGS,
         left_out::BUGS,
         restore_files::BUGS,
+        units::BUGS,
         hands::BUGS,
         isolation::BUGS,
         layout::BUGS,

@@ -81,6 +81,11 @@ impl Capabilities {
         WHOLE_AGENT.iter().fold(Capabilities::complete(), |all, one| all.with(one))
     }
 
+    /// All that the core of this project can do.
+    pub fn of_the_core() -> Self {
+        Capabilities::whole_agent().with("capture.units").with("restore.keeps_undo")
+    }
+
     /// None: only what every implementation does.
     pub fn none() -> Self {
         let (claimed, avoids) = (BTreeMap::new(), BTreeSet::new());

@@ -89,7 +89,7 @@ fn refused(id: u64, code: &str, message: &str) -> Value {
 fn hello(asked: &Value) -> Value {
     let range = Versions::deserialize(&asked["protocol"]);
     let claimed: BTreeMap<&str, bool> =
-        Capabilities::whole_agent().names().map(|name| (name, true)).collect();
+        Capabilities::of_the_core().names().map(|name| (name, true)).collect();
     let protocol = range.map_or(VERSION, |range| range.max.min(VERSION));
     json!({
         "protocol": protocol,

@@ -314,7 +314,7 @@ impl Subject for CoreSubject {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::whole_agent().with("restore.keeps_undo")
+        Capabilities::of_the_core()
     }
 
     fn ask(&mut self, request: &Request) -> Answer {

@@ -1,18 +1,19 @@
 //! What a capture makes of units: all members, or none of them.
 
 use super::Captured;
-use crate::bytes::ByteString;
+use crate::bytes::{ByteString, join};
+use crate::files::{Files, Node};
 use crate::rules;
 use crate::unit::Unit;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One unit that was there when a checkpoint was taken.
 #[derive(Clone, Debug)]
 pub struct CapturedUnit {
     /// Which one.
     pub unit: Unit,
-    /// The members that were there.
-    pub members: BTreeSet<ByteString>,
+    /// The members that were there, with what they were.
+    pub members: BTreeMap<ByteString, Node>,
     /// The members that must be named as left out; none where all of them were captured.
     pub unnamed: BTreeSet<ByteString>,
     /// Whether all members were captured.
@@ -24,7 +25,7 @@ impl Captured {
     /// ignored like any file.
     ///
     /// Implements [`rules::UNIT_CAPTURED`].
-    pub(super) fn settle_units(&mut self, units: Vec<Unit>) {
+    pub(super) fn settle_units(&mut self, units: Vec<Unit>, (files, project): (&Files, &[u8])) {
         for unit in units {
             let captured: BTreeSet<ByteString> =
                 self.tree.keys().filter(|path| unit.has(path)).cloned().collect();
@@ -39,7 +40,9 @@ impl Captured {
             if captured.is_empty() && is_ignored {
                 continue;
             }
-            let members = captured.iter().chain(left_out.iter().map(|(path, _)| path)).cloned();
+            let members = captured.iter().chain(left_out.iter().map(|(path, _)| path));
+            let members = members
+                .filter_map(|path| Some((path.clone(), files.get(&join(project, path))?.clone())));
             let mut settled = CapturedUnit {
                 members: members.collect(),
                 unnamed: BTreeSet::new(),
@@ -63,7 +66,7 @@ impl Captured {
     pub(crate) fn without_units(mut self, named: &BTreeSet<&ByteString>) -> Captured {
         let mut units = std::mem::take(&mut self.units);
         for unit in &mut units {
-            if unit.is_captured && unit.members.iter().all(|path| named.contains(path)) {
+            if unit.is_captured && unit.members.keys().all(|path| named.contains(path)) {
                 self.leave_out(unit);
             }
         }
@@ -83,7 +86,7 @@ impl Captured {
 
     fn leave_out(&mut self, unit: &mut CapturedUnit) {
         unit.is_captured = false;
-        for path in &unit.members {
+        for path in unit.members.keys() {
             if let Some(entry) = self.tree.remove(path) {
                 self.unrecorded.insert(path.clone(), entry.node());
                 self.permissions.remove(path);

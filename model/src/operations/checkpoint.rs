@@ -345,7 +345,8 @@ fn left_out(world: &World, captured: &Captured, skipped: &[Remark], checks: &mut
         });
     }
     checkpoint_units::compare(world, captured, skipped, checks);
-    let of_unit = |path: &ByteString| captured.units.iter().any(|one| one.members.contains(path));
+    let of_unit =
+        |path: &ByteString| captured.units.iter().any(|one| one.members.contains_key(path));
     let both = reported.iter().find(|path| captured.tree.contains_key(**path) && !of_unit(path));
     checks.check(Judge::Answer, &rules::CAPTURE_HONEST, both.is_none(), || {
         let expected = "no captured path reported as skipped";

@@ -18,11 +18,11 @@ pub(super) fn compare(world: &World, captured: &Captured, skipped: &[Remark], ch
     let said: BTreeMap<&ByteString, &str> =
         skipped.iter().map(|remark| (&remark.path, &remark.why[..])).collect();
     for unit in &captured.units {
-        let named = || unit.members.iter().filter(|path| said.contains_key(path));
+        let named = || unit.members.keys().filter(|path| said.contains_key(path));
         let missing = unit.unnamed.iter().find(|path| !said.contains_key(path));
         let is_all = named().count() == unit.members.len();
         let in_use =
-            || unit.members.iter().all(|path| said.get(path).is_some_and(|why| says_in_use(why)));
+            || unit.members.keys().all(|path| said.get(path).is_some_and(|why| says_in_use(why)));
         let (holds, symptom) = match unit.is_captured {
             true => {
                 (named().count() == 0 || is_all && in_use(), "left out in part, or for no reason")

@@ -14,7 +14,7 @@ use crate::rules::{self, RuleRef};
 use crate::unit::{self, Unit};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A unit that a restore is about, with every path of it before, afterwards or in the checkpoint.
 pub(super) struct Affected {
@@ -22,6 +22,8 @@ pub(super) struct Affected {
     paths: BTreeSet<ByteString>,
     /// Whether the checkpoint left it out.
     left_out: bool,
+    /// What its members were then, as far as anything saw it.
+    then: BTreeMap<ByteString, Node>,
 }
 
 /// What became of a unit.
@@ -78,10 +80,11 @@ pub(super) fn affected(
         let mut paths: BTreeSet<ByteString> = recorded.collect();
         paths.extend(in_files(&world.files));
         paths.extend(in_files(after));
-        paths.extend(then.iter().flat_map(|one| one.members.iter().cloned()));
+        paths.extend(then.iter().flat_map(|one| one.members.keys().cloned()));
         let is_decided = is_recorded || left_out || due.exact && !due.is_forced();
         if is_decided && paths.iter().any(|path| is_asked(path)) {
-            affected.push(Affected { unit, paths, left_out });
+            let then = then.map(|one| one.members.clone()).unwrap_or_default();
+            affected.push(Affected { unit, paths, left_out, then });
         }
     }
     affected
@@ -118,14 +121,17 @@ impl Outcome<'_> {
         present.into_iter().filter(|path| one.unit.has(path))
     }
 
-    /// The paths in which a unit differed from the checkpoint: nothing is known of what it left out.
+    /// The paths in which a unit differed from the checkpoint, or from what that left out.
     fn differing<'a>(&self, one: &'a Affected) -> BTreeSet<&'a ByteString> {
-        let was_recorded = |path: &ByteString| {
-            let entry = self.due.target.tree.get(path);
-            entry.is_some_and(|entry| self.was(path) == Some(&entry.node()))
+        let is_as_then = |path: &ByteString| match one.left_out {
+            true => one.then.get(path) == self.was(path),
+            false => {
+                let entry = self.due.target.tree.get(path);
+                entry.is_some_and(|entry| self.was(path) == Some(&entry.node()))
+            }
         };
         let recorded = one.paths.iter().filter(|path| self.is_recorded_member(one, path));
-        recorded.chain(self.present(one)).filter(|path| !was_recorded(path)).collect()
+        recorded.chain(self.present(one)).filter(|path| !is_as_then(path)).collect()
     }
 
     fn was_right(&self, one: &Affected) -> bool {
@@ -169,7 +175,7 @@ impl Outcome<'_> {
     ///
     /// Implements [`rules::UNIT_RESTORED`].
     pub(super) fn wrong_units(&self) -> Vec<(RuleRef, ByteString)> {
-        let rule: RuleRef = if self.due.undo { &rules::UNIT_UNDO } else { &rules::UNIT_RESTORED };
+        let rule: RuleRef = &rules::UNIT_RESTORED;
         let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
         for one in &self.units {
             let is_lost = |path: &&ByteString| self.changed(path) && !self.is_held(path);
@@ -228,8 +234,9 @@ impl Outcome<'_> {
             let became = self.became(one);
             if became == Became::Restored {
                 checks.held(&rules::UNIT_RESTORED, 1);
-                checks.held(&rules::UNIT_UNDO, u64::from(self.due.undo));
             }
+            let is_kept = became == Became::Untouched && !self.may_replace(one);
+            checks.held(&rules::UNIT_UNDO, u64::from(is_kept || self.due.undo));
             if became == Became::Torn || self.was_right(one) || !self.world.has("restore.report") {
                 continue;
             }

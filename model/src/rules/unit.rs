@@ -8,7 +8,7 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "reports F3, A1 and A4 (November 2026): rows lost by a checkpoint",
         needs: ["capture.units"],
         hint: "An exclude such as `*.log`, the file size limit or an ignore file left out one \
@@ -21,7 +21,7 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "reports F3, F4 and A2 to A5 (November 2026)",
         needs: ["capture.units"],
         hint: "A `-wal` or `-journal` of another moment stands beside the database: it is applied \
@@ -30,11 +30,11 @@ super::rules! {
     UNIT_UNDO {
         id: "unit/undo",
         statement: "A restore replaces or removes a database only if the pre-restore checkpoint \
-            holds every file of it, and restoring that checkpoint brings back every byte.",
+            holds every file of it, so that every row can be brought back.",
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "reports A2 and A4 (November 2026): rows lost that no checkpoint holds",
         needs: ["capture.units", "restore.safety"],
         hint: "A member is ignored or too large now, so that the pre-restore checkpoint lacks it: \
@@ -47,7 +47,7 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Planned,
+        state: Modelled,
         source: "reports F3, F4 and A2 to A5 (November 2026)",
         needs: ["capture.units"],
         hint: "Each file was decided by itself: a `-wal` created since was left, or a database \

@@ -44,7 +44,7 @@ fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<R
         None => left_out_despite(captured, path, entry, wrong),
         Some(found) => {
             let mut reasons = wrong_content(entry, found);
-            let of_unit = captured.units.iter().any(|one| one.members.contains(path));
+            let of_unit = captured.units.iter().any(|one| one.members.contains_key(path));
             if of_unit && reasons == [&rules::CAPTURE_BYTES] {
                 reasons.insert(0, &rules::UNIT_CAPTURED);
             }
