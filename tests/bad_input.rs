@@ -4,6 +4,7 @@
 mod bystanders;
 mod damage;
 mod failing;
+mod interrupted;
 mod io_errors;
 mod leftovers;
 pub mod machine;

@@ -87,6 +87,9 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// A restore was interrupted before it began.
+    #[error("interrupted before anything was restored; no file was changed")]
+    Interrupted,
     /// A rollback of the whole agent could not be done, and was undone.
     #[error("{why}; everything is as it was before: {}", .left.as_deref().unwrap_or("try again once that is mended"))]
     RolledBackNothing {
@@ -241,6 +244,7 @@ impl Error {
             Error::BadLabel { .. } => "bad_label",
             Error::BadState { .. } => "bad_state",
             Error::RolledBackNothing { .. } => "rolled_back_nothing",
+            Error::Interrupted => "interrupted",
             Error::BadPath { .. } => "bad_path",
             Error::NotInCheckpoint(_) | Error::LeftOut { .. } => "not_in_checkpoint",
             Error::WouldOverwrite { .. } => "would_overwrite",

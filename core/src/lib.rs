@@ -41,9 +41,9 @@ pub use manager::{Extent, Look, Manager, Occasion, PartChanged, RestoreOptions};
 pub use project::{project_directory, project_of_file};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
-    Holdings, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark, Restored,
-    Stats, Status, Swept, Taken, Unlisted, Verified,
+    Holdings, Interrupted, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark,
+    Restored, Stats, Status, Swept, Taken, Unlisted, Verified,
 };
-pub use restore::{LEFT_OUT, Token};
+pub use restore::{INTERRUPTED, LEFT_OUT, Token};
 pub use store::envelope::{ActionNote, Envelope, PartNote, Trigger};
 pub use store::left_out::{LeftOut, Reason, Stamp};

@@ -40,9 +40,7 @@ impl Project {
     pub fn resolve(disk: &dyn Disk, environment: &Environment, typed: &Path) -> Self {
         // rule: scope/identity
         let directory = canonical(disk, &absolute(environment, typed));
-        // rule: scope/hash
-        let digest = Sha256::digest(directory.as_os_str().as_bytes());
-        let hash = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hash = hash_of(&directory);
         Project { directory, hash }
     }
 
@@ -145,9 +143,19 @@ fn absolute(environment: &Environment, typed: &Path) -> PathBuf {
     }
 }
 
-/// The same, of the project with that hash.
+/// How the names begin of what restores of any project put alongside the paths that they write.
+pub const TEMPORARY: &str = ".herma-restore-";
+
+/// The first 16 hex digits of the SHA-256 of a canonical path.
+// rule: scope/hash
+pub fn hash_of(directory: &Path) -> String {
+    let digest = Sha256::digest(directory.as_os_str().as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// As [`Project::temporary_name`], of the project with that hash.
 pub fn temporary_name(hash: &str) -> String {
-    format!(".herma-restore-{hash}")
+    format!("{TEMPORARY}{hash}")
 }
 
 /// Resolves every link of an absolute path, also beyond the point where something is missing, so

@@ -4,8 +4,10 @@ use crate::path::shown;
 use crate::restore::{Token, Unrecorded};
 use crate::state::ListedAction;
 use crate::store::envelope::{PartNote, Trigger};
+use crate::store::restoring::Record;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Added and removed lines and how many files they are in.
@@ -81,6 +83,40 @@ pub struct Evicted {
 
 fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
     *number == T::default()
+}
+
+/// A restore of everything that was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interrupted {
+    /// The checkpoint that it restores, by its full id.
+    pub target: String,
+    /// The checkpoint of the state before it, by its full id; none where there was nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+}
+
+impl From<Record> for Interrupted {
+    fn from(Record { target, before }: Record) -> Self {
+        Interrupted { target, before }
+    }
+}
+
+/// For people, with the commands that go on with it and undo it.
+impl fmt::Display for Interrupted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = |id: &str| id.get(..7).unwrap_or(id).to_owned();
+        let target = short(&self.target);
+        write!(
+            formatter,
+            "a rollback to {target} was interrupted: `herma rollback {target}` goes on"
+        )?;
+        match &self.before {
+            Some(before) => {
+                write!(formatter, ", `herma rollback {} --exact` undoes it", short(before))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// A pre-restore checkpoint that the list has no room for, and that its id names.
@@ -200,6 +236,9 @@ pub struct Restored {
     /// What became of the agent's state beside its files; none where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRestored>,
+    /// Whether it was interrupted: what it did not get to is among what failed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub interrupted: bool,
     /// What had to go for the pre-restore checkpoint.
     #[serde(flatten)]
     pub evicted: Evicted,
@@ -280,6 +319,9 @@ pub struct ProjectStatus {
     pub last_touch: Option<i64>,
     /// What is known of its directory.
     pub state: ProjectState,
+    /// The restore of it that was interrupted, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Interrupted>,
 }
 
 /// What is known of the directory of a project.

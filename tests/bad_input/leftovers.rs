@@ -1,5 +1,5 @@
 //! What a restore that died left beside its places: no checkpoint holds it as the user's, no diff
-//! shows it, and the next restore removes it. What only looks like it stays.
+//! shows it, and the next restore removes it. What is stored nowhere stays.
 
 use super::machine::{Machine, at_each_call};
 use herma_core::RestoreOptions;
@@ -115,15 +115,17 @@ fn what_a_restore_of_the_project_around_left_is_no_content_of_one_in_it() {
 }
 
 #[test]
-fn what_only_has_the_name_of_a_leftover_is_the_users() {
+fn what_a_draft_changed_places_with_is_named_and_never_removed_where_nothing_holds_it() {
     let machine = Machine::new();
-    let first = machine.take();
-    let name = format!(".herma-restore-{}-0-0", machine.hash());
+    machine.take();
+    let name = format!(".herma-restore-{}-0", machine.hash());
     machine.write(&name, "the only copy\n");
-    let id = machine.take();
-    let diff = machine.manager().diff(&machine.project(), first.as_bytes()).unwrap();
-    assert_eq!(diff.entries.len(), 1, "{diff:?}");
-    fs::remove_file(machine.project().join(&name)).unwrap();
-    machine.manager().restore(&machine.project(), id.as_bytes(), EXACTLY).unwrap();
+    machine.write("a.txt", "changed\n");
+    let notes = machine.base().join("store/restoring");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join(machine.hash()), "").unwrap();
+    let taken = machine.manager().checkpoint(&machine.project(), "again").unwrap();
+    assert!(taken.skipped.iter().any(|one| one.path == name.as_bytes()), "{taken:?}");
+    machine.manager().restore(&machine.project(), b"2", EXACTLY).unwrap();
     assert_eq!(fs::read_to_string(machine.project().join(&name)).unwrap(), "the only copy\n");
 }

@@ -4,11 +4,13 @@
 //! the caller.
 
 pub mod index;
+pub mod leftover;
 mod steady;
 mod together;
 mod walk;
 
 use crate::capture::index::{Index, Known};
+use crate::capture::leftover::{Fate, Leftovers, Name};
 use crate::capture::steady::Failure;
 use crate::capture::together::{Found, Looking, Members};
 use crate::capture::walk::{Bounds, Candidate, walk};
@@ -19,7 +21,7 @@ use crate::ignore::Excludes;
 use crate::own_folders::OwnFolders;
 use crate::path::on_disk;
 use crate::store::left_out::{LeftOut, Reason};
-use crate::store::object::{Kind, blob_of, id_of};
+use crate::store::object::blob_of;
 use crate::store::objects::Objects;
 use crate::store::permissions::{Permissions, is_about_a_group};
 use crate::store::snapshot::{Item, Mode, Snapshot};
@@ -42,7 +44,8 @@ const KEEPS_CHANGING: &str = "which keeps changing while it is read";
 pub struct Current {
     /// What a checkpoint holds of it.
     pub snapshot: Snapshot,
-    /// What a restore that died left beside its places: no content of the project, and stored.
+    /// What interrupted restores left alongside their paths, sorted: no content of the project, and
+    /// stored, or a draft.
     pub leftovers: Vec<Vec<u8>>,
     /// The units in it, each with why a checkpoint does not hold it, as the end of a sentence about it.
     pub units: BTreeMap<Unit, Option<String>>,
@@ -71,10 +74,8 @@ pub struct Capture<'a> {
     pub own: OwnFolders,
     /// The bounds of a checkpoint.
     pub config: &'a Config,
-    /// How the names begin of what a restore of this project put beside its places, where one died.
-    pub temporary: Option<String>,
-    /// The same of other projects in which one died or is running, which may hold this one or stand in it.
-    pub of_others: Vec<String>,
+    /// The hash of the project, where a restore of it was interrupted.
+    pub interrupted: Option<&'a str>,
     /// What was known of the files before.
     pub index: &'a Index,
     /// The stat of a file made before anything is read: its time is that of the file system's
@@ -102,22 +103,28 @@ impl Capture<'_> {
         let mut folders: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for (path, stat) in walked.folders.into_iter().chain([(Vec::new(), before)]) {
             // A restore that died while it changed a unit left an empty folder.
-            if self.is_beside(&path) {
+            let name = Name::of_path(&path);
+            if name.is_some_and(|name| self.interrupted == Some(name.hash)) {
                 captured.current.leftovers.push(path.clone());
             }
             let bits = self.bits(&path, &stat, before.group);
             folders.insert(path, bits);
         }
+        let leftovers = Leftovers { disk: self.disk, interrupted: self.interrupted, started };
+        for candidate in walked.leftovers {
+            let Some(name) = Name::of_path(&candidate.path) else { continue };
+            let full = on_disk(self.root, &candidate.path);
+            match leftovers.fate(&full, &candidate, name, blobs.stored())? {
+                Fate::Remove => captured.current.leftovers.push(candidate.path),
+                Fate::Leave => {}
+                Fate::Tell => {
+                    captured.left_out.push(LeftOut::new(&candidate.path, Reason::Displaced));
+                }
+            }
+        }
+        captured.current.leftovers.sort_unstable();
         let mut files = BTreeMap::new();
         for candidate in walked.candidates {
-            if self.is_leftover(self.temporary.as_slice(), &candidate, blobs.stored())? {
-                captured.current.leftovers.push(candidate.path);
-                continue;
-            }
-            // Their own restores remove them.
-            if self.is_leftover(&self.of_others, &candidate, blobs.stored())? {
-                continue;
-            }
             match self.read(&candidate, blobs.keep())? {
                 Read::Item(item) => {
                     let bits = self.bits(&candidate.path, &item.stat, before.group);
@@ -178,42 +185,6 @@ impl Capture<'_> {
                 Err(Error::MissingDirectory(self.root.to_owned()))
             }
             Err(error) => Err(error).context("looking at", self.root),
-        }
-    }
-
-    /// Whether a path is named as what a restore of this project puts beside its places.
-    fn is_beside(&self, path: &[u8]) -> bool {
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        self.temporary.as_ref().is_some_and(|own| name.starts_with(own.as_bytes()))
-    }
-
-    /// Whether this is a file that a restore, whose names begin so, put beside a place and did not come
-    /// to remove: a draft, or what a draft changed places with, which is somebody's unless it is stored.
-    fn is_leftover(
-        &self,
-        temporary: &[String],
-        candidate: &Candidate,
-        objects: &Objects<'_>,
-    ) -> Result<bool> {
-        let name = candidate.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let rest = temporary.iter().find_map(|own| name.strip_prefix(own.as_bytes()));
-        let Some(rest) = rest else { return Ok(false) };
-        // Two numbers make the name of a draft; one that was cut short is stored nowhere.
-        let numbers = rest.strip_prefix(b"-").map(|rest| rest.split(|byte| *byte == b'-'));
-        let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-        if numbers.is_some_and(|all| all.clone().count() == 2 && all.clone().all(is_number)) {
-            return Ok(true);
-        }
-        let path = on_disk(self.root, &candidate.path);
-        let blob = match candidate.stat.kind {
-            FileKind::Link => {
-                self.disk.read_link(&path).map(|target| id_of(Kind::Blob, &target).ok())
-            }
-            _ => blob_of(self.disk, &path).map(|(blob, _)| blob),
-        };
-        match blob {
-            Ok(Some(blob)) => Ok(candidate.stat.size == 0 || objects.is_whole(blob)?),
-            Ok(None) | Err(_) => Ok(false),
         }
     }
 

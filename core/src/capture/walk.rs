@@ -4,6 +4,7 @@
 //! [`crate::capture`].
 
 use super::together::{Found, Looking};
+use crate::capture::leftover::Name;
 use crate::disk::{Disk, Entry, Kind, Stat, is_unreadable};
 use crate::error::{Context, Error, Result};
 use crate::ignore::{Excludes, IGNORE_BYTES_MAX, IgnoreFile};
@@ -30,6 +31,8 @@ pub struct Candidate {
 pub struct Walked {
     /// Files and links to capture, but for members of units.
     pub candidates: Vec<Candidate>,
+    /// Files and links that restores put alongside others, whatever ignore rules say of them.
+    pub leftovers: Vec<Candidate>,
     /// The units, of which each is left out for a cause if there is one.
     pub units: Vec<(Found, Option<String>)>,
     /// How many members of units can be captured.
@@ -115,7 +118,9 @@ pub fn walk(looking: &Looking<'_>) -> Result<Walked> {
             Err(error) => return Err(error).context("reading the directory", &full),
         }
     }
-    walk.walked.candidates.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    for found in [&mut walk.walked.candidates, &mut walk.walked.leftovers] {
+        found.sort_unstable_by(|left, right| left.path.cmp(&right.path));
+    }
     Ok(walk.walked)
 }
 
@@ -149,6 +154,11 @@ impl Walk<'_> {
                 }
                 Err(error) => return Err(error).context("looking at", &full),
             };
+            if matches!(stat.kind, Kind::File | Kind::Link) && Name::read(name.as_bytes()).is_some()
+            {
+                self.walked.leftovers.push(Candidate { path, stat });
+                continue;
+            }
             // rule: capture/independent
             if self.excludes.excludes(&levels, &path, stat.kind == Kind::Directory) {
                 continue;

@@ -179,6 +179,9 @@ pub fn examine(given: &Surroundings<'_>) -> Examined {
                 "change to one that is there",
             ),
         });
+        findings.extend(
+            project.as_deref().and_then(|project| project::interrupted(disk, &base, project)),
+        );
         findings.push(letter_case::look(disk, &base, project.as_deref()));
         findings.extend(agent::look(disk, &base, &environment.agent_folder()));
     } else {

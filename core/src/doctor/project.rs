@@ -6,13 +6,23 @@ use crate::disk::Disk;
 use crate::environment::{Config, Environment};
 use crate::own_folders::OwnFolders;
 use crate::path::shown;
-use crate::project::{Project, project_of_file};
+use crate::project::{Project, hash_of, project_of_file};
+use crate::report::Interrupted;
+use crate::store::restoring;
 use std::path::{Path, PathBuf};
 
 /// The directory of the project that a checkpoint taken here would be of.
 pub fn directory(disk: &dyn Disk, environment: &Environment, here: &Path) -> PathBuf {
     let root = project_of_file(disk, environment, here).unwrap_or_else(|| here.to_owned());
     Project::resolve(disk, environment, &root).directory
+}
+
+/// A restore of the project that was interrupted. The directory is canonical.
+pub fn interrupted(disk: &dyn Disk, base: &Path, directory: &Path) -> Option<Finding> {
+    let record = restoring::interrupted(disk, &base.join("store"), &hash_of(directory))?;
+    let found = Interrupted::from(record).to_string();
+    let (found, advice) = found.split_once(": ")?;
+    Some(Finding::notice(Check::Project, found, advice))
 }
 
 /// Looks at the project as a checkpoint would, but for reading its files.

@@ -4,9 +4,9 @@ use crate::disk::{Disk, folder};
 use crate::error::Result;
 use crate::maintenance::evidence;
 use crate::path::shown;
-use crate::report::{ProjectStatus, Status};
+use crate::report::{Interrupted, ProjectStatus, Status};
 use crate::store::base::{self, Entry};
-use crate::store::{Store, history, metadata, ref_recovery};
+use crate::store::{Store, history, metadata, ref_recovery, restoring};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -68,6 +68,7 @@ fn projects(store: &Store<'_>, listed_max: usize) -> Result<Vec<ProjectStatus>> 
             last_touch: known.as_ref().map(|known| known.last_touch as i64),
             state: evidence::of_project(disk, known.as_ref()),
             workdir: known.map(|known| known.workdir),
+            interrupted: restoring::interrupted(disk, &store.path, &hash).map(Interrupted::from),
             hash,
         });
     }

@@ -36,8 +36,10 @@ impl Manager {
             let taking = Taking::new(occasion, &self.state, state.as_ref());
             // The agent goes on while files are read.
             drop(state);
-            let (mut taken, _) = self.checkpoint_locked(&store, &mut objects, project, &taking)?;
+            let (mut taken, current) =
+                self.checkpoint_locked(&store, &mut objects, project, &taking)?;
             taken.notices.extend(undone);
+            taken.notices.extend(self.end_interrupted(&store, project, &current));
             let is_new = matches!(taken.outcome, Outcome::Created { .. });
             let limit = self.limit(&store, &objects, project);
             let evicted = is_new.then(|| limit.keep_newest());
@@ -221,8 +223,7 @@ impl Manager {
             root: &project.directory,
             own: OwnFolders::of(self.disk.as_ref(), &self.environment),
             config: &self.config,
-            temporary: restoring::died(store, &project.hash).then(|| project.temporary_name()),
-            of_others: restoring::others(store, &project.hash),
+            interrupted: restoring::died(store, &project.hash).then(|| project.hash.as_str()),
             index,
             started,
         }

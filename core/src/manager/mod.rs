@@ -6,6 +6,7 @@
 mod carry;
 mod checkpoint;
 mod hands;
+mod interrupted;
 mod owner;
 mod patch;
 mod recovery;
@@ -42,6 +43,7 @@ use patch::Compared;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 /// Takes, lists, compares and restores checkpoints. It remembers which projects had their
@@ -55,6 +57,8 @@ pub struct Manager {
     upkeep: Upkeep,
     /// What the agent has beside its files.
     state: State,
+    /// Whether a restore is to end before it is done.
+    interrupt: Arc<AtomicBool>,
 }
 
 /// When space is freed, and the total size kept, that a new checkpoint makes due.
@@ -75,8 +79,14 @@ impl Manager {
         environment: Environment,
         config: Config,
     ) -> Self {
-        let (slots_used, upkeep, state) = Default::default();
-        Manager { disk, clock, environment, config, slots_used, upkeep, state }
+        let (slots_used, upkeep, state, interrupt) = Default::default();
+        Manager { disk, clock, environment, config, slots_used, upkeep, state, interrupt }
+    }
+
+    /// The same with restores that end once that is set: after the path that they are at, with an answer
+    /// that says what is done and what is not.
+    pub fn interrupted_by(self, interrupt: Arc<AtomicBool>) -> Self {
+        Manager { interrupt, ..self }
     }
 
     /// The same for an agent with that state beside its files: every checkpoint carries it, and a full
@@ -322,6 +332,9 @@ impl Manager {
         options: &PruneOptions,
         progress: &mut dyn FnMut(PruneStep<'_>),
     ) -> Result<Pruned> {
+        if let Err(error) = self.tidy_interrupted() {
+            tracing::debug!("what interrupted restores left stays: {error}");
+        }
         prune(self.disk.as_ref(), &self.base(), self.clock.seconds(), options, progress)
     }
 

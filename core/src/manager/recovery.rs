@@ -11,6 +11,7 @@ use crate::disk::Sharing;
 use crate::error::{Error, Result};
 use crate::path::shown;
 use crate::project::Project;
+use crate::restore::{Restore, left_anything};
 use crate::state::Take;
 use crate::store::objects::Objects;
 use crate::store::snapshot::Item;
@@ -21,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 /// What came of bringing files back.
 struct FilesBack {
@@ -218,14 +220,17 @@ impl Manager {
             .filter(|(path, item)| is_written(path, item) || is_as_it_was(path, item))
             .collect();
         let current = Current { snapshot, leftovers, units };
-        let restore = self.restore_into((project, &current), objects, &before);
+        // What is half done is taken back, whoever interrupts it.
+        let interrupt = &AtomicBool::new(false);
+        let restore =
+            Restore { interrupt, ..self.restore_into((project, &current), objects, &before) };
+        let is_tidy = restore.tidy();
         let report = restore.all(true);
         self.note_restore((store, objects), project, &restore, &report);
-        let is_tidy = restore.tidy();
         let is_final = report.failed.iter().all(|one| is_lost(objects, &before, &one.path));
         let failed = report.failed.iter().chain(&report.kept);
         left.extend(failed.map(|one| format!("{}: {}", shown(&one.path), one.why)));
-        if is_final && is_tidy {
+        if is_final && is_tidy && !left_anything(&report) {
             let _ = restoring::end(store, &project.hash);
         }
         Ok(FilesBack { left, is_final })

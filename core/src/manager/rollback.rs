@@ -13,7 +13,9 @@ use crate::own_folders::OwnFolders;
 use crate::path::{on_disk, shown};
 use crate::project::Project;
 use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
-use crate::restore::{CHANGED_SINCE, Restore, TargetIgnores, Token, Units, has_changed_since};
+use crate::restore::{
+    CHANGED_SINCE, Restore, TargetIgnores, Token, Units, has_changed_since, left_anything,
+};
 use crate::store::commit::Checkpoint;
 use crate::store::envelope::Trigger;
 use crate::store::envelopes::{Envelopes, Kept};
@@ -26,6 +28,7 @@ use crate::store::{Store, commit, hands, lock, ref_recovery, restoring};
 use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// Options of a full restore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -283,6 +286,9 @@ impl Manager {
             let agent = self.agent_of(extent, &project, &wanted, &parts, false);
             as_previewed(token, parts.token(restore.token(&now), agent.as_ref()))?;
         }
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
         if forced_past.is_some() {
             parts.give_up();
         }
@@ -290,11 +296,14 @@ impl Manager {
             .is_whole()
             .then(|| self.begin_whole((&store, &project), &restore, &wanted, before, &parts))
             .transpose()?;
-        if let Err(error) = restoring::begin(&store, &project.hash) {
-            tracing::debug!(
-                "what this restore would leave if it died is not known to the next: {error}"
-            );
+        let record = typed.is_none().then(|| restoring::Record {
+            target: wanted.id.to_string(),
+            before: before.map(|before| before.to_string()),
+        });
+        if let Err(error) = restoring::begin(&store, &project.hash, record.as_ref()) {
+            tracing::debug!("that this restore was interrupted would not be known: {error}");
         }
+        let is_tidy = restore.tidy();
         let report = match (extent, &typed) {
             (_, Some(path)) => restore.one(path)?,
             // Without a pre-rollback checkpoint nothing may be removed.
@@ -307,8 +316,10 @@ impl Manager {
             let what = (&wanted, &parts);
             self.end_whole((&store, &objects), &project, undo, what, &report)?;
         }
-        // What stays beside its place the next restore is to look for.
-        if restore.tidy() && report.failed.is_empty() {
+        // A single file does not end what a restore of everything left half done.
+        let is_recorded = restoring::read(disk, &store.path, &project.hash).is_some();
+        let is_ended = typed.is_none() || !is_recorded;
+        if is_tidy && is_ended && !report.interrupted && !left_anything(&report) {
             let _ = restoring::end(&store, &project.hash);
         }
         // Only after everything is restored, and never the target.
@@ -406,6 +417,7 @@ impl Manager {
             objects,
             current,
             leftovers,
+            interrupt: &self.interrupt,
             temporary,
             beside: Default::default(),
             target,

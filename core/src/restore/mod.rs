@@ -34,17 +34,35 @@ use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{Item, Snapshot};
 use crate::unit::{Role, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A file of so many bytes is read without another look at what it should hold.
 const READ_BYTES: u64 = 1024 * 1024;
 const KEPT: &str = "something that no checkpoint holds is in its place";
 const STAYS: &str = "a restore put it there and could not remove it; the next one does";
+/// Why nothing was done to a path.
+pub const INTERRUPTED: &str = "the restore was interrupted before it";
 /// What is said of a path that somebody changed meanwhile.
 pub const CHANGED_SINCE: &str = "it changed while the restore ran";
+
+/// So many folders are made durable one by one; more of them with all else on their file system.
+const FOLDERS_MAX: usize = 16;
+
+/// Removes what interrupted restores left in the project at `root`; returns whether nothing of it
+/// stays.
+pub fn tidy(disk: &dyn Disk, root: &Path, leftovers: &[Vec<u8>]) -> bool {
+    let remove = |path: &Vec<u8>| folder::remove_place(disk, &on_disk(root, path));
+    leftovers.iter().map(remove).filter(Result::is_err).count() == 0
+}
+
+/// Whether a restore put something alongside its paths that it could not remove.
+pub fn left_anything(report: &Restored) -> bool {
+    report.failed.iter().any(|one| one.why.starts_with(STAYS))
+}
 
 /// The restore of one checkpoint into one project.
 pub struct Restore<'a> {
@@ -58,8 +76,10 @@ pub struct Restore<'a> {
     pub objects: &'a Objects<'a>,
     /// What is in the project now, as far as a checkpoint holds it.
     pub current: &'a Snapshot,
-    /// What restores that died left in the project; checkpoints hold all of it.
+    /// What interrupted restores left in the project, sorted; checkpoints hold all of it but drafts.
     pub leftovers: &'a [Vec<u8>],
+    /// Whether it is to end: it is asked between paths.
+    pub interrupt: &'a AtomicBool,
     /// How the names of such files begin.
     pub temporary: String,
     /// What this restore put beside its places, be it there still or not.
@@ -93,6 +113,9 @@ impl Restore<'_> {
                 continue;
             }
             match self.step(path, item) {
+                Ok(Step::Write(_)) if self.is_interrupted() => {
+                    report.failed.push(Remark::new(path, INTERRUPTED.into()));
+                }
                 Ok(Step::Write(obstacles)) => {
                     self.draft(path, item, obstacles, &mut batch, &mut report);
                     if batch.is_full() {
@@ -120,6 +143,9 @@ impl Restore<'_> {
                 Surplus::LeftOut => {}
                 Surplus::Leave => report.left.push(path.clone()),
                 Surplus::Keep(remark) => report.kept.push(remark),
+                Surplus::Remove if self.is_interrupted() => {
+                    report.failed.push(Remark::new(path, INTERRUPTED.into()));
+                }
                 Surplus::Remove => {
                     self.remove(path, &mut report);
                 }
@@ -128,6 +154,7 @@ impl Restore<'_> {
         report.name_unrecorded(self.unrecorded());
         self.verify(&mut report);
         report.add(together);
+        report.interrupted = report.failed.iter().any(|one| one.why == INTERRUPTED);
         // The conversation goes back only together with the files.
         // rule: restore/undoes-turn
         report.undoes_turn = report.failed.is_empty();
@@ -167,6 +194,10 @@ impl Restore<'_> {
             Ok(Becomes::Left) => self.leave(unit, report),
             Ok(Becomes::Kept(remarks)) => report.kept.extend(remarks),
             Ok(Becomes::Failed(remarks)) => report.failed.extend(remarks),
+            Ok(Becomes::Swap(swap)) if self.is_interrupted() => {
+                let paths = swap.write.iter().chain(&swap.remove);
+                report.failed.extend(paths.map(|path| Remark::new(path, INTERRUPTED.into())));
+            }
             Ok(Becomes::Swap(swap)) => self.swap(unit, swap, report),
             Err(error) => report.failed.push(Remark::new(&unit.path(), error.cause())),
         }
@@ -176,6 +207,7 @@ impl Restore<'_> {
     /// that kept it: nothing may stand in a project unsaid.
     // rule: restore/honest
     fn name_what_stays(&self, report: &mut Restored) {
+        self.sync_folders();
         for (full, noted) in self.beside.take() {
             let why = match (folder::stat(self.disk, &full), noted) {
                 (Ok(None), _) => continue,
@@ -188,10 +220,27 @@ impl Restore<'_> {
         }
     }
 
-    /// Removes what restores that died left in the project; returns whether nothing of it stays.
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Removes what interrupted restores left in the project; returns whether nothing of it stays.
     pub fn tidy(&self) -> bool {
-        let remove = |path: &Vec<u8>| folder::remove_place(self.disk, &on_disk(self.root, path));
-        self.leftovers.iter().map(remove).filter(Result::is_err).count() == 0
+        tidy(self.disk, self.root, self.leftovers)
+    }
+
+    /// Waits until what was put alongside paths, moved and removed there is durable: it must not come
+    /// back once nothing records it.
+    fn sync_folders(&self) {
+        let beside = self.beside.borrow();
+        let folders: BTreeSet<&Path> = beside.keys().filter_map(|path| path.parent()).collect();
+        let synced = match folders.len() {
+            0..=FOLDERS_MAX => folders.iter().try_for_each(|path| self.disk.sync_directory(path)),
+            _ => self.disk.sync_file_system(self.root),
+        };
+        if let Err(error) = synced {
+            tracing::debug!("what was moved in the project is not known to be durable: {error}");
+        }
     }
 
     /// Whether one path can be restored without touching any other, and what it is to be.
@@ -328,7 +377,7 @@ impl Restore<'_> {
         Ok(None)
     }
 
-    /// Everything below `path` but directories.
+    /// Everything below `path` but directories, and what an interrupted restore left there.
     fn content(&self, path: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let mut pending = vec![path.to_vec()];
@@ -338,6 +387,7 @@ impl Restore<'_> {
                 match self.kind(&path)? {
                     None => {}
                     Some(FileKind::Directory) => pending.push(path),
+                    Some(_) if self.leftovers.binary_search(&path).is_ok() => {}
                     Some(_) => found.push(path),
                 }
             }
@@ -370,8 +420,12 @@ impl Restore<'_> {
     /// Whether a file with that stat may be the item, by its size: one that is too large to be read
     /// must not take the memory.
     fn may_hold(&self, stat: &Stat, item: &Item) -> bool {
-        let recorded = || self.objects.header(item.blob).ok().map(|(_, bytes)| bytes);
-        stat.size <= READ_BYTES || recorded() == Some(stat.size)
+        let recorded = || match self.objects.header(item.blob) {
+            Ok((_, bytes)) => bytes == stat.size,
+            // A forced restore stores nothing of what is there, which was read all the same.
+            Err(_) => self.current.values().any(|current| current == item),
+        };
+        stat.size <= READ_BYTES || recorded()
     }
 
     /// Writes a path beside its place, which is made free of what is in the way.
@@ -420,6 +474,11 @@ impl Restore<'_> {
             if let Some(why) = &failure {
                 placement.discard(&draft);
                 report.failed.push(Remark::new(&path, why.clone()));
+                continue;
+            }
+            if self.is_interrupted() {
+                placement.discard(&draft);
+                report.failed.push(Remark::new(&path, INTERRUPTED.into()));
                 continue;
             }
             match placement.settle(&draft, &|place| self.is_captured(&path, place)) {

@@ -42,6 +42,8 @@ pub enum Reason {
     /// It belongs to files that are captured together or not at all, in words that name these and
     /// the cause.
     Unit(String),
+    /// An interrupted restore moved it here, and no checkpoint holds it.
+    Displaced,
 }
 
 /// The size of a regular file and the time of its last change.
@@ -82,6 +84,7 @@ impl Reason {
             Reason::Unreadable(why) => format!("unreadable:{why}"),
             Reason::Changing => "changing".to_owned(),
             Reason::Special => "special".to_owned(),
+            Reason::Displaced => "displaced".to_owned(),
             Reason::Unit(why) => format!("unit:{why}"),
         }
     }
@@ -94,6 +97,7 @@ impl Reason {
             Some(("unit", why)) => Reason::Unit(why.to_owned()),
             None if text == "changing" => Reason::Changing,
             None if text == "special" => Reason::Special,
+            None if text == "displaced" => Reason::Displaced,
             _ => return None,
         })
     }
@@ -107,6 +111,10 @@ impl fmt::Display for Reason {
             Reason::Unreadable(why) | Reason::Unit(why) => formatter.write_str(why),
             Reason::Changing => formatter.write_str("it keeps changing while it is read"),
             Reason::Special => formatter.write_str("not a regular file"),
+            Reason::Displaced => formatter.write_str(
+                "an interrupted rollback moved it here, and no checkpoint holds it: move it back, \
+                 or remove it",
+            ),
         }
     }
 }

@@ -345,6 +345,12 @@ impl Asked {
         Asked { json: json || asked.json, dir, task: Task::Rollback(asked.task) }
     }
 
+    /// Whether it changes the files of a project.
+    pub fn restores(&self) -> bool {
+        use rollback_line::Task::Restore;
+        matches!(self.task, Task::Rollback(Restore { dry_run: false, .. }))
+    }
+
     /// Whether it depends on the current directory which project it is about.
     pub fn is_about_here(&self) -> bool {
         let is_whole = |dir: &Path| dir.is_absolute() || dir.starts_with("~");

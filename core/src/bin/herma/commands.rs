@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -112,6 +113,8 @@ pub struct Herma {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) environment: Environment,
     pub(crate) manager: Manager,
+    /// Whether a rollback is to end before it is done.
+    pub(crate) interrupt: Arc<AtomicBool>,
     /// What is wrong with the agent's compensations, if anything.
     unusable: Option<Failure>,
 }
@@ -134,7 +137,15 @@ impl Herma {
         let mut manager = manager.answering_first();
         let (state, unusable) = whole::state(&disk, &environment);
         manager.set_state(state.unwrap_or_default());
-        Ok((Herma { json, style, disk, environment, manager, unusable }, warnings))
+        let interrupt = Arc::default();
+        let herma = Herma { json, style, disk, environment, manager, interrupt, unusable };
+        Ok((herma, warnings))
+    }
+
+    /// The same with rollbacks that end once that is set.
+    pub fn interrupted_by(self, interrupt: &Arc<AtomicBool>) -> Self {
+        let manager = self.manager.interrupted_by(interrupt.clone());
+        Herma { manager, interrupt: interrupt.clone(), ..self }
     }
 
     /// Does what was asked.

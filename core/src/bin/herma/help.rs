@@ -41,7 +41,8 @@ made; .env and .env.*; logs, archives, videos, compiled files; sockets and the l
 Exit codes:
   0  done, also when there was nothing to do
   1  declined: you were asked and said no
-  2  failed, with a stable code in brackets at the end of the message, or invalid arguments";
+  2  failed, with a stable code in brackets at the end of the message, or invalid arguments
+  130  a rollback was interrupted, and said what was done";
 
 pub const CHECKPOINT_EXAMPLES: &str = "\
 The project of the current directory is the nearest directory from there upwards that holds
@@ -93,7 +94,7 @@ Without checkpoints of the current directory the list shows every project that h
 A restore first takes a checkpoint of the present state, and prints how to undo the restore.
 
 Exit codes: 0 done; 2 failed, or some paths could not be restored or stayed, since no checkpoint
-holds what is there.";
+holds what is there; 130 interrupted (Ctrl-C, or a request to end): what was done is said.";
 
 pub const CHECKPOINTS_EXAMPLES: &str = "\
 Examples:

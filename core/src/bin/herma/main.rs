@@ -32,10 +32,14 @@ use herma_core::text;
 use herma_core::{Environment, SystemClock};
 use programs::{Reason, Refusal};
 use session::Session;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::ffi::OsString;
 use std::io::{BufReader, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use text::Style;
 
@@ -45,6 +49,20 @@ const DONE: u8 = 0;
 const DECLINED: u8 = 1;
 /// Not done, not wholly done, or not understood.
 const FAILED: u8 = 2;
+
+/// A signal ended a rollback before it was done, and the answer says what was.
+const INTERRUPTED: u8 = 130;
+
+/// Set by Ctrl-C and its like from now on, the second of which ends the process.
+fn signalled() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // Where it cannot be caught, it ends the process at once, and the store records the rollback.
+        let second = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag.clone());
+        let _ = second.and_then(|_| flag::register(signal, flag.clone()));
+    }
+    flag
+}
 
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
@@ -111,9 +129,16 @@ fn style() -> Style {
 fn answer(asked: &Asked) -> Result<u8, Failure> {
     let environment = surrounding(asked.is_about_here())?;
     let (herma, warnings) = Herma::new(environment, asked.json, style())?;
+    let interrupt = if asked.restores() { signalled() } else { Arc::default() };
+    let herma = herma.interrupted_by(&interrupt);
     warnings.iter().for_each(warn);
     herma.recovered(asked).iter().for_each(|said| notice(said));
-    let exit = say(&herma.run(asked)?, asked.json)?;
+    let exit = match herma.run(asked) {
+        Ok(answer) => say(&answer, asked.json)?,
+        Err(failure) => refuse(&failure, asked.json),
+    };
+    let is_interrupted = exit == FAILED && interrupt.load(Ordering::Relaxed);
+    let exit = if is_interrupted { INTERRUPTED } else { exit };
     herma.afterwards(asked).iter().for_each(|said| notice(said));
     Ok(exit)
 }

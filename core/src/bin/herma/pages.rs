@@ -233,6 +233,12 @@ pub fn status(style: Style, status: &Status, now: i64) -> Vec<u8> {
         page.blank();
         projects(style, status, now, &mut page);
     }
+    for project in &status.projects {
+        let Some(interrupted) = &project.interrupted else { continue };
+        let workdir = project.workdir.as_ref().unwrap_or(&project.hash);
+        let workdir = name(workdir.as_bytes());
+        page.line(format_args!("{} {workdir}: {interrupted}", style.paint(Tone::Notable, "⚠")));
+    }
     if !status.legacy.is_empty() {
         page.blank();
         page.line(format_args!("Legacy archives ({}):", status.legacy.len()));

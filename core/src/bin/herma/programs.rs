@@ -4,7 +4,7 @@
 //! characters, since a person may look at them too.
 
 use crate::text::is_harmful;
-use herma_core::{Listed, Unlisted};
+use herma_core::{Interrupted, Listed, Unlisted};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
@@ -24,6 +24,9 @@ pub struct Listing<'a> {
     /// Pre-restore checkpoints that the list has no room for.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub unlisted: &'a [Unlisted],
+    /// The rollback that was interrupted, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<&'a Interrupted>,
     /// Other projects that have checkpoints, where this one has none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub elsewhere: &'a [String],

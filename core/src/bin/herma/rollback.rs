@@ -50,10 +50,16 @@ impl Herma {
             _ => Vec::new(),
         };
         let unlisted = self.manager.unlisted(project)?;
-        let listing =
-            Listing { checkpoints: &checkpoints, unlisted: &unlisted, elsewhere: &elsewhere };
+        let interrupted = self.manager.interrupted(project)?;
+        let listing = Listing {
+            checkpoints: &checkpoints,
+            unlisted: &unlisted,
+            interrupted: interrupted.as_ref(),
+            elsewhere: &elsewhere,
+        };
         self.done_in(project, &listing, || {
             let mut page = pages::listed(self.style, project, &checkpoints, &unlisted);
+            page.extend(rollback_pages::interrupted(self.style, interrupted.as_ref()));
             page.extend(rollback_pages::elsewhere(&elsewhere));
             page
         })
@@ -140,6 +146,9 @@ impl Herma {
         })?;
         let ending = match incomplete(restored) {
             None => Ending::Done,
+            Some(message) if restored.interrupted => {
+                Ending::Incomplete(Failure { code: "interrupted", message })
+            }
             Some(message) => Ending::Incomplete(Failure { code: "incomplete", message }),
         };
         let turn = restored.agent.as_ref().and_then(|agent| {
@@ -171,6 +180,9 @@ impl Herma {
 fn incomplete(restored: &Restored) -> Option<String> {
     let again = "roll back to the same id again";
     let count = |number: usize| (number > 0).then(|| text::count(number, "path", "paths"));
+    if restored.interrupted {
+        return Some("interrupted before all was restored; what was done is as listed".into());
+    }
     let failed = count(restored.failed.len()).map(|paths| {
         format!(
             "{paths} could not be brought back; the others are as listed: fix the cause and {again}"

@@ -1,11 +1,11 @@
 //! What a rollback answers people: the restore, its preview, and what is wrong with the words.
 
 use crate::pages::{Page, directory, evicted, remarked};
-use crate::text::{Style, Tone, line, name, shell_word};
+use crate::text::{Style, Tone, count, line, name, shell_word};
 use crate::whole_pages;
 use herma_core::printed::{SHORT, short};
 use herma_core::rollback_line::Misread;
-use herma_core::{Extent, Preview, Remark, RestoreOptions, Restored};
+use herma_core::{Extent, INTERRUPTED, Interrupted, Preview, Remark, RestoreOptions, Restored};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -39,6 +39,16 @@ pub fn misread(before: &str, typed: &[u8], Misread { message, at }: &Misread) ->
     let carets = "^".repeat(blamed.chars().count().max(1));
     let message = line(message.as_bytes());
     format!("{message} [usage]\n  {before}{}\n  {indent}{carets}\n", line(typed))
+}
+
+/// A rollback that was interrupted.
+pub fn interrupted(style: Style, interrupted: Option<&Interrupted>) -> Vec<u8> {
+    let mut page = Page::default();
+    if let Some(interrupted) = interrupted {
+        page.blank();
+        page.line(format_args!("{} {interrupted}", style.paint(Tone::Notable, "⚠")));
+    }
+    page.0.into_bytes()
 }
 
 /// Other projects that have checkpoints.
@@ -208,6 +218,10 @@ fn footer(
             None => page.line(format_args!("To undo: herma rollback {id} --exact{named}")),
         }
     }
+    if restored.interrupted && alone.is_none() {
+        let id = restored.id.get(..SHORT).unwrap_or(&restored.id);
+        page.line(format_args!("To go on: herma rollback {id}{named}"));
+    }
     evicted(&restored.evicted, &mut page);
     page
 }
@@ -234,13 +248,21 @@ fn rows(
         let row = |one: &Remark| (word, tone, marked(&one.path, remarked(one)));
         remarks.iter().map(row).collect::<Vec<_>>()
     };
+    // There may be thousands that an interrupted rollback did not get to.
+    let is_failure = |one: &&Remark| one.why != INTERRUPTED;
+    let failures: Vec<Remark> = restored.failed.iter().filter(is_failure).cloned().collect();
+    let not_done = match restored.failed.len() - failures.len() {
+        0 => Vec::new(),
+        paths => vec![("not done", Tone::Bad, count(paths, "path", "paths"))],
+    };
     [
         plain(*did, Tone::Good, &restored.restored),
         plain(*removed, Tone::Bad, &restored.removed),
         plain(*left, Tone::Place, &restored.left),
         explained(*kept, Tone::Notable, &restored.kept),
         explained(*missing, Tone::Notable, &restored.missing),
-        explained(*failed, Tone::Bad, &restored.failed),
+        explained(*failed, Tone::Bad, &failures),
+        not_done,
         explained(*unsaved, Tone::Notable, &restored.left_out),
     ]
     .concat()

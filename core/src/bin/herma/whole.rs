@@ -243,7 +243,7 @@ impl Herma {
         let (disk, environment) = (self.disk.clone(), self.environment.clone());
         let config = self.manager.config().clone();
         let manager = Manager::new(disk, Arc::new(SystemClock), environment, config);
-        Some(manager.with_state(state?))
+        Some(manager.with_state(state?).interrupted_by(self.interrupt.clone()))
     }
 }
 

@@ -48,7 +48,8 @@ fn only_a_project_that_is_live_looks_good() {
     let state = |state| {
         let (hash, workdir) = (String::new(), None);
         let (checkpoints, last_touch) = (None, None);
-        let project = ProjectStatus { hash, workdir, checkpoints, last_touch, state };
+        let interrupted = None;
+        let project = ProjectStatus { hash, workdir, checkpoints, last_touch, state, interrupted };
         let projects = vec![project];
         let (total_bytes, store_bytes, legacy, others) = (0, 0, Vec::new(), 0);
         let base = "/".into();

@@ -239,7 +239,8 @@ impl<W: Write> Session<W> {
         };
         let asked = arguments::Asked::from_line(asked, false);
         let answered = herma.run(&asked);
-        herma.afterwards(&asked);
+        let evicted = herma.afterwards(&asked);
+        evicted.map_or(Ok(()), |evicted| writeln!(self.output, "{evicted}"))?;
         if !self.has_state() && self.environment.agent_folder().is_dir() {
             // It came back with the files.
             self.find_agent()?;

@@ -1,0 +1,140 @@
+//! What restores put alongside the paths that they write, and did not come to remove: known by its
+//! name alone, so that it is never content of a project, whatever became of the record of the restore.
+//!
+//! A draft may always go. What a draft changed places with is the user's, and may go where it is stored.
+
+use crate::capture::walk::Candidate;
+use crate::disk::{Disk, Kind as FileKind, Stat};
+use crate::error::Result;
+use crate::project::TEMPORARY;
+use crate::store::object::{Kind, blob_of, id_of};
+use crate::store::objects::Objects;
+use std::path::Path;
+
+/// No restore has a draft for longer than this many seconds, so that an older one is left of a restore
+/// that was interrupted, in whichever store that is recorded.
+const DRAFT_SECONDS_MAX: i64 = 60 * 60;
+
+/// The name of a file that a restore put alongside a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name<'a> {
+    /// The hash of the project that was restored.
+    pub hash: &'a str,
+    /// Whether there is never anything but a draft under it, or a part of one.
+    pub is_draft: bool,
+}
+
+impl<'a> Name<'a> {
+    /// Reads a name; none for any that no restore gives.
+    pub fn read(name: &'a [u8]) -> Option<Self> {
+        let rest = std::str::from_utf8(name).ok()?.strip_prefix(TEMPORARY)?;
+        let (hash, numbers) = rest.split_once('-')?;
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let is_hash = hash.len() == 16 && hash.bytes().all(is_hex);
+        let count = numbers.split('-').count();
+        let is_one = is_hash && count <= 2 && numbers.split('-').all(is_number);
+        is_one.then_some(Name { hash, is_draft: count == 2 })
+    }
+
+    /// That of a path of a project.
+    pub fn of_path(path: &'a [u8]) -> Option<Self> {
+        Name::read(path.rsplit(|byte| *byte == b'/').next().unwrap_or_default())
+    }
+}
+
+/// What is to become of such a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It may go.
+    Remove,
+    /// Another restore may need it.
+    Leave,
+    /// No checkpoint holds it.
+    Tell,
+}
+
+/// A project in which such files are looked at.
+pub struct Leftovers<'a> {
+    /// The disk it is on.
+    pub disk: &'a dyn Disk,
+    /// The hash of the project, where a restore of it was interrupted.
+    pub interrupted: Option<&'a str>,
+    /// The stat of a file made before anything is read.
+    pub started: Option<&'a Stat>,
+}
+
+impl Leftovers<'_> {
+    /// What is to become of a file at `full` with that name.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn fate(
+        &self,
+        full: &Path,
+        candidate: &Candidate,
+        name: Name<'_>,
+        objects: &Objects<'_>,
+    ) -> Result<Fate> {
+        let stat = &candidate.stat;
+        if !name.is_draft && !self.is_stored(full, stat, objects)? {
+            return Ok(Fate::Tell);
+        }
+        let is_own = self.interrupted == Some(name.hash);
+        let is_old = self.started.is_some_and(|started| is_old(stat, started));
+        Ok(if is_own || is_old { Fate::Remove } else { Fate::Leave })
+    }
+
+    fn is_stored(&self, full: &Path, stat: &Stat, objects: &Objects<'_>) -> Result<bool> {
+        let blob = match stat.kind {
+            FileKind::Link => {
+                self.disk.read_link(full).map(|target| id_of(Kind::Blob, &target).ok())
+            }
+            _ => blob_of(self.disk, full).map(|(blob, _)| blob),
+        };
+        match blob {
+            Ok(Some(blob)) => Ok(stat.size == 0 || objects.is_whole(blob)?),
+            Ok(None) | Err(_) => Ok(false),
+        }
+    }
+}
+
+fn is_old(stat: &Stat, started: &Stat) -> bool {
+    let last = stat.modified.0.max(stat.changed.0);
+    started.modified.0.saturating_sub(last) > DRAFT_SECONDS_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::temporary_name;
+
+    #[test]
+    fn name_reads_what_restores_give_and_nothing_else() {
+        let hash = "0123456789abcdef";
+        let name = |end: &str| format!("{}{end}", temporary_name(hash));
+        let draft = Some(Name { hash, is_draft: true });
+        assert_eq!(Name::read(name("-12-0").as_bytes()), draft);
+        assert_eq!(Name::of_path(format!("a/b/{}", name("-0-3")).as_bytes()), draft);
+        assert_eq!(Name::read(name("-7").as_bytes()), Some(Name { hash, is_draft: false }));
+        for other in ["", "-", "-x", "-1-", "-1-2-3", "-1-x", "x-1", "-1\n"] {
+            assert_eq!(Name::read(name(other).as_bytes()), None, "{other}");
+        }
+        for other in [".herma-restore-0123-1-1", ".herma-restore-0123456789ABCDEF-1", "x"] {
+            assert_eq!(Name::read(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn is_old_goes_by_the_last_change_of_the_inode_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("draft");
+        std::fs::write(&path, "").unwrap();
+        let stat = crate::disk::SystemDisk.stat(&path).unwrap();
+        let later = |seconds| Stat { modified: (stat.modified.0 + seconds, 0), ..stat };
+        assert!(!is_old(&stat, &stat) && !is_old(&stat, &later(DRAFT_SECONDS_MAX)));
+        assert!(is_old(&stat, &later(DRAFT_SECONDS_MAX + 1)));
+        let touched = Stat { changed: (stat.changed.0 + 60, 0), ..stat };
+        assert!(!is_old(&touched, &later(DRAFT_SECONDS_MAX + 1)));
+    }
+}
