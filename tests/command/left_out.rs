@@ -1,0 +1,59 @@
+//! What a checkpoint left out is not absent: a restore keeps and names it.
+
+use crate::command::world::{Said, World};
+use pretty_assertions::assert_eq;
+use std::fs;
+
+const LARGE: usize = 1_500_000;
+
+/// A project with two files over the file size limit, one of which is emptied and the other removed
+/// after a checkpoint.
+fn changed_since() -> World {
+    let world = World::new();
+    world.configure("checkpoints:\n  max_file_size_mb: 1\n");
+    fs::create_dir_all(world.path("sub")).unwrap();
+    world.write("big.dat", vec![0; LARGE]);
+    world.write("sub/b2", vec![0; LARGE]);
+    world.write("small", "1\n");
+    world.checkpoint("first");
+    world.write("big.dat", "");
+    fs::remove_dir_all(world.path("sub")).unwrap();
+    world.write("small", "2\n");
+    world
+}
+
+#[track_caller]
+fn names_both(said: &Said, existing: &str) {
+    let text = said.text();
+    let line = |word: &str, path: &str| {
+        let is_it = |line: &&str| line.trim_start().starts_with(word) && line.contains(path);
+        text.lines().find(is_it).is_some_and(|line| line.contains("larger than 1048576 bytes"))
+    };
+    assert!(line(existing, "big.dat") && line("missing", "sub/b2"), "{text}");
+}
+
+#[test]
+fn rollback_show_and_its_preview_name_what_the_checkpoint_left_out() {
+    let world = changed_since();
+    let shown = world.herma(&["rollback", "show", "1", "--json"]).done();
+    let left_out = shown.json()["left_out"].clone();
+    let paths: Vec<_> =
+        left_out.as_array().unwrap().iter().map(|one| one["path"].clone()).collect();
+    assert_eq!(paths, ["big.dat", "sub/b2"]);
+    names_both(&world.herma(&["rollback", "1", "--dry-run"]).done(), "keep");
+    let difference = world.herma(&["rollback", "diff", "1"]).done().text();
+    assert!(difference.contains("1 file changed") && difference.contains("sub/b2"), "{difference}");
+}
+
+#[test]
+fn rollback_keeps_what_the_checkpoint_left_out_also_where_it_is_exact() {
+    for exact in [&["rollback", "1"][..], &["rollback", "1", "--exact"]] {
+        let world = changed_since();
+        let said = world.herma(exact);
+        assert_eq!(said.exit, Some(2), "{}", said.complaint);
+        names_both(&said, "kept");
+        assert!(!said.text().contains("removed") && !said.text().contains("created since"));
+        assert!(world.has("big.dat") && !world.has("sub/b2"));
+        assert_eq!(world.read("small"), "1\n");
+    }
+}
