@@ -96,7 +96,7 @@ fn what_a_plain_home_shows_beside_another_failure_is_not_due_to_the_configuratio
 
 /// What the core claims but for a store that plain git can read, and a bound on its size.
 fn readable_by_nobody() -> Capabilities {
-    Capabilities::complete().without("layout").without("settings.max_total_bytes")
+    Capabilities::of_the_core().without("layout").without("settings.max_total_bytes")
 }
 
 /// A core with four bugs: where the home names hooks, the one for changed refs is run before each
