@@ -4,6 +4,7 @@ use herma_core::{Extent, Preview, RestoreOptions};
 use herma_harness::check;
 use herma_harness::generate;
 use herma_harness::history::file;
+use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::sandbox::{Sandbox, Scratch};
 use herma_harness::subject::{CoreSubject, Identity, Subject};
 use herma_model::{Answer, ByteString, Code, Request, Settings};
@@ -38,6 +39,10 @@ impl Previewing {
 }
 
 impl Subject for Previewing {
+    fn capabilities(&self) -> Capabilities {
+        self.core.capabilities()
+    }
+
     fn ask(&mut self, request: &Request) -> Answer {
         let preview = self.preview(request);
         let answer = self.core.ask(request);
