@@ -105,16 +105,22 @@ impl Limit<'_> {
         let make_room = || {
             let history = history::newest_first(self.store, self.objects, self.hash, self.most)?;
             let excess = in_sight(&history).count().saturating_sub(self.most);
-            let may_go = |one: &&Checkpoint| {
-                let is_listed = one.beside.is_some_and(|place| place.is_listed);
-                is_listed && one.id != target && !one.is_pinned
+            let may_go = |checkpoint: &&Checkpoint| {
+                let is_listed = checkpoint.beside.is_some_and(|place| place.is_listed);
+                is_listed && checkpoint.id != target && !checkpoint.is_pinned
             };
-            let gone: Vec<Oid> =
-                history.iter().rev().filter(may_go).take(excess).map(|one| one.id).collect();
+            let gone: Vec<Oid> = history
+                .iter()
+                .rev()
+                .filter(may_go)
+                .take(excess)
+                .map(|checkpoint| checkpoint.id)
+                .collect();
             if gone.is_empty() {
                 return Ok(Evicted::default());
             }
-            let (gone, left) = history.into_iter().partition(|one| gone.contains(&one.id));
+            let (gone, left) =
+                history.into_iter().partition(|checkpoint| gone.contains(&checkpoint.id));
             self.evict(gone, left, Some(target))
         };
         make_room().unwrap_or_else(|error: Error| {
@@ -135,8 +141,9 @@ impl Limit<'_> {
             return Ok(Evicted::default());
         }
         let all = history::newest_first(store, objects, hash, usize::MAX)?;
-        let stays = |one: &Checkpoint| listed.iter().any(|listed| listed.id == one.id);
-        let gone = all.into_iter().filter(|one| !stays(one)).collect();
+        let stays =
+            |checkpoint: &Checkpoint| listed.iter().any(|listed| listed.id == checkpoint.id);
+        let gone = all.into_iter().filter(|checkpoint| !stays(checkpoint)).collect();
         self.evict(gone, listed, None)
     }
 
@@ -153,28 +160,29 @@ impl Limit<'_> {
         let boundaries = shallow::read(store.disk, &store.path)?;
         let (unlisted, mut left): (Vec<_>, Vec<_>) =
             left.into_iter().partition(Checkpoint::is_unlisted);
-        let (spare, gone): (Vec<_>, Vec<_>) =
-            gone.into_iter().partition(|one| one.rollback.is_some() && one.damage.is_none());
+        let (spare, gone): (Vec<_>, Vec<_>) = gone
+            .into_iter()
+            .partition(|checkpoint| checkpoint.rollback.is_some() && checkpoint.damage.is_none());
         let mut spare = [unlisted, spare].concat();
-        spare.sort_by_key(|one| Reverse(one.rollback));
+        spare.sort_by_key(|checkpoint| Reverse(checkpoint.rollback));
         let mut released = Vec::new();
-        for (index, one) in spare.into_iter().enumerate() {
-            let is_young = now.saturating_sub(one.seconds) < UNLISTED_SECONDS;
+        for (index, checkpoint) in spare.into_iter().enumerate() {
+            let is_young = now.saturating_sub(checkpoint.seconds) < UNLISTED_SECONDS;
             let is_kept = index < UNLISTED_MIN || is_young && index < most;
-            if is_kept || Some(one.id) == target {
-                left.push(self.unlist(one)?);
+            if is_kept || Some(checkpoint.id) == target {
+                left.push(self.unlist(checkpoint)?);
             } else {
-                released.push(one);
+                released.push(checkpoint);
             }
         }
         let is_more = !gone.is_empty() || !released.is_empty() || !ends(&left).is_empty();
         let gone = [gone, released].concat();
         let waiting = self.drop_rollbacks(&gone)?;
-        let ids: Vec<Oid> = gone.iter().map(|one| one.id).collect();
+        let ids: Vec<Oid> = gone.iter().map(|checkpoint| checkpoint.id).collect();
         if !is_more {
             return Ok(Evicted { ids, is_due: false });
         }
-        let oldest = in_sight(&left).filter(|one| one.rollback.is_none()).last();
+        let oldest = in_sight(&left).filter(|checkpoint| checkpoint.rollback.is_none()).last();
         let may_be_shared = oldest.filter(|_| target.is_none());
         if may_be_shared.map_or(Ok(false), |oldest| is_shared(store, objects, hash, oldest))? {
             tracing::debug!("the history of {hash} goes on in another project too");
@@ -209,8 +217,10 @@ impl Limit<'_> {
     fn drop_rollbacks(&self, gone: &[Checkpoint]) -> Result<usize> {
         let Limit { store, objects, hash, .. } = *self;
         let (mut is_large, mut dropped) = (false, 0);
-        for (place, id) in gone.iter().filter_map(|one| Some((one.beside?, one.id))) {
-            let tree = |id| commit::read(objects, id).map(|one| one.tree);
+        for (place, id) in
+            gone.iter().filter_map(|checkpoint| Some((checkpoint.beside?, checkpoint.id)))
+        {
+            let tree = |id| commit::read(objects, id).map(|checkpoint| checkpoint.tree);
             if let (Ok(own), Some(Ok(before))) = (tree(id), place.parent.map(tree)) {
                 is_large |=
                     bytes_not_in(objects, own, before).is_ok_and(|bytes| bytes > LEFT_BYTES_MAX);

@@ -118,7 +118,7 @@ pub fn listed(
         page.line(line);
     }
     if !unlisted.is_empty() {
-        let ids = short_ids(unlisted.iter().map(|one| one.id.as_str()));
+        let ids = short_ids(unlisted.iter().map(|checkpoint| checkpoint.id.as_str()));
         page.blank();
         page.line(format_args!("  Also kept, from before rollbacks: {ids}"));
     }

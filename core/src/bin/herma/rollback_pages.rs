@@ -249,7 +249,7 @@ fn rows(
         remarks.iter().map(row).collect::<Vec<_>>()
     };
     // There may be thousands that an interrupted rollback did not get to.
-    let is_failure = |one: &&Remark| one.why != INTERRUPTED;
+    let is_failure = |remark: &&Remark| remark.why != INTERRUPTED;
     let failures: Vec<Remark> = restored.failed.iter().filter(is_failure).cloned().collect();
     let not_done = match restored.failed.len() - failures.len() {
         0 => Vec::new(),
