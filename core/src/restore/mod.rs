@@ -537,14 +537,16 @@ impl Restore<'_> {
             }
         }
         report.removed.push(path.to_vec());
-        let mut directory = parent(path);
-        // Fails at the first that is not empty.
-        while !directory.is_empty()
-            && self.disk.remove_directory(&on_disk(self.root, directory)).is_ok()
-        {
-            directory = parent(directory);
-        }
+        self.remove_empty_folders(parent(path));
         true
+    }
+
+    /// Removes a folder and those above it, up to the first that is not empty, but not the project.
+    fn remove_empty_folders(&self, mut folder: &[u8]) {
+        while !folder.is_empty() && self.disk.remove_directory(&on_disk(self.root, folder)).is_ok()
+        {
+            folder = parent(folder);
+        }
     }
 
     /// Checks every path in the report on the disk, and moves to the failures what is not so.

@@ -10,7 +10,7 @@ use super::together::{Swap, Together};
 use super::{Restore, is_absence};
 use crate::disk::{Kind, LockGuard};
 use crate::error::{Context, Error, Result};
-use crate::path::{join, on_disk, parent, shown};
+use crate::path::{join, on_disk, shown};
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::unit::{Unit, whose};
@@ -71,7 +71,9 @@ impl Restore<'_> {
             Ok(true) => {
                 let removed = swap.remove.iter().chain(&swap.derived);
                 self.check_unit(&swap.write, removed, report);
-                self.remove_empty_folders(&unit.folder, &swap.write);
+                if swap.write.is_empty() {
+                    self.remove_empty_folders(&unit.folder);
+                }
             }
             Ok(false) => report.kept.extend(paths.map(|path| Self::changed(unit, path))),
             Err(error) => {
@@ -148,17 +150,6 @@ impl Restore<'_> {
                 }
                 Err(error) => report.failed.push(Remark::new(path, error.to_string())),
             }
-        }
-    }
-
-    /// Removes the folder of a unit that went, and those above that it leaves empty.
-    fn remove_empty_folders(&self, folder: &[u8], write: &[Vec<u8>]) {
-        let mut directory = folder;
-        while write.is_empty()
-            && !directory.is_empty()
-            && self.disk.remove_directory(&on_disk(self.root, directory)).is_ok()
-        {
-            directory = parent(directory);
         }
     }
 }
