@@ -73,7 +73,7 @@ pub static KINDS: &[Kind] = &[
         is_complete: |paths, anchor| {
             let is_log =
                 |path: &&[u8]| parent(path) == anchor && is_numbered(file_name(path), b"", b".log");
-            has_manifest(paths, anchor) && paths.keys().any(|path| is_log(&path))
+            has_manifest(paths, anchor) && paths.keys().any(is_log)
         },
     },
 ];

@@ -240,7 +240,7 @@ fn the_undo_of_a_rollback_outlives_the_rollbacks_after_it_in_a_full_list() {
         assert!(world.listed(20).len() <= 22);
         for (step, id) in undo.iter().enumerate() {
             let (options, dir) = (RestoreOptions::default(), world.project(PROJECT));
-            world.keeping(20).restore(&dir, id[..7].as_bytes(), options).unwrap();
+            world.keeping(20).restore(&dir, &id.as_bytes()[..7], options).unwrap();
             world.holds(&format!("an hour of work {}", step + 1));
         }
         world.git_finds_nothing_broken();

@@ -195,7 +195,7 @@ impl Capture<'_> {
         looking: &Looking<'_>,
         found: &Found,
         blobs: &mut Blobs<'_, '_>,
-    ) -> Result<std::result::Result<Vec<(Vec<u8>, ReadItem)>, (Members, String)>> {
+    ) -> Result<Together> {
         let mut last = Members::default();
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
@@ -225,8 +225,8 @@ impl Capture<'_> {
     }
 
     /// Whether the members of a unit, looked at again, are those that were read and nothing else.
-    fn is_steady(&self, again: &Members, read: &[(Vec<u8>, ReadItem)]) -> Result<bool> {
-        let is_same = |(file, (path, item)): (&Candidate, &(Vec<u8>, ReadItem))| {
+    fn is_steady(&self, again: &Members, read: &[ReadMember]) -> Result<bool> {
+        let is_same = |(file, (path, item)): (&Candidate, &ReadMember)| {
             file.path == *path && file.stat == item.stat
         };
         if again.cause.is_some()
@@ -349,6 +349,12 @@ impl<'o> Blobs<'_, 'o> {
         }
     }
 }
+
+/// What was read of a member, and its path.
+type ReadMember = (Vec<u8>, ReadItem);
+
+/// The members of a unit, read as of one moment; or what was there, and why none is captured.
+type Together = std::result::Result<Vec<ReadMember>, (Members, String)>;
 
 enum Read {
     Item(ReadItem),

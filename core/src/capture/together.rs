@@ -147,7 +147,23 @@ impl Looking<'_> {
                 let left_out = LeftOut::new(&path, Reason::TooLarge(cap));
                 members.block(left_out.with_stamp(&stat, self.bounds.started));
             } else {
-                members.files.push(Candidate { path, stat });
+                // Opened here, so that the members of a unit that is left out count towards no limit.
+                // rule: scope/counts-captured
+                let opened = match stat.kind {
+                    Kind::Link => Ok(()),
+                    _ => self.disk.read(&full, 0).map(drop),
+                };
+                match opened {
+                    Ok(()) => members.files.push(Candidate { path, stat }),
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    // rule: capture/unreadable
+                    Err(error) if is_unreadable(&error) => {
+                        let reason = Reason::Unreadable(error.to_string());
+                        let left_out = LeftOut::new(&path, reason);
+                        members.block(left_out.with_stamp(&stat, self.bounds.started));
+                    }
+                    Err(error) => return Err(error).context("opening", &full),
+                }
             }
         }
         Ok(members)

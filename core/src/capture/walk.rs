@@ -229,7 +229,7 @@ impl Walk<'_> {
             let path = on_disk(self.root, &candidate.path);
             candidate.stat.kind == Kind::Link || self.disk.read(&path, 0).is_ok()
         };
-        // Members of units are readable together or not at all, and are taken for readable.
+        // Members of units were opened when they were found.
         let most = (limit + 1).saturating_sub(self.readable + self.walked.members);
         self.readable += candidates[self.looked_at..].iter().filter(is_readable).take(most).count();
         self.looked_at = candidates.len();

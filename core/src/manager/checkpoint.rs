@@ -223,7 +223,7 @@ impl Manager {
             root: &project.directory,
             own: OwnFolders::of(self.disk.as_ref(), &self.environment),
             config: &self.config,
-            interrupted: restoring::died(store, &project.hash).then(|| project.hash.as_str()),
+            interrupted: restoring::died(store, &project.hash).then_some(project.hash.as_str()),
             index,
             started,
         }

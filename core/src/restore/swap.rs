@@ -27,6 +27,9 @@ enum Step {
     Placed { place: PathBuf, temporary: PathBuf },
 }
 
+/// What is to move in, with the paths it goes to.
+type Drafts<'p> = Vec<(&'p Vec<u8>, Draft)>;
+
 /// The files of a unit while they change.
 struct Change<'a> {
     restore: &'a Restore<'a>,
@@ -88,8 +91,8 @@ impl Restore<'_> {
     fn drafts<'p>(
         &self,
         write: &'p [Vec<u8>],
-    ) -> std::result::Result<Vec<(&'p Vec<u8>, Draft)>, (Vec<u8>, String)> {
-        let mut drafts: Vec<(&Vec<u8>, Draft)> = Vec::new();
+    ) -> std::result::Result<Drafts<'p>, (Vec<u8>, String)> {
+        let mut drafts: Drafts<'p> = Vec::new();
         let placement = self.placement();
         let mut failure = None;
         for (number, path) in write.iter().enumerate() {
