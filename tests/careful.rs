@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use herma_harness::careful;
+use herma_harness::history::file::to_yaml;
 use herma_harness::sandbox::Scratch;
 use herma_harness::suite::Verdict;
 use herma_model::rules;
@@ -10,8 +11,12 @@ use herma_model::rules;
 fn no_careful_subject_is_accused() {
     for one in careful::ALL {
         let found = one.judge(1, 40, &Scratch::default_place()).unwrap();
-        let accused: Vec<String> = found.failures.keys().map(ToString::to_string).collect();
-        assert!(accused.is_empty(), "{}: {accused:#?}", one.name);
+        let accused: Vec<String> = found
+            .failures
+            .iter()
+            .map(|(failure, found)| format!("{failure}\n{}", to_yaml(&found.shrunk.history)))
+            .collect();
+        assert!(accused.is_empty(), "{}: {}", one.name, accused.join("\n"));
         let held = rules::catalogue().filter(|rule| found.verdict(rule) == Verdict::Held).count();
         assert!(held >= 12, "{}: only {held} rules held", one.name);
         assert!(found.operations > 800, "{}: {} operations", one.name, found.operations);

@@ -282,9 +282,10 @@ fn in_sight(all: &[Checkpoint]) -> impl Iterator<Item = &Checkpoint> {
 /// others do not lead any more stands beside them. The caller holds the project's lock.
 // rule: agent/pinned
 pub fn end_with(store: &Store<'_>, hash: &str, left: &[Checkpoint]) -> Result<()> {
-    let mut next = left.first().map(|newest| newest.id);
+    let listed = || left.iter().filter(|one| !one.is_unlisted());
+    let mut next = listed().next().map(|newest| newest.id);
     let mut reached = HashSet::new();
-    while let Some(one) = left.iter().find(|one| Some(one.id) == next && reached.insert(one.id)) {
+    while let Some(one) = listed().find(|one| Some(one.id) == next && reached.insert(one.id)) {
         next = one.parent;
     }
     let numbers = pins::all(store.disk, &store.path, hash)?;

@@ -69,7 +69,12 @@ pub(super) fn affected(
     let mut affected = Vec::new();
     for unit in units(world, &due.target, &due.before) {
         let then = captured(&due.target, &unit);
-        let left_out = then.is_some_and(|one| !one.is_captured);
+        // What was left out as a file of its own may have become part of a unit since.
+        let unrecorded = || due.target.unrecorded.iter().filter(|(path, _)| unit.has(path));
+        let left_out = match then {
+            Some(one) => !one.is_captured,
+            None => world.has("checkpoint.left_out") && unrecorded().next().is_some(),
+        };
         let is_recorded = due.target.tree.keys().any(|path| unit.has(path));
         let in_files = |files: &Files| {
             let paths = unit::paths_of_files(files, &due.project);
@@ -83,7 +88,8 @@ pub(super) fn affected(
         paths.extend(then.iter().flat_map(|one| one.members.keys().cloned()));
         let is_decided = is_recorded || left_out || due.exact && !due.is_forced();
         if is_decided && paths.iter().any(|path| is_asked(path)) {
-            let then = then.map(|one| one.members.clone()).unwrap_or_default();
+            let unrecorded = || unrecorded().map(|(path, node)| (path.clone(), node.clone()));
+            let then = then.map_or_else(|| unrecorded().collect(), |one| one.members.clone());
             affected.push(Affected { unit, paths, left_out, then });
         }
     }
@@ -249,7 +255,7 @@ impl Outcome<'_> {
             // What is kept of what was created since need not be named where nothing captured it.
             let must_be = |path: &&&ByteString| {
                 let before = &self.due.before.tree;
-                one.left_out
+                one.left_out && one.then.contains_key(**path)
                     || self.due.target.tree.contains_key(**path)
                     || before.contains_key(**path)
                     || self.is_partly_recorded(one)

@@ -7,7 +7,8 @@ use super::history::History;
 use super::maintenance::Marker;
 use super::{Carried, Checkpoint, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, Protected, Remark, SweepOutcome, Taken};
-use crate::bytes::ByteString;
+use crate::bytes::{ByteString, join};
+use crate::capture::Captured;
 use crate::observation::{Base, Contents, Observation};
 use crate::request::Request;
 use std::sync::Arc;
@@ -177,7 +178,10 @@ impl World {
             // Where one is damaged, whether any makes room is for the subject to say.
             let target = found.filter(|_| !self.is_disturbed(project));
             let target = target.map(|(_, one)| one.id.clone());
-            let checkpoint = Checkpoint { safety: true, ..self.taken(project, (id, &[]), None) };
+            let taken = self.taken(project, (id, &[]), None);
+            // The answer to a restore does not say what that left out.
+            let captured = taken.captured.filter(|one| !self.may_lack_units(project, one, seen));
+            let checkpoint = Checkpoint { safety: true, captured, ..taken };
             let limit = self.settings.max_snapshots;
             self.undos.take(project, checkpoint.clone());
             let history = self.histories.entry(project.clone()).or_default();
@@ -190,6 +194,17 @@ impl World {
         if looked && self.files.is_directory(project) && !self.history(project).is_empty() {
             self.maintenance.touch(project, self.seconds);
         }
+    }
+
+    /// Whether a pre-rollback checkpoint may have left out units that were in use: nobody can read what
+    /// it holds, and the restore left them alone.
+    fn may_lack_units(&self, project: &[u8], captured: &Captured, seen: &Observation) -> bool {
+        let is_left_alone = |path: &ByteString| {
+            let path = join(project, path);
+            self.files.get(&path) == seen.files.get(&path)
+        };
+        let mut units = captured.units.iter().filter(|unit| unit.is_captured);
+        seen.held.is_none() && units.any(|unit| unit.members.keys().all(is_left_alone))
     }
 
     /// A checkpoint of what is there now, but for the units that are said to be left out.
