@@ -334,9 +334,7 @@ impl Change<'_> {
         };
         match disk.exchange(new, &anchor) {
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                disk.remove_directory(&anchor)
-                    .and_then(|()| disk.rename(new, &anchor))
-                    .context("replacing", &anchor)?;
+                self.replace_barrier(new, &anchor).context("replacing", &anchor)?;
             }
             exchanged => {
                 exchanged.context("replacing", &anchor)?;
@@ -348,6 +346,14 @@ impl Change<'_> {
             self.placement.remove_beside(old);
         }
         Ok(())
+    }
+
+    /// Puts a file where the empty folder is, or was, on a file system that cannot exchange them.
+    fn replace_barrier(&self, file: &Path, anchor: &Path) -> io::Result<()> {
+        match self.placement.disk.remove_directory(anchor) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => self.rename_new(file, anchor),
+        }
     }
 
     /// Takes back what was done, the anchor last.
@@ -362,7 +368,7 @@ impl Change<'_> {
                 Step::Barrier(None) => disk.remove_directory(&anchor),
                 Step::Barrier(Some(old)) => match disk.exchange(&old, &anchor) {
                     Err(error) if error.kind() == ErrorKind::Unsupported => {
-                        disk.remove_directory(&anchor).and_then(|()| disk.rename(&old, &anchor))
+                        self.replace_barrier(&old, &anchor)
                     }
                     exchanged => exchanged.and_then(|()| disk.remove_directory(&old)),
                 },
