@@ -86,7 +86,10 @@ pub(super) fn affected(
         paths.extend(in_files(&world.files));
         paths.extend(in_files(after));
         paths.extend(then.iter().flat_map(|one| one.members.keys().cloned()));
+        // What is left of one that was left out, and is none any more, is files like any other.
+        let is_one = captured(&due.before, &unit).is_some();
         let is_decided = is_recorded || left_out || due.exact && !due.is_forced();
+        let is_decided = is_decided && (is_one || !left_out);
         if is_decided && paths.iter().any(|path| is_asked(path)) {
             let unrecorded = || unrecorded().map(|(path, node)| (path.clone(), node.clone()));
             let then = then.map_or_else(|| unrecorded().collect(), |one| one.members.clone());
@@ -129,12 +132,9 @@ impl Outcome<'_> {
 
     /// The paths in which a unit differed from the checkpoint, or from what that left out.
     fn differing<'a>(&self, one: &'a Affected) -> BTreeSet<&'a ByteString> {
-        let is_as_then = |path: &ByteString| match one.left_out {
-            true => one.then.get(path) == self.was(path),
-            false => {
-                let entry = self.due.target.tree.get(path);
-                entry.is_some_and(|entry| self.was(path) == Some(&entry.node()))
-            }
+        let is_as_then = |path: &ByteString| match self.due.target.tree.get(path) {
+            Some(entry) => self.was(path) == Some(&entry.node()),
+            None => one.left_out && one.then.get(path) == self.was(path),
         };
         let recorded = one.paths.iter().filter(|path| self.is_recorded_member(one, path));
         recorded.chain(self.present(one)).filter(|path| !is_as_then(path)).collect()
