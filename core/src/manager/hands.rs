@@ -9,6 +9,7 @@ use crate::project::Project;
 use crate::report::Restored;
 use crate::restore::Restore;
 use crate::store::Store;
+use crate::store::commit::Checkpoint;
 use crate::store::hands::{self, Change, State};
 use crate::store::objects::Objects;
 use crate::store::snapshot::{self, Difference, Item, Snapshot};
@@ -52,7 +53,7 @@ impl Manager {
         let (project, store) = (self.project(dir), self.told()?);
         let Some(store) = store else { return Ok(None) };
         let objects = store.objects();
-        if self.history(&store, &objects, &project)?.is_empty() {
+        if self.restorable(&store, &objects, &project)?.is_empty() {
             return Ok(None);
         }
         Ok(Some(Look(self.current(&store, &objects, &project)?.snapshot)))
@@ -77,11 +78,25 @@ impl Manager {
         }
     }
 
+    /// The checkpoints that a later restore could be to: none where damage hides all of them.
+    // rule: maintenance/heals
+    fn restorable(
+        &self,
+        store: &Store<'_>,
+        objects: &Objects<'_>,
+        project: &Project,
+    ) -> Result<Vec<Checkpoint>> {
+        match self.history(store, objects, project) {
+            Err(error) if error.is_damage() => Ok(Vec::new()),
+            history => history,
+        }
+    }
+
     fn tell(&self, dir: &Path, changes: impl FnOnce(&Project) -> Vec<Change>) -> Result<()> {
         let (project, store) = (self.project(dir), self.told()?);
         let Some(store) = store else { return Ok(()) };
         let _lock = store.lock_project(&project.hash)?;
-        let listed = self.history(&store, &store.objects(), &project)?;
+        let listed = self.restorable(&store, &store.objects(), &project)?;
         hands::add(&store, &project.hash, &listed, changes(&project))
     }
 

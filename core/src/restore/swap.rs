@@ -13,7 +13,7 @@ use crate::error::{Context, Error, Result};
 use crate::path::{join, on_disk, shown};
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
-use crate::unit::{Unit, whose};
+use crate::unit::{Role, Unit, whose};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -176,7 +176,7 @@ impl Change<'_> {
             return Ok(false);
         }
         for path in goes {
-            if !self.move_aside(path, true)? {
+            if !self.move_aside(path, unit.role_of(path) != Some(Role::Derived))? {
                 return Ok(false);
             }
         }
@@ -297,7 +297,9 @@ impl Change<'_> {
         let Together { recorded, present, .. } = self.restore.together(unit)?;
         for path in present {
             let place = on_disk(self.restore.root, &path);
-            if !recorded.contains(&path) || !self.is_captured(&path, &place)? {
+            let is_derived = unit.role_of(&path) == Some(Role::Derived);
+            let is_known = is_derived || self.is_captured(&path, &place)?;
+            if !recorded.contains(&path) || !is_known {
                 return Ok(false);
             }
         }

@@ -25,6 +25,7 @@ use std::time::Duration;
 const WAIT_STEP: Duration = Duration::from_millis(5);
 const WAIT_STEPS_MAX: usize = 100;
 const IN_USE: &str = "which another process is using";
+const ONLY_A_PART: &str = "of which the checkpoint holds only a part";
 const CHANGED: &str = "which changed while the restore ran";
 
 /// Whether that is said of a member of a unit that changed meanwhile.
@@ -56,23 +57,27 @@ impl Units {
         let changes = target.iter().filter(|(path, item)| current.get(*path) != Some(*item));
         let mut folders: BTreeSet<&[u8]> = changes.map(|(path, _)| parent(path)).collect();
         folders.extend(captured.keys().map(|unit| &unit.folder[..]));
+        let mut all_present: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
         for folder in &folders {
             let present = disk.list(&on_disk(root, folder)).unwrap_or_default();
             let present = present.iter().map(|name| name.as_bytes());
-            let suggesting: Vec<_> = present.filter(|name| unit::suggests(name)).collect();
+            let suggesting: BTreeSet<_> =
+                present.filter(|name| unit::suggests(name)).map(<[u8]>::to_vec).collect();
             if !suggesting.is_empty() {
-                let names = names.entry(folder).or_default();
-                names.extend(suggesting.into_iter().map(<[u8]>::to_vec));
+                names.entry(folder).or_default().extend(suggesting.iter().cloned());
+                all_present.insert(folder, suggesting);
             }
         }
         let mut units = Units::default();
         for (folder, names) in names.iter().filter(|(folder, _)| folders.contains(*folder)) {
             let names = || names.iter().map(Vec::as_slice);
+            let present = all_present.get(folder);
+            let present = || present.into_iter().flatten().map(Vec::as_slice);
             let mut there = |name: &[u8]| {
                 let read = disk.read(&on_disk(root, &join(folder, name)), unit::HEAD_BYTES);
                 read.ok().map(|(head, _)| head)
             };
-            let mut found = Unit::of_folder(folder, names(), &mut there);
+            let mut found = Unit::of_folder(folder, present(), &mut there);
             let mut recorded = |name: &[u8]| recorded_head(objects, target, &join(folder, name));
             let recorded = Unit::of_folder(folder, names(), &mut recorded);
             found.extend(recorded.iter().cloned());
@@ -212,30 +217,34 @@ impl Restore<'_> {
             };
         }
         // rule: unit/undo
+        let is_derived = |path: &Vec<u8>| unit.role_of(path) == Some(Role::Derived);
         let is_lost = |path: &&Vec<u8>| {
-            !self.current.contains_key(*path) || !self.may_remove && !recorded.contains(path)
+            let is_held = is_derived(path) || self.current.contains_key(*path);
+            !is_held || !self.may_remove && !recorded.contains(path)
         };
         let lost = present.iter().find(is_lost);
-        if recorded.is_empty() {
+        // What is derived was a file of its own then, where the checkpoint does not show the unit.
+        if recorded.iter().all(is_derived) {
             let is_ignored = |path: &&Vec<u8>| self.ignores.excludes_member(path);
-            return match (lost, present.iter().find(is_ignored)) {
-                (Some(_), _) => Ok(Becomes::Left),
-                _ if !exact => Ok(Becomes::Left),
-                (None, Some(path)) => {
-                    kept(&whose(path, "is covered by an ignore rule of the checkpoint"))
-                }
-                (None, None) => self.swap_of(unit, &together, Vec::new()),
-            };
-        }
-        if !self.holds_units && !unit.is_complete(recorded.iter().map(Vec::as_slice)) {
-            return kept("of which the checkpoint holds only a part");
+            if lost.is_some() || !exact {
+                return match recorded.is_empty() {
+                    true => Ok(Becomes::Left),
+                    false => kept(ONLY_A_PART),
+                };
+            }
+            if let Some(path) = present.iter().find(is_ignored) {
+                return kept(&whose(path, "is covered by an ignore rule of the checkpoint"));
+            }
+        } else if !self.holds_units && !unit.is_complete(recorded.iter().map(Vec::as_slice)) {
+            return kept(ONLY_A_PART);
         }
         if let Some(path) = lost {
             let cause = self.captured_units.get(unit).cloned().flatten();
             return kept(&cause.unwrap_or_else(|| whose(path, "is held by no checkpoint")));
         }
         let mut obstacles = Vec::new();
-        for path in recorded {
+        let goes_along = |path: &&Vec<u8>| is_derived(path) && present.contains(path);
+        for path in recorded.iter().filter(|path| !goes_along(path)) {
             match self.in_the_way(path) {
                 Ok(Some(found)) => obstacles.extend(found),
                 Ok(None) => return kept(&format!("and at {} {KEPT}", shown(path))),
@@ -301,7 +310,10 @@ impl Restore<'_> {
 
     /// What is to be written of the recorded files.
     fn to_change<'t>(&self, together: &'t Together) -> impl Iterator<Item = &'t Vec<u8>> {
-        let is_other = |path: &&Vec<u8>| self.current.get(*path) != self.target.get(*path);
+        let is_other = |path: &&Vec<u8>| match self.current.get(*path) {
+            None => !self.is_in_place(path, &self.target[*path]),
+            current => current != self.target.get(*path),
+        };
         together.recorded.iter().filter(is_other)
     }
 

@@ -67,6 +67,7 @@ pub(super) fn affected(
     is_asked: &dyn Fn(&[u8]) -> bool,
 ) -> Vec<Affected> {
     let mut affected = Vec::new();
+    let units_now = unit::units(&unit::paths_of_files(&world.files, &due.project));
     for unit in units(world, &due.target, &due.before) {
         let then = captured(&due.target, &unit);
         // What was left out as a file of its own may have become part of a unit since.
@@ -75,7 +76,7 @@ pub(super) fn affected(
             Some(one) => !one.is_captured,
             None => world.has("checkpoint.left_out") && unrecorded().next().is_some(),
         };
-        let is_recorded = due.target.tree.keys().any(|path| unit.has(path));
+        let is_recorded = due.target.tree.keys().any(|path| unit.role(path).is_some());
         let in_files = |files: &Files| {
             let paths = unit::paths_of_files(files, &due.project);
             let paths = paths.into_keys().filter(|path| unit.role(path).is_some());
@@ -87,7 +88,7 @@ pub(super) fn affected(
         paths.extend(in_files(after));
         paths.extend(then.iter().flat_map(|one| one.members.keys().cloned()));
         // What is left of one that was left out, and is none any more, is files like any other.
-        let is_one = captured(&due.before, &unit).is_some();
+        let is_one = units_now.contains(&unit);
         let is_decided = is_recorded || left_out || due.exact && !due.is_forced();
         let is_decided = is_decided && (is_one || !left_out);
         if is_decided && paths.iter().any(|path| is_asked(path)) {
@@ -108,12 +109,17 @@ impl Affected {
 
 impl Outcome<'_> {
     fn became(&self, one: &Affected) -> Became {
-        if !one.paths.iter().any(|path| self.changed(path)) {
+        // Where the checkpoint does not show the unit, what is derived was a file of its own then.
+        let is_own = |path: &ByteString| {
+            self.due.target.tree.contains_key(path) && !self.is_recorded_member(one, path)
+        };
+        if !one.paths.iter().any(|path| self.changed(path) && !is_own(path)) {
             return Became::Untouched;
         }
-        let is_right = |path: &&ByteString| match self.is_recorded_member(one, path) {
-            true => self.is_as_recorded(path),
-            false => matches!(self.is(path), None | Some(Node::Directory)),
+        let is_gone = |path: &ByteString| matches!(self.is(path), None | Some(Node::Directory));
+        let is_right = |path: &&ByteString| match self.due.target.tree.contains_key(*path) {
+            true => self.is_as_recorded(path) || is_own(path) && is_gone(path),
+            false => is_gone(path),
         };
         let is_restored = one.paths.iter().all(|path| is_right(&path)) && !self.was_right(one);
         if is_restored { Became::Restored } else { Became::Torn }

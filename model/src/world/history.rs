@@ -176,7 +176,12 @@ impl History {
         let left = spare.len() - must_go.min(newest);
         let all = [listed, &[checkpoint]].concat();
         let gone = spare[..excess.min(spare.len())].to_vec();
-        self.choice = (excess > 0 && left > 0).then(|| Choice { all: all.clone(), spare, left });
+        let (spare, left) = if excess > 0 && left > 0 { (spare, left) } else { (Vec::new(), 0) };
+        // One that could go before may still.
+        let mut earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.spare);
+        earlier.retain(|id| !spare.contains(id) && listed.iter().any(|one| one.id == *id));
+        let (left, spare) = (left + earlier.len(), [earlier, spare].concat());
+        self.choice = (!spare.is_empty()).then(|| Choice { all: all.clone(), spare, left });
         self.all.truncate(self.dropped);
         self.list(all, &gone);
     }

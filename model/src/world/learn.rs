@@ -204,7 +204,7 @@ impl World {
             self.files.get(&path) == seen.files.get(&path)
         };
         let mut units = captured.units.iter().filter(|unit| unit.is_captured);
-        seen.held.is_none() && units.any(|unit| unit.members.keys().all(is_left_alone))
+        !self.has("layout") && units.any(|unit| unit.members.keys().all(is_left_alone))
     }
 
     /// A checkpoint of what is there now, but for the units that are said to be left out.
