@@ -39,6 +39,7 @@ pub(super) fn compare(
         Mismatch::new(symptom, expected, plain(&found.safety))
     });
     checks.held(&rules::RESTORE_TARGET, 1);
+    checks.held(&rules::RESTORE_KEEPS_UNDO, u64::from(due.unlisted));
     let past = due.is_forced();
     checks.check(Judge::Answer, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, || {
         let (due, said) = (format!("forced past: {past}"), found.forced_past.to_string());
