@@ -65,10 +65,12 @@ fn every_call_may_fail_and_what_was_stored_stays() {
                 Ok(taken) => {
                     let Outcome::Created { id } = taken.outcome else { panic!("step {step}") };
                     assert_eq!(listed[0].id, id, "step {step}");
-                    // What is not reported as left out is in the checkpoint.
+                    // What is not reported as left out is in the checkpoint. What was is as it was
+                    // then, where the clock of the file system tells.
                     let diff = machine.manager().diff(&machine.project(), b"1").unwrap();
                     assert!(diff.entries.is_empty(), "step {step}");
-                    assert_eq!(diff.left_out.is_empty(), taken.skipped.is_empty(), "step {step}");
+                    let is_said = !taken.skipped.is_empty();
+                    assert!(diff.left_out.is_empty() || is_said, "step {step}");
                 }
                 Err(error) => {
                     // The checkpoint after the fault succeeds, unless the checkpoint is there already.
