@@ -11,25 +11,42 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 const WRITES: &str = include_str!("writes.py");
 const READS: &str = include_str!("reads.py");
 const PYTHON: &str = "python3";
+/// No module of the user, and none of a package.
+const ALONE: [&str; 2] = ["-I", "-S"];
 
 /// The files of a database, by what is behind its name.
 pub const SUFFIXES: [&str; 4] = ["", "-wal", "-journal", "-shm"];
 
+/// The program that writes and reads databases: what `python3` comes to, since that may be a script that
+/// takes ten times as long to start.
+fn interpreter() -> Option<&'static Path> {
+    static INTERPRETER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let mut python = Command::new(PYTHON);
+        python.args(ALONE).args(["-c", "import sqlite3, sys; print(sys.executable)"]);
+        let output = python.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        let path = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        Some(PathBuf::from(path.trim_end()))
+    };
+    INTERPRETER.get_or_init(find).as_deref()
+}
+
+fn python() -> Command {
+    let mut python = Command::new(interpreter().unwrap_or(Path::new(PYTHON)));
+    python.args(ALONE);
+    python
+}
+
 /// Whether there is a program that writes databases.
 pub fn is_available() -> bool {
-    static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| {
-        let mut python = Command::new(PYTHON);
-        python.args(["-c", "import sqlite3"]).stdin(Stdio::null()).stderr(Stdio::null());
-        python.status().is_ok_and(|status| status.success())
-    })
+    interpreter().is_some()
 }
 
 /// Whether a subject is judged by real databases, and there is a program to write them.
@@ -74,7 +91,7 @@ impl Databases {
     pub fn write(&mut self, root: &Path, database: &DatabaseWrite) -> io::Result<()> {
         self.close(&database.path);
         self.written.insert(database.path.clone());
-        let mut python = Command::new(PYTHON);
+        let mut python = python();
         python.arg("-c").arg(WRITES).arg(root.join(OsStr::from_bytes(&database.path)));
         python.args([database.journal_mode.word(), &database.rows.to_string()]);
         python.arg(database.end.word()).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -140,7 +157,7 @@ impl Databases {
         if copies.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let output = Command::new(PYTHON).arg("-c").arg(READS).args(&copies).output()?;
+        let output = python().arg("-c").arg(READS).args(&copies).output()?;
         let lines = String::from_utf8_lossy(&output.stdout);
         let read: Vec<Rows> =
             lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

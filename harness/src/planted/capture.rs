@@ -216,7 +216,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-nested-repository-is-lost",
         rule: &rules::CAPTURE_NESTED_REPOSITORY,
         about: "The files of a nested repository are not captured.",
-        operations_min: 3,
+        operations_min: 4,
         flaw: Disk(List(|sandbox, directory, _| {
             let is_repository = |place: &Path| place.join(".git").symlink_metadata().is_ok();
             let above = directory.ancestors().skip(1);

@@ -3,7 +3,7 @@
 
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
-use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
+use herma_core::disk::{Access, Disk, Entry, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -80,16 +80,25 @@ impl Disk for FaultyDisk {
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
         let mut names = self.disk.list(path)?;
-        match self.fault {
-            DiskFault::List(finds) if self.is_of_a_project(path) => {
-                names.retain(|name| finds(&self.sandbox, path, name));
-            }
-            DiskFault::Ignores(_) if !names.iter().any(|name| name == ".gitignore") => {
-                names.push(".gitignore".into());
-            }
-            _ => {}
+        if let DiskFault::List(finds) = self.fault
+            && self.is_of_a_project(path)
+        {
+            names.retain(|name| finds(&self.sandbox, path, name));
         }
         Ok(names)
+    }
+
+    fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let with_stat = |name: OsString| {
+            let stat = self.stat(&path.join(&name));
+            (name, stat)
+        };
+        let mut entries: Vec<Entry> = self.list(path)?.into_iter().map(with_stat).collect();
+        let ignores = matches!(self.fault, DiskFault::Ignores(_));
+        if ignores && !entries.iter().any(|(name, _)| name == ".gitignore") {
+            entries.push((".gitignore".into(), Err(ErrorKind::NotFound.into())));
+        }
+        Ok(entries)
     }
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {

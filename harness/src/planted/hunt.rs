@@ -35,11 +35,13 @@ pub struct Score {
 pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, RunError> {
     let open = bug.opener();
     let started = Instant::now();
-    // Among histories that are about what it breaks: an agent's state, damage, or anything else.
+    // Among histories that are about what it breaks: an agent's state, damage, databases, or anything
+    // else.
     let agent = bug.rule.id.starts_with("agent/");
     let of_damage = ["maintenance/damage", "capture/stored", "restore/honest"];
     let damage = of_damage.contains(&bug.rule.id);
-    let options = Options { agent, damage, ..Options::default() };
+    let databases = bug.rule.id.starts_with("unit/");
+    let options = Options { agent, damage, databases, ..Options::default() };
     for number in 0..HISTORIES_MAX {
         let history = draw(&options, seed, number);
         let outcome = trial(&history, &open, scratch)?;

@@ -64,7 +64,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-kept-database-is-removed",
         rule: &rules::UNIT_UNDO,
         about: "The files of a database that is kept, since no checkpoint holds them, are removed.",
-        operations_min: 4,
+        operations_min: 6,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
                 for path in kept_files(outcome) {
@@ -80,7 +80,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-new-wal-stays",
         rule: &rules::UNIT_RESTORED,
         about: "A `-wal` that came since the checkpoint is left alongside the restored database.",
-        operations_min: 4,
+        operations_min: 5,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
                 let is_wal = |path: &ByteString| path.ends_with(b"-wal");
@@ -101,7 +101,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-database-comes-back-without-its-journal",
         rule: &rules::UNIT_RESTORED,
         about: "A database is restored, and the `-journal` that belongs to it is not.",
-        operations_min: 5,
+        operations_min: 6,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| {
@@ -115,7 +115,7 @@ pub static BUGS: &[PlantedBug] = &[
         name: "a-journal-comes-back-alone",
         rule: &rules::UNIT_RESTORED,
         about: "A database is kept, and a journal of the checkpoint comes back alongside.",
-        operations_min: 5,
+        operations_min: 6,
         flaw: Intercept(|subject, request| {
             afterwards(subject, request, |outcome| {
                 for path in kept_files(outcome) {
