@@ -176,7 +176,11 @@ impl Outcome<'_> {
             }
         };
         let is_free = |path: &ByteString| self.obstacles(path).is_empty();
+        // A forced restore removes nothing that came since, since nothing holds it.
+        let is_new = |path: &ByteString| !self.is_recorded_member(one, path);
+        let would_lose = self.due.is_forced() && self.present(one).any(is_new);
         self.may_replace(one)
+            && !would_lose
             && !self.was_right(one)
             && is_complete
             && !self.due.damaged
