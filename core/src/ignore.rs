@@ -5,6 +5,7 @@
 //! up at 64 stars, and takes exponential time over repeated `**/`, which a project's own file could
 //! use to stall a checkpoint.
 
+use crate::path::name_of;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 /// The default excludes, as hermes-agent ships them, without the secrets.
@@ -180,12 +181,6 @@ impl Rule {
         // As in git up to 2.51, the end of the literal text counts as the end of a component.
         subject.strip_prefix(literal).is_some_and(|rest| Matching::is_match(wild, rest))
     }
-}
-
-/// The last component of a path.
-fn name_of(path: &[u8]) -> &[u8] {
-    let start = path.iter().rposition(|byte| *byte == b'/');
-    &path[start.map_or(0, |slash| slash + 1)..]
 }
 
 /// What is left of a path inside of a directory; nothing if it is elsewhere.

@@ -4,7 +4,7 @@
 //! This is the table of their kinds, from names and the first bytes of files alone. Reading the files,
 //! capturing and restoring them is up to the callers. The next kind is one row of [`KINDS`].
 
-use crate::path::{join, shown};
+use crate::path::{join, name_of, shown};
 use std::collections::BTreeSet;
 
 /// No kind is recognized by more bytes than this.
@@ -216,10 +216,6 @@ pub fn whose(member: &[u8], matter: &str) -> String {
 /// Whether a name suggests a unit. Nothing more is looked at where no name does.
 pub fn suggests(name: &[u8]) -> bool {
     KINDS.iter().any(|kind| (kind.suggests)(name).is_some())
-}
-
-fn name_of(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::capture::walk::Candidate;
 use crate::disk::{Disk, Kind as FileKind, Stat};
 use crate::error::Result;
+use crate::path::name_of;
 use crate::project::TEMPORARY;
 use crate::store::object::{Kind, blob_of, id_of};
 use crate::store::objects::Objects;
@@ -39,7 +40,7 @@ impl<'a> Name<'a> {
 
     /// That of a path of a project.
     pub fn of_path(path: &'a [u8]) -> Option<Self> {
-        Name::read(path.rsplit(|byte| *byte == b'/').next().unwrap_or_default())
+        Name::read(name_of(path))
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{KEPT, Restore};
 use crate::disk::{Disk, Kind as FileKind, LockGuard, folder, is_absence};
 use crate::error::Result;
-use crate::path::{join, on_disk, parent, shown};
+use crate::path::{join, name_of, on_disk, parent, shown};
 use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::store::left_out;
@@ -99,10 +99,6 @@ impl Units {
         let units = self.by_folder.get(parent(path))?;
         units.iter().find(|unit| unit.role_of(path).is_some())
     }
-}
-
-fn name_of(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
 /// How the regular file at that path of a checkpoint begins, if it holds one that can be read.
