@@ -5,6 +5,7 @@ use crate::disk::{Disk, folder};
 use crate::path::on_disk;
 use crate::report::Remark;
 use crate::store::left_out::{LeftOut, Reason, covering};
+use crate::unit::Role;
 use std::path::Path;
 
 /// How every remark begins on a path that the checkpoint left out.
@@ -44,8 +45,12 @@ impl Restore<'_> {
 
     pub(super) fn unrecorded(&self) -> Unrecorded {
         let mut unrecorded = Unrecorded::of(self.disk, self.root, self.left_out);
-        // What exists of a unit is kept and named together with the rest of it.
-        unrecorded.kept.retain(|remark| self.units.of_path(&remark.path).is_none());
+        // What exists of a unit is named together with the rest of it, but for what SQLite would make anew,
+        // which was a file of its own when it was left out.
+        unrecorded.kept.retain(|remark| {
+            let unit = self.units.of_path(&remark.path);
+            unit.is_none_or(|unit| unit.role_of(&remark.path) == Some(Role::Derived))
+        });
         unrecorded
     }
 }

@@ -145,6 +145,7 @@ impl Restore<'_> {
             }
         }
         report.name_unrecorded(self.unrecorded());
+        report.kept.retain(|remark| !removed.contains(&remark.path));
         report.removed = removed.into_iter().collect();
         report.sort();
         report.undoes_turn = report.failed.is_empty();

@@ -256,8 +256,12 @@ impl Outcome<'_> {
             if became == Became::Torn || self.was_right(one) || !self.world.has("restore.report") {
                 continue;
             }
+            // What went with a restored unit may have been a file of its own that the checkpoint left out.
+            let is_of_unit = |path: &&&ByteString| {
+                one.has(path) && (became == Became::Untouched || !self.was_left_out(path))
+            };
             let named: BTreeSet<&ByteString> =
-                self.said.iter().filter(|path| one.has(path)).copied().collect();
+                self.said.iter().filter(is_of_unit).copied().collect();
             let expected: BTreeSet<&ByteString> = match became {
                 Became::Untouched => self.differing(one),
                 _ => BTreeSet::new(),
