@@ -264,7 +264,7 @@ impl Oracle {
     }
 
     /// The content of the newest checkpoint before a restore, if it differs from what should have
-    /// been captured.
+    /// been captured. For one that may be damaged, the one before it holds that as well.
     fn held(
         &self,
         (world, sandbox): (&World, &Sandbox),
@@ -272,14 +272,22 @@ impl Oracle {
         captured: &Tree,
         said: &Restored,
     ) -> io::Result<Option<Arc<Tree>>> {
-        let newest = said.safety.as_ref().or(world.newest(project).map(|one| &one.id));
+        let mut newest: Vec<&String> = said.safety.iter().collect();
+        for one in world.listed(project).iter().rev().take_while(|_| said.safety.is_none()) {
+            newest.push(&one.id);
+            if !world.is_damaged(one) {
+                break;
+            }
+        }
         let git = self.git(sandbox)?;
-        let tree = newest.map(|id| git.tree_of(id)).transpose()?.flatten();
         let due = git_objects::tree_id(captured).to_string();
-        match tree {
-            Some(tree) if tree == due => Ok(None),
-            Some(tree) => Ok(Some(Arc::new(git.tree(&tree)?))),
-            None => Ok(newest.is_some().then(Arc::default)),
+        let trees: Vec<_> = newest.iter().map(|id| git.tree_of(id)).collect::<io::Result<_>>()?;
+        if trees.contains(&Some(due)) {
+            return Ok(None);
+        }
+        match trees.into_iter().next() {
+            Some(Some(tree)) => Ok(Some(Arc::new(git.tree(&tree)?))),
+            unreadable => Ok(unreadable.map(|_| Arc::default())),
         }
     }
 

@@ -59,7 +59,7 @@ impl World {
     }
 
     /// Whether a checkpoint needs what is lost, or may.
-    pub(crate) fn is_damaged(&self, checkpoint: &Checkpoint) -> bool {
+    pub fn is_damaged(&self, checkpoint: &Checkpoint) -> bool {
         let is_lost =
             |tree| self.damages.lost.iter().any(|object| object.is_needed_by(&checkpoint.id, tree));
         match &checkpoint.captured {
