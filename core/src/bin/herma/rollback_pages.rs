@@ -304,6 +304,30 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupted_rollback_counts_what_it_did_not_do_and_says_how_to_go_on() {
+        let style = Style::of_output(false, |_| None);
+        let not_done = |path: &[u8]| Remark { path: path.to_vec(), why: INTERRUPTED.into() };
+        let done = Restored {
+            id: "1123456789".into(),
+            restored: vec![b"a.txt".to_vec()],
+            failed: vec![not_done(b"b.txt"), not_done(b"c.txt")],
+            missing: vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }],
+            interrupted: true,
+            ..Restored::default()
+        };
+        let undo = Undo::Taken("0123456789".into());
+        let said = text(restored(style, (Path::new("/p"), false), &done, &undo, None));
+        assert!(said.contains("not done  2 paths"), "{said}");
+        assert!(said.contains("missing   big  (larger than 1 byte)"), "{said}");
+        assert!(said.contains("To go on: herma rollback 1123456\n"), "{said}");
+        let before = Some("0123456789".to_owned());
+        let due = Interrupted { target: "1123456789".into(), before };
+        let said = text(interrupted(style, Some(&due)));
+        assert!(said.contains("1123456") && said.contains("0123456"), "{said}");
+        assert!(interrupted(style, None).is_empty());
+    }
+
+    #[test]
     fn one_file_is_undone_as_one_file_and_what_is_kept_is_no_change() {
         let style = Style::of_output(false, |_| None);
         let named = (Path::new("/home/you/project"), false);

@@ -71,3 +71,68 @@ fn a_patch_on_a_terminal_has_its_parts_in_their_colours() {
         \x1b[31m--- e\x1b[m\n";
     assert_eq!(patch_on_terminal(style, patch), expected);
 }
+
+/// Without colours.
+fn plain() -> Style {
+    Style::of_output(false, |_| None)
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_list_names_the_first_of_what_it_has_no_room_for_and_counts_the_rest() {
+    let unlisted = |number: usize| {
+        let id = format!("{number}123456789");
+        Unlisted { id, time: 0, reason: "pre-rollback".into() }
+    };
+    let listed = |number| {
+        let (id, reason) = ("0123456789".into(), "r".into());
+        let (stats, damage, label) = (None, None, None);
+        [Listed { number, id, time: 0, reason, stats, damage, label, pinned: false }]
+    };
+    let shown = |count| {
+        let all: Vec<Unlisted> = (1..=count).map(unlisted).collect();
+        text(super::listed(plain(), Path::new("/p"), &listed(1), &all))
+    };
+    assert!(shown(1).contains("  Also kept, from before rollbacks: 1123456\n"), "{}", shown(1));
+    let ids = "1123456, 2123456, 3123456, 4123456, 5123456 and 2 more\n";
+    assert!(shown(7).contains(ids), "{}", shown(7));
+    assert!(!shown(0).contains("Also kept"), "{}", shown(0));
+}
+
+#[test]
+fn a_checkpoint_names_what_limits_evicted_and_what_its_user_should_know() {
+    let evicted = |ids: &[&str], for_size| Evicted {
+        ids: ids.iter().map(|&id| id.to_owned()).collect(),
+        for_size,
+    };
+    let shown = |evicted| {
+        let outcome = Outcome::Created { id: "0123456789".into() };
+        let notices = vec!["mind\x1b that".into()];
+        let skipped = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
+        text(super::taken(plain(), Path::new("/p"), &Taken { outcome, skipped, notices, evicted }))
+    };
+    let page = shown(evicted(&["1123456789"], 1));
+    assert!(page.contains("  big  (larger than 1 byte)\n"), "{page}");
+    assert!(page.contains("mind\\x1b that\n"), "{page}");
+    assert!(page.contains("the limit on their number: 1123456\n"), "{page}");
+    assert!(page.contains("the limit on the size of the store: 1 checkpoint\n"), "{page}");
+    assert!(!shown(evicted(&[], 0)).contains("Evicted"), "{page}");
+}
+
+#[test]
+fn a_difference_names_what_was_left_out_also_where_nothing_else_changed() {
+    let shown = |entries| {
+        let left_out = vec![Remark { path: b"big".to_vec(), why: "larger than 1 byte".into() }];
+        let (id, stats) = ("0123456789".into(), Stats { files: 1, added: 1, removed: 0 });
+        text(diff(plain(), Path::new("/p"), &Diff { id, entries, stats, left_out, patch: vec![] }))
+    };
+    let changed = DiffEntry { path: b"a".to_vec(), change: Change::Added, lines: Some((1, 0)) };
+    for (entries, head) in [(vec![], "Nothing changed"), (vec![changed], " a | +1 -0 (new)")] {
+        let page = shown(entries);
+        assert!(page.starts_with(head), "{page}");
+        assert!(page.contains("Not compared:\n  big  (larger than 1 byte)\n"), "{page}");
+    }
+}
