@@ -122,7 +122,7 @@ fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
     plan.options.workspace.is_none()
         && plan.histories >= HISTORIES_OF_CORE
         && plan.options.operations_max >= usual.operations_max
-        && findings.capabilities == Capabilities::complete()
+        && findings.capabilities == Capabilities::of_the_core()
 }
 
 /// How many histories are enough for a verdict on every rule.
