@@ -94,6 +94,42 @@ fn what_a_plain_home_shows_beside_another_failure_is_not_due_to_the_configuratio
     assert_eq!(plain, ["list/time"]);
 }
 
+/// A core whose refusals of a single path are all an error without a reason.
+struct Unreasoned(CoreSubject);
+
+impl Subject for Unreasoned {
+    fn identity(&self) -> Identity {
+        Identity::new("unreasoned", "1.0.0")
+    }
+
+    fn ask(&mut self, request: &Request) -> Answer {
+        match self.0.ask(request) {
+            Answer::Refused { message, changed, .. }
+                if matches!(request, Request::RestoreFile { .. }) =>
+            {
+                Answer::Refused { code: Code::Internal, message, changed }
+            }
+            answer => answer,
+        }
+    }
+}
+
+// rule: capture/special
+#[test]
+fn a_special_file_is_blamed_for_no_refusal_that_comes_without_it() {
+    let history = "operations:\n\
+        - make_special: {path: work/alpha/a}\n\
+        - write: {path: work/alpha/b, content: x}\n\
+        - checkpoint: {dir: work/alpha, reason: r}\n\
+        - restore_file: {dir: work/alpha, target: {number: 1}, path: b/c}\n";
+    let history = from_yaml(history, Path::new("history")).unwrap();
+    let open = |sandbox: &Sandbox, settings: &Settings, seconds| {
+        Box::new(Unreasoned(CoreSubject::new(sandbox, settings, seconds))) as Box<dyn Subject>
+    };
+    let found = trial(&history, &open, &Scratch::default_place()).unwrap();
+    assert_eq!(found.run.divergences[0].rule.id, "restore/file-only");
+}
+
 /// What the core claims but for a store that plain git can read, and a bound on its size.
 fn readable_by_nobody() -> Capabilities {
     Capabilities::of_the_core().without("layout").without("settings.max_total_bytes")

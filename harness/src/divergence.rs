@@ -5,7 +5,7 @@ use herma_model::blame::Failure;
 use herma_model::rules::RuleRef;
 pub use herma_model::verdict::{Judge, Kind, Mismatch, Violation};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, mem};
 
 /// Identifies a failure, whichever history shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -16,6 +16,14 @@ pub struct Fingerprint {
     pub verdict: Kind,
     /// What is wrong, without paths, ids or numbers.
     pub symptom: String,
+}
+
+impl Fingerprint {
+    /// That of a rule that is broken in this way.
+    pub fn of(rule: RuleRef, mismatch: &Mismatch) -> Fingerprint {
+        let Mismatch { kind: verdict, symptom, .. } = mismatch;
+        Fingerprint { rule: rule.id.to_owned(), verdict: *verdict, symptom: symptom.clone() }
+    }
 }
 
 impl fmt::Display for Fingerprint {
@@ -61,7 +69,14 @@ impl Divergence {
 
     /// What identifies this failure.
     pub fn fingerprint(&self) -> Fingerprint {
-        let Mismatch { kind: verdict, symptom, .. } = &self.mismatch;
-        Fingerprint { rule: self.rule.id.to_owned(), verdict: *verdict, symptom: symptom.clone() }
+        Fingerprint::of(self.rule, &self.mismatch)
+    }
+
+    /// Blames another rule that the same operation broke, which this one follows from then.
+    pub fn blame_symptom(&mut self, at: usize) {
+        let Violation { rule, judge, mismatch } = &mut self.symptoms[at];
+        mem::swap(&mut self.rule, rule);
+        mem::swap(&mut self.judge, judge);
+        mem::swap(&mut self.mismatch, mismatch);
     }
 }

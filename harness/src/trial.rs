@@ -11,7 +11,7 @@
 //! configuration, whichever rule shows it first. So one leak is not reported as many other
 //! failures, and does not hide them.
 
-use crate::divergence::{Divergence, Judge, Mismatch, Violation};
+use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
 use crate::protocol::fault::Fault;
@@ -103,7 +103,8 @@ fn blame_on_files(
         let suspected = |one: &Divergence| {
             let configured = *one.rule == rules::ISOLATION_USER_CONFIG;
             let alone = one.follows.is_none() && !configured;
-            alone && one.symptoms.iter().any(|other| other.rule == rule)
+            let blamed = one.rule == rule && one.judge == Judge::Answer;
+            alone && (blamed || one.symptoms.iter().any(|other| other.rule == rule))
         };
         if !seen.iter().any(suspected) {
             continue;
@@ -111,8 +112,15 @@ fn blame_on_files(
         let makes_one = |one: &Operation| matches!(one, Operation::Edit(edit) if makes_one(edit));
         let without = run(&without(history, &makes_one))?.divergences;
         for divergence in seen.iter_mut().filter(|one| suspected(one)) {
-            let fingerprint = divergence.fingerprint();
-            if without.iter().all(|one| one.fingerprint() != fingerprint) {
+            let shown = |one: Fingerprint| without.iter().any(|other| other.fingerprint() == one);
+            if divergence.rule == rule {
+                // What is only a wrong reason is no cause, and what shows without these files is.
+                let found = divergence
+                    .symptoms
+                    .iter()
+                    .position(|one| shown(Fingerprint::of(one.rule, &one.mismatch)));
+                found.into_iter().for_each(|at| divergence.blame_symptom(at));
+            } else if !shown(divergence.fingerprint()) {
                 divergence.rule = rule;
             }
         }

@@ -5,6 +5,7 @@
 //! no rule says what is right. [`store`] keeps copies in memory, and shares nothing with the core.
 
 mod agent;
+mod bounds;
 mod store;
 mod units;
 
@@ -268,6 +269,57 @@ pub static ALL: &[Careful] = &[
         ..PLAIN
     },
     Careful {
+        name: "careful-sizes",
+        about: "It captures no large file, and keeps what stands where it left one out.",
+        capabilities: &[
+            "checkpoint",
+            "checkpoint.left_out",
+            "project.any_directory",
+            "restore.directory",
+            "restore.exact",
+            "restore.file",
+            "restore.file_safety",
+            "restore.leaves_new",
+            "restore.report",
+            "restore.safety",
+            "settings.max_file_bytes",
+            "take.skipped",
+        ],
+        id: |number, _| format!("size-{number:05}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-mute",
+        about: "It keeps what stands where it left a large file out, though it does not say so.",
+        capabilities: &[
+            "checkpoint",
+            "project.any_directory",
+            "restore.exact",
+            "restore.leaves_new",
+            "restore.safety",
+            "settings.max_file_bytes",
+        ],
+        id: |number, _| format!("mute-{number:05}"),
+        ..PLAIN
+    },
+    Careful {
+        name: "careful-room",
+        about: "It keeps few, and what was taken before a restore makes room for the next of these.",
+        capabilities: &[
+            "checkpoint",
+            "list.reason",
+            "project.any_directory",
+            "restore.exact",
+            "restore.leaves_new",
+            "restore.report",
+            "restore.safety",
+            "settings.max_snapshots",
+            "target.number",
+        ],
+        id: |number, _| format!("room-{number:05}"),
+        ..PLAIN
+    },
+    Careful {
         name: "careful-letters",
         about: "Its ids are a letter or two, and it gives no reasons for a refusal.",
         capabilities: &["checkpoint", "restore.exact", "restore.leaves_new", "target.number"],
@@ -283,9 +335,7 @@ pub static ALL: &[Careful] = &[
 impl Careful {
     /// What opens it in a sandbox.
     pub fn opener(&'static self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
-        move |sandbox, settings, seconds| {
-            Box::new(Store::new(self, sandbox, settings.max_files, seconds))
-        }
+        move |sandbox, settings, seconds| Box::new(Store::new(self, sandbox, settings, seconds))
     }
 
     /// Judges it by the written cases that suit it and by these histories.

@@ -2,14 +2,15 @@
 
 use super::Careful;
 use super::agent::{Agent, Parts};
+use super::bounds;
 use super::units::{self, Captured};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{Identity, Subject};
-use herma_model::answer::{Changed, CheckpointOutcome, Listed, Restored};
+use herma_model::answer::{Changed, CheckpointOutcome, Listed, Remark, Restored};
 use herma_model::bytes::{ancestors, below, join};
 use herma_model::edit::Change;
-use herma_model::{Answer, ByteString, Code, Files, Node, Request};
+use herma_model::{Answer, ByteString, Code, Files, Node, Request, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -22,19 +23,34 @@ struct Kept {
     time: i64,
     reason: String,
     copy: Copy,
-    /// The files of units that it lacks.
+    /// The files that it lacks.
     left_out: BTreeSet<ByteString>,
     label: Option<String>,
+    /// Whether it was taken before a restore.
+    is_safety: bool,
     parts: Parts,
     /// How many external actions there were.
     actions: usize,
+}
+
+/// What a restore goes by.
+struct Target {
+    id: String,
+    copy: Copy,
+    left_out: BTreeSet<ByteString>,
+}
+
+impl Target {
+    fn of(Kept { id, copy, left_out, .. }: &Kept) -> Target {
+        Target { id: id.clone(), copy: copy.clone(), left_out: left_out.clone() }
+    }
 }
 
 /// A store with the habits of one careful subject.
 pub(super) struct Store {
     habits: &'static Careful,
     sandbox: Sandbox,
-    max_files: usize,
+    settings: Settings,
     seconds: i64,
     kept: BTreeMap<ByteString, Vec<Kept>>,
     /// How many ids were given out.
@@ -73,12 +89,13 @@ impl Store {
     pub(super) fn new(
         habits: &'static Careful,
         sandbox: &Sandbox,
-        max_files: usize,
+        settings: &Settings,
         seconds: i64,
     ) -> Store {
+        let settings = settings.clone();
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
         let (kept, used) = (BTreeMap::new(), BTreeSet::new());
-        Store { habits, sandbox, max_files, seconds, kept, ids: 0, used, agent: Agent::default() }
+        Store { habits, sandbox, settings, seconds, kept, ids: 0, used, agent: Agent::default() }
     }
 
     fn served(&mut self, request: &Request) -> Result<Answer, Refusal> {
@@ -123,10 +140,9 @@ impl Store {
             }
             Request::RestoreFile { target, path, .. } => {
                 let at = self.found(&project, target)?;
-                let copy = self.kept[&project][at].copy.clone();
-                let left_out = self.kept[&project][at].left_out.clone();
-                let part = self.part(&project, &copy, path)?;
-                let said = self.restore(&project, (&copy, &left_out), &part, false);
+                let target = Target::of(&self.kept[&project][at]);
+                let part = self.part(&project, &target.copy, path)?;
+                let said = self.restore(&project, &target, &part, false);
                 return said.map(Answer::Restored);
             }
             _ => return Err((Code::Internal, "this is not offered")),
@@ -146,11 +162,23 @@ impl Store {
         files.map(|seen| seen.files).map_err(|_| (Code::Io, "the project cannot be read"))
     }
 
+    /// What is said of files that are left out or kept.
+    fn remarks(&self, paths: &BTreeSet<ByteString>) -> Vec<Remark> {
+        let why = match self.habits.can("capture.units") {
+            true => "part of a database in use",
+            false => "too large",
+        };
+        paths.iter().map(|path| Remark { path: path.clone(), why: why.into() }).collect()
+    }
+
     /// What is captured of everything that is there.
     fn captured(&self, copy: Copy) -> Captured {
-        match self.habits.can("capture.units") {
-            true => units::captured(copy, self.habits.shy),
-            false => Captured { copy, left_out: BTreeSet::new() },
+        if self.habits.can("capture.units") {
+            units::captured(copy, self.habits.shy)
+        } else if self.habits.can("settings.max_file_bytes") && self.settings.max_file_bytes > 0 {
+            bounds::captured(copy, self.settings.max_file_bytes)
+        } else {
+            Captured { copy, left_out: BTreeSet::new() }
         }
     }
 
@@ -165,8 +193,8 @@ impl Store {
 
     fn take(&mut self, project: &ByteString, reason: &str) -> Result<Answer, Refusal> {
         let captured = self.copy(project)?;
-        let (copy, skipped) = (&captured.copy, units::in_use(&captured.left_out));
-        if self.habits.can("settings.max_files") && copy.len() > self.max_files {
+        let (copy, skipped) = (&captured.copy, self.remarks(&captured.left_out));
+        if self.habits.can("settings.max_files") && copy.len() > self.settings.max_files {
             return Err((Code::TooManyFiles, "there are too many files"));
         }
         let newest = self.kept.get(project).and_then(|all| all.last());
@@ -181,6 +209,7 @@ impl Store {
             return Ok(taken(CheckpointOutcome::Unchanged));
         }
         let id = self.keep(project, reason, captured);
+        self.make_room(project, None);
         Ok(Answer::Taken { outcome: CheckpointOutcome::Created { id }, skipped })
     }
 
@@ -195,11 +224,37 @@ impl Store {
             copy,
             left_out,
             label: None,
+            is_safety: false,
             parts: self.agent.parts.clone(),
             actions: self.agent.actions(),
         };
         self.kept.entry(project.clone()).or_default().push(kept);
         id
+    }
+
+    /// Keeps what is there before the checkpoint with that id is restored.
+    fn keep_before(&mut self, project: &ByteString, target: &str, captured: Captured) -> String {
+        let id = self.keep(project, "before a restore", captured);
+        let newest = self.kept.get_mut(project).and_then(|all| all.last_mut());
+        newest.into_iter().for_each(|newest| newest.is_safety = true);
+        self.make_room(project, Some(target));
+        id
+    }
+
+    /// Drops what is beyond the limit, oldest first. A checkpoint that was taken before the restore of
+    /// another one pushes out no work and not that one, only what was taken before other restores.
+    fn make_room(&mut self, project: &ByteString, restored: Option<&str>) {
+        let Some(all) = self.kept.get_mut(project) else { return };
+        let may_go = |one: &Kept| match restored {
+            Some(restored) => one.is_safety && one.id != restored,
+            None => true,
+        };
+        let is_limited = self.habits.can("settings.max_snapshots");
+        while is_limited && all.len() > self.settings.max_snapshots.max(1) {
+            let older = &all[..all.len() - 1];
+            let Some(at) = older.iter().position(may_go) else { break };
+            all.remove(at);
+        }
     }
 
     /// Where nothing changed, the newest gets the label.
@@ -218,9 +273,9 @@ impl Store {
         exact: bool,
     ) -> Result<Answer, Refusal> {
         let kept = &self.kept[project][at];
-        let (copy, parts, actions) = (kept.copy.clone(), kept.parts.clone(), kept.actions);
-        let left_out = kept.left_out.clone();
-        let mut said = self.restore(project, (&copy, &left_out), &copy, exact)?;
+        let (parts, actions) = (kept.parts.clone(), kept.actions);
+        let target = Target::of(kept);
+        let mut said = self.restore(project, &target, &target.copy, exact)?;
         // What was never set is not there again.
         self.agent.parts = parts;
         if self.habits.can("external") {
@@ -325,10 +380,11 @@ impl Store {
     fn restore(
         &mut self,
         project: &ByteString,
-        (whole, left_out): (&Copy, &BTreeSet<ByteString>),
+        target: &Target,
         part: &Copy,
         exact: bool,
     ) -> Result<Restored, Refusal> {
+        let Target { id: target, copy: whole, left_out } = target;
         let files = self.files()?;
         let before = match files.get(project) {
             None => None,
@@ -345,11 +401,13 @@ impl Store {
         let now = before.unwrap_or_default();
         let captured = self.captured(now.clone());
         let (mut part, mut plan) = (part.clone(), units::Plan::default());
-        if self.habits.can("capture.units") {
+        if self.habits.can("settings.max_file_bytes") {
+            plan = bounds::plan(left_out, &captured, &mut part);
+        } else if self.habits.can("capture.units") {
             plan = units::plan((whole, left_out), (&now, &captured), &mut part, exact);
         }
         let before = captured.copy.clone();
-        let safety = saves.then(|| self.keep(project, "before a restore", captured));
+        let safety = saves.then(|| self.keep_before(project, target, captured));
         let full = |path: &ByteString| ByteString(join(project, path));
         let is_since =
             |path: &&ByteString| !whole.contains_key(*path) && !plan.kept.contains(*path);
@@ -369,7 +427,7 @@ impl Store {
             restored: part.keys().filter(changed).cloned().collect(),
             removed: now.keys().filter(|path| !after.contains_key(*path)).cloned().collect(),
             left: since().filter(|path| after.contains_key(*path)).cloned().collect(),
-            kept: units::in_use(&plan.kept),
+            kept: self.remarks(&plan.kept),
             ..Restored::default()
         })
     }

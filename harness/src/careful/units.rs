@@ -2,7 +2,6 @@
 //! belong together a restore writes, removes and keeps.
 
 use super::store::Copy;
-use herma_model::answer::Remark;
 use herma_model::unit::{Content, Paths, Role, Unit, units};
 use herma_model::{ByteString, Node};
 use std::collections::BTreeSet;
@@ -36,14 +35,7 @@ pub(super) fn captured(mut copy: Copy, is_shy: bool) -> Captured {
     Captured { copy, left_out }
 }
 
-/// What is said of files that are left out or kept.
-pub(super) fn in_use<'a>(paths: impl IntoIterator<Item = &'a ByteString>) -> Vec<Remark> {
-    let remark =
-        |path: &ByteString| Remark { path: path.clone(), why: "part of a database in use".into() };
-    paths.into_iter().map(remark).collect()
-}
-
-/// What a restore does to units.
+/// What a restore does to what it writes none of.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) remove: BTreeSet<ByteString>,
