@@ -20,16 +20,22 @@ pub(super) fn captured(mut copy: Copy, max_file_bytes: u64) -> Captured {
 }
 
 /// Takes from the part of a checkpoint that is restored what would cost a file that nothing holds. Keeps
-/// that, and what stands where the checkpoint left something out.
-pub(super) fn plan(left_out: &BTreeSet<ByteString>, before: &Captured, part: &mut Copy) -> Plan {
+/// that and, where all of it is restored, what it left out.
+pub(super) fn plan(
+    (whole, left_out): (&Copy, &BTreeSet<ByteString>),
+    before: &Captured,
+    part: &mut Copy,
+) -> Plan {
+    let is_full = part.len() == whole.len();
     let is_at = |one: &ByteString, path: &ByteString| one == path || below(one, path).is_some();
     let costs = |path: &ByteString| {
         let unheld = &before.left_out;
         unheld.iter().any(|unheld| is_at(unheld, path) || is_at(path, unheld))
     };
-    let stands = |path: &&ByteString| left_out.iter().any(|one| is_at(one, path));
     let mut kept: BTreeSet<ByteString> = part.keys().filter(|path| costs(path)).cloned().collect();
     part.retain(|path, _| !kept.contains(path));
-    kept.extend(before.copy.keys().filter(stands).chain(left_out).cloned());
+    if is_full {
+        kept.extend(left_out.iter().cloned());
+    }
     Plan { remove: BTreeSet::new(), kept }
 }

@@ -402,7 +402,7 @@ impl Store {
         let captured = self.captured(now.clone());
         let (mut part, mut plan) = (part.clone(), units::Plan::default());
         if self.habits.can("settings.max_file_bytes") {
-            plan = bounds::plan(left_out, &captured, &mut part);
+            plan = bounds::plan((whole, left_out), &captured, &mut part);
         } else if self.habits.can("capture.units") {
             plan = units::plan((whole, left_out), (&now, &captured), &mut part, exact);
         }
