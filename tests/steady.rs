@@ -39,3 +39,24 @@ fn a_change_that_the_times_of_a_file_do_not_show_is_seen() {
     }
     // The clock of this file system tells all changes apart.
 }
+
+// rule: unit/captured
+#[test]
+fn a_database_that_keeps_changing_is_left_out_as_a_whole_and_named() {
+    let world = World::new();
+    world.write("it", "text");
+    let project = world.project("it");
+    fs::write(project.join("app.db"), b"SQLite format 3\0rows").unwrap();
+    fs::write(project.join("app.db-wal"), "one").unwrap();
+    let is_journal = |path: &Path| path.ends_with("it/app.db-wal");
+    let disk = before(Call::Read, is_journal, |path| {
+        let end = fs::metadata(path)?.len();
+        File::options().write(true).open(path)?.write_all_at(b"more", end)
+    });
+    let taken = world.on(disk, Config::default()).checkpoint(&project, "r").unwrap();
+    let left_out: Vec<&[u8]> = taken.skipped.iter().map(|one| &one.path[..]).collect();
+    assert_eq!(left_out, [&b"app.db"[..], b"app.db-wal"]);
+    let why = "part of the database app.db, which keeps changing";
+    assert!(taken.skipped.iter().all(|one| one.why.starts_with(why)), "{taken:?}");
+    assert!(matches!(taken.outcome, herma_core::Outcome::Created { .. }));
+}

@@ -1,7 +1,7 @@
 //! What a person sees: colours, and what is said only where there is something to say.
 
 use super::*;
-use herma_core::ProjectStatus;
+use herma_core::{Interrupted, ProjectStatus};
 
 #[test]
 fn a_summary_leaves_out_what_is_nothing_unless_both_are() {
@@ -134,5 +134,35 @@ fn a_difference_names_what_was_left_out_also_where_nothing_else_changed() {
         let page = shown(entries);
         assert!(page.starts_with(head), "{page}");
         assert!(page.contains("Not compared:\n  big  (larger than 1 byte)\n"), "{page}");
+    }
+}
+
+#[test]
+fn a_status_warns_of_an_interrupted_rollback_and_counts_what_is_not_ours() {
+    let interrupted = Some(Interrupted { target: "1123456789".into(), before: None });
+    let project = ProjectStatus {
+        hash: "0123".into(),
+        workdir: Some("/p".into()),
+        checkpoints: Some(2),
+        last_touch: Some(0),
+        state: ProjectState::Unknown,
+        interrupted,
+    };
+    let status = Status {
+        base: "/b".into(),
+        total_bytes: 3,
+        store_bytes: 1,
+        legacy: vec![("legacy-1".into(), 2)],
+        others: 1,
+        projects: vec![project],
+    };
+    let page = text(super::status(plain(), &status, 60));
+    for said in [
+        "  not ours       1 entry\n",
+        "Legacy archives (1):\n  legacy-1  2 B\n",
+        "⚠ /p: a rollback to 1123456 was interrupted: `herma rollback 1123456` goes on\n",
+        "unknown\n",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
     }
 }
