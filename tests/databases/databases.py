@@ -7,6 +7,7 @@ KIND PATH MODE, where MODE is a journal mode of SQLite.
 import itertools
 import json
 import os
+import random
 import sqlite3
 import sys
 import time
@@ -67,8 +68,9 @@ def keys(path):
 
 
 def put(database, first, count, size):
-    for number in range(first, first + count):
-        database.put(b"%09d" % number, b"v" * size)
+    # Out of order and not to be compressed, so that tables are merged into large ones.
+    for number in sorted(range(first, first + count), key=lambda number: number % 7):
+        database.put(b"%09d" % number, random.Random(number).randbytes(size))
 
 
 def answer(asked):
@@ -92,6 +94,7 @@ def answer(asked):
         OPEN[path] = level(path)
     elif what == "put":
         put(OPEN[path], asked["first"], asked["rows"], asked["size"])
+        OPEN[path].compact_range()
     elif what == "compact":
         OPEN[path].compact_range()
     elif what == "keys":
