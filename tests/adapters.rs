@@ -1,5 +1,6 @@
 //! How adapters are driven: each way to break the protocol has its own name and ends in time.
 
+use herma_harness::bundled::{in_node, in_python};
 use herma_harness::divergence::Kind;
 use herma_harness::generate::{self, Options};
 use herma_harness::history::Target;
@@ -139,38 +140,20 @@ fn skeleton(language: &str, store: &str) -> String {
     String::from_utf8(printed.stdout).unwrap()
 }
 
-/// Where an interpreter really is: a script on the way may take ten times as long to start.
-fn interpreter(name: &str, says: &[&str]) -> Option<OsString> {
-    let output = Command::new(name).args(says).output().ok()?;
-    let path = String::from_utf8(output.stdout).unwrap();
-    Some(path.trim_end().into())
-}
-
-/// How a file in Python is started, where this machine can.
-fn python(file: &Path) -> Option<Vec<OsString>> {
-    let python = interpreter("python3", &["-I", "-c", "import sys; print(sys.executable)"])?;
-    Some(vec![python, "-I".into(), "-S".into(), file.into()])
-}
-
-fn node(file: &Path) -> Option<Vec<OsString>> {
-    Some(vec![interpreter("node", &["-p", "process.execPath"])?, file.into()])
-}
-
-/// How a file in some language is started, where this machine can.
-type Started = fn(&Path) -> Option<Vec<OsString>>;
-
 /// How the skeletons of these stores are started, where this machine can.
 fn skeletons(folder: &Path, stores: &[&str]) -> Vec<Vec<OsString>> {
     let mut commands = Vec::new();
-    for (language, ending, started) in
-        [("python", "py", python as Started), ("node", "mjs", node as Started)]
-    {
+    let languages = [("python", "py", in_python as fn(&Path) -> _), ("node", "mjs", in_node)];
+    for (language, ending, started) in languages {
         for store in stores {
             let file = folder.join(format!("{store}.{ending}"));
             std::fs::write(&file, skeleton(language, store)).unwrap();
             match started(&file) {
-                Some(command) => commands.push(command),
-                None => eprintln!("not run: {language} (not on this machine)"),
+                Ok(command) => commands.push(command),
+                Err(error) => {
+                    eprintln!("not run: {language} ({error})");
+                    break;
+                }
             }
         }
     }
@@ -397,7 +380,7 @@ fn broken_by_git(isolated: &str) -> (BTreeSet<&'static str>, Findings) {
     let template = skeleton("python", "git");
     assert_eq!(template.matches(line).count(), 1);
     std::fs::write(&file, template.replace(line, isolated)).unwrap();
-    let command = python(&file).unwrap();
+    let command = in_python(&file).unwrap();
     let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
     let (open, scratch) = (start.opener(), Scratch::default_place());
     let (_, capabilities) = introduce(&open, &scratch).unwrap();

@@ -1,6 +1,6 @@
 //! Correct stores with habits that are not ours: nothing may be held against any of them.
 //!
-//! `HERMA_CAREFUL=950` judges each by so many histories, which are some 20,000 operations.
+//! `HERMA_CAREFUL=950` judges each by so many histories, which are 28,000 operations or more.
 #![allow(clippy::unwrap_used)]
 
 use herma_harness::careful;

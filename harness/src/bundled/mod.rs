@@ -98,17 +98,29 @@ impl Bundled {
         let packages = folder.join(install::PACKAGES);
         let mut command: Vec<OsString> = match adapter.extension().and_then(OsStr::to_str) {
             Some("rs") => vec![adapter.with_extension("").into()],
-            Some("py") => {
-                // A shim on the way would cost more than the interpreter itself.
-                let where_it_is = ["-I", "-c", "import sys; print(sys.executable)"];
-                let python = interpreter("python3", &where_it_is)?;
-                vec![python, "-I".into(), "-S".into(), adapter.into()]
-            }
-            _ => vec![interpreter("node", &["-p", "process.execPath"])?, adapter.into()],
+            Some("py") => in_python(&adapter)?,
+            _ => in_node(&adapter)?,
         };
         command.extend([self.version.into(), packages.into()]);
         Ok(AdapterCommand { command, directory: folder, limits: Limits::default() })
     }
+}
+
+/// How a file in Python is started. A script that finds the interpreter would cost more than that itself.
+///
+/// # Errors
+/// There is no `python3`, or it does not say where it is.
+pub fn in_python(file: &Path) -> io::Result<Vec<OsString>> {
+    let where_it_is = ["-I", "-c", "import sys; print(sys.executable)"];
+    Ok(vec![interpreter("python3", &where_it_is)?, "-I".into(), "-S".into(), file.into()])
+}
+
+/// How a file for Node is started.
+///
+/// # Errors
+/// There is no `node`, or it does not say where it is.
+pub fn in_node(file: &Path) -> io::Result<Vec<OsString>> {
+    Ok(vec![interpreter("node", &["-p", "process.execPath"])?, file.into()])
 }
 
 /// Where an interpreter really is, as it says itself.
