@@ -1,7 +1,7 @@
 //! What a [`crate::Manager`] is given: directories, a clock and the configuration. Nothing here is
 //! read from the process.
 
-use crate::agent::Policy;
+use crate::policy::Policy;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,6 +1,6 @@
 //! The errors of this crate, one variant per reason, each with a stable code.
 
-use crate::disk::is_another_kind;
+use crate::io_error::is_another_kind;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -19,18 +19,22 @@ pub mod doctor;
 mod environment;
 mod error;
 pub mod ignore;
+mod io_error;
 mod maintenance;
 mod manager;
 mod own_folders;
 mod path;
+mod policy;
 pub mod printed;
 mod project;
+mod remark;
 mod report;
 mod restore;
 pub mod rollback_line;
 pub mod state;
 mod store;
 pub mod text;
+mod token;
 pub mod triggers;
 mod unit;
 
@@ -38,12 +42,14 @@ pub use environment::{Clock, Config, Environment, SystemClock};
 pub use error::{Code, Error, Result};
 pub use maintenance::prune::{PruneOptions, PruneStep};
 pub use manager::{Extent, Look, Manager, Occasion, PartChanged, RestoreOptions};
+pub use policy::Trigger;
 pub use project::{project_directory, project_of_file};
 pub use report::{
     AgentRestored, Change, Cleared, ClearedLegacy, DamagedCheckpoint, Diff, DiffEntry, Evicted,
     Holdings, Interrupted, Listed, Outcome, Preview, ProjectState, ProjectStatus, Pruned, Remark,
     Restored, Stats, Status, Swept, Taken, Unlisted, Verified,
 };
-pub use restore::{INTERRUPTED, LEFT_OUT, Token};
-pub use store::envelope::{ActionNote, Envelope, PartNote, Trigger};
+pub use restore::{INTERRUPTED, LEFT_OUT};
+pub use store::envelope::{ActionNote, Envelope, PartNote};
 pub use store::left_out::{LeftOut, Reason, Stamp};
+pub use token::Token;

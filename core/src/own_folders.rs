@@ -2,9 +2,8 @@
 //! checkpoint base, and the agent's, whose parts come back as such. As files they would be restored a second
 //! time, and what was done outside would be forgotten with them.
 
-use crate::disk::{Disk, Stat};
+use crate::disk::{Disk, Stat, canonical};
 use crate::environment::Environment;
-use crate::project::canonical;
 use std::path::{Path, PathBuf};
 
 /// Those folders, each with its device and inode where it is there.

@@ -1,14 +1,12 @@
 //! Which directory is a project: its canonical path, its hash, and what is out of scope.
 
-use crate::disk::{Disk, Kind, is_absence, is_same};
+use crate::disk::{Disk, Kind, canonical, is_absence, is_same};
 use crate::environment::Environment;
 use crate::error::{Context, Error, Result};
 use crate::own_folders::OwnFolders;
 use sha2::{Digest, Sha256};
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Each of these marks a directory as the root of a project.
 const MARKERS: &[&str] = &[
@@ -22,9 +20,6 @@ const MARKERS: &[&str] = &[
     "pom.xml",
     "Gemfile",
 ];
-
-/// As many links as a kernel follows before it reports a loop.
-const LINKS_MAX: usize = 40;
 
 /// A project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,44 +151,4 @@ pub fn hash_of(directory: &Path) -> String {
 /// As [`Project::temporary_name`], of the project with that hash.
 pub fn temporary_name(hash: &str) -> String {
     format!("{TEMPORARY}{hash}")
-}
-
-/// Resolves every link of an absolute path, also beyond the point where something is missing, so
-/// that a deleted project keeps its name.
-// rule: scope/identity
-// rule: restore/deleted-project
-pub fn canonical(disk: &dyn Disk, path: &Path) -> PathBuf {
-    let mut done = PathBuf::from("/");
-    let mut pending: VecDeque<OsString> = names(path).collect();
-    let mut links = 0;
-    while let Some(name) = pending.pop_front() {
-        if name == ".." {
-            done.pop();
-            continue;
-        }
-        let next = done.join(&name);
-        let is_link = disk.stat(&next).is_ok_and(|stat| stat.kind == Kind::Link);
-        let target = if is_link && links < LINKS_MAX { disk.read_link(&next).ok() } else { None };
-        let Some(target) = target else {
-            done = next;
-            continue;
-        };
-        links += 1;
-        let target = PathBuf::from(OsString::from_vec(target));
-        if target.is_absolute() {
-            done = PathBuf::from("/");
-        }
-        for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
-            pending.push_front(name);
-        }
-    }
-    done
-}
-
-fn names(path: &Path) -> impl Iterator<Item = OsString> {
-    path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    })
 }

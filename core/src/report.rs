@@ -1,10 +1,14 @@
 //! The answers of a [`crate::Manager`], as plain data that can be serialized.
 
+pub use crate::remark::Remark;
+
 use crate::path::shown;
-use crate::restore::{Token, Unrecorded};
+use crate::policy::Trigger;
+use crate::remark::escaped;
 use crate::state::ListedAction;
-use crate::store::envelope::{PartNote, Trigger};
+use crate::store::envelope::PartNote;
 use crate::store::restoring::Record;
+use crate::token::Token;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,22 +23,6 @@ pub struct Stats {
     pub added: usize,
     /// Lines removed.
     pub removed: usize,
-}
-
-/// A path and what happened to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Remark {
-    /// Relative to the project, as bytes; serialized with all but printable ASCII escaped.
-    #[serde(serialize_with = "escaped")]
-    pub path: Vec<u8>,
-    /// For people.
-    pub why: String,
-}
-
-impl Remark {
-    pub(crate) fn new(path: &[u8], why: String) -> Self {
-        Remark { path: path.to_vec(), why }
-    }
 }
 
 /// The outcome of a request for a checkpoint.
@@ -281,11 +269,6 @@ impl Restored {
         self.failed.extend(more.failed);
     }
 
-    pub(crate) fn name_unrecorded(&mut self, Unrecorded { kept, missing }: Unrecorded) {
-        self.kept.extend(kept);
-        self.missing.extend(missing);
-    }
-
     /// Every path that it is about, sorted.
     pub fn paths(&self) -> BTreeSet<&[u8]> {
         let named = [&self.restored, &self.removed, &self.left].into_iter().flatten();
@@ -455,10 +438,6 @@ pub struct DamagedCheckpoint {
     pub id: String,
     /// The paths that are lost; the empty one stands for all of it.
     pub lost: Vec<Remark>,
-}
-
-fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&shown(path))
 }
 
 fn displayed<S: Serializer>(token: &Token, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,11 +6,10 @@
 //! answered with an error that says what to do. How tools are run is up to the agent.
 
 mod conversation;
-mod policy;
 mod tool;
 
+pub use crate::policy::{Decision, Event, Policy};
 pub use conversation::{Conversation, Turn};
-pub use policy::{Decision, Event, Policy};
 pub use tool::Tool;
 
 use crate::configuration::{self, Configured};
@@ -20,8 +19,8 @@ use crate::error::{Code, Error, Result};
 use crate::manager::{Extent, Look, Manager, Occasion};
 use crate::project::{project_directory, project_of_tool};
 use crate::report::{Diff, Listed, Outcome, Preview, Restored, Taken};
-use crate::restore::Token;
 use crate::state::State;
+use crate::token::Token;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

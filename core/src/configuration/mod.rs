@@ -6,10 +6,9 @@
 
 mod yaml;
 
-use crate::disk::{Disk, is_absence};
+use crate::disk::{Disk, canonical, is_absence};
 use crate::environment::{Config, DAY_SECONDS, HOUR_SECONDS, MEBIBYTE};
 use crate::error::{Context, Error, Result};
-use crate::project::canonical;
 use serde_saphyr::Spanned;
 use std::fmt;
 use std::path::{Path, PathBuf};

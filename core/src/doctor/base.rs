@@ -2,9 +2,8 @@
 //! it; and how much it may still grow.
 
 use super::{Check, Finding, Machine};
-use crate::disk::{Disk, Kind, Stat, is_absence};
+use crate::disk::{Disk, Kind, Stat, canonical, is_absence};
 use crate::environment::{Config, MEBIBYTE};
-use crate::project::canonical;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -16,10 +16,9 @@ mod tests;
 
 pub use machine::{Machine, Space, SystemMachine};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Environment};
 use crate::error::Error;
-use crate::project::canonical;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,9 +2,8 @@
 
 use super::{Check, Finding, Surroundings};
 use crate::configuration::{self, Configured};
-use crate::disk::{Disk, Kind, folder};
+use crate::disk::{Disk, Kind, canonical, folder};
 use crate::environment::{Config, Environment};
-use crate::project::canonical;
 use crate::store::{metadata, refs};
 use jiff::Timestamp;
 use std::path::Path;

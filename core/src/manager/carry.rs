@@ -2,10 +2,11 @@
 
 use super::Manager;
 use crate::error::{Error, Result};
+use crate::policy::Trigger;
 use crate::project::Project;
 use crate::state::{Captured, Owner, State};
 use crate::store::commit::{self, Checkpoint};
-use crate::store::envelope::{ActionNote, Envelope, PartNote, Trigger, VERSION};
+use crate::store::envelope::{ActionNote, Envelope, PartNote, VERSION};
 use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::left_out::LeftOut;
 use crate::store::object::Kind;

@@ -18,13 +18,14 @@ pub use hands::Look;
 pub use owner::PartChanged;
 pub use rollback::{Extent, RestoreOptions};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, canonical};
 use crate::environment::{Clock, Config, Environment};
 use crate::error::{Context, Error, Result};
 use crate::maintenance::prune::{PruneOptions, PruneStep, prune};
 use crate::maintenance::{clear, status, sweep, verify};
 use crate::path::{on_disk, shown};
-use crate::project::{Project, canonical};
+use crate::policy::Trigger;
+use crate::project::Project;
 use crate::report::{
     Cleared, ClearedLegacy, Diff, Holdings, Listed, Outcome, Pruned, Stats, Status, Swept, Taken,
     Unlisted, Verified,
@@ -32,7 +33,6 @@ use crate::report::{
 use crate::restore::{Unrecorded, target};
 use crate::state::State;
 use crate::store::commit::{self, Checkpoint};
-use crate::store::envelope::Trigger;
 use crate::store::envelopes::{self, Envelopes, Kept};
 use crate::store::left_out::covering;
 use crate::store::object::{IN_MEMORY_BYTES_MAX, Kind};

@@ -11,13 +11,13 @@ use crate::disk::{Disk, Kind, Sharing};
 use crate::error::{Error, Result};
 use crate::own_folders::OwnFolders;
 use crate::path::{on_disk, shown};
+use crate::policy::Trigger;
 use crate::project::Project;
 use crate::report::{AgentRestored, Outcome, Preview, Remark, Restored};
 use crate::restore::{
-    CHANGED_SINCE, Restore, TargetIgnores, Token, Units, has_changed_since, left_anything,
+    CHANGED_SINCE, Restore, TargetIgnores, Units, has_changed_since, left_anything,
 };
 use crate::store::commit::Checkpoint;
-use crate::store::envelope::Trigger;
 use crate::store::envelopes::{Envelopes, Kept};
 use crate::store::hands::Change;
 use crate::store::left_out::LeftOut;
@@ -25,6 +25,7 @@ use crate::store::objects::Objects;
 use crate::store::permissions::Permissions;
 use crate::store::snapshot::{self, Snapshot};
 use crate::store::{Store, commit, hands, lock, ref_recovery, restoring};
+use crate::token::Token;
 use git2::Oid;
 use std::collections::BTreeSet;
 use std::path::Path;

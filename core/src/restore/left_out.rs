@@ -3,7 +3,7 @@
 use super::Restore;
 use crate::disk::{Disk, folder};
 use crate::path::on_disk;
-use crate::report::Remark;
+use crate::report::{Remark, Restored};
 use crate::store::left_out::{LeftOut, Reason, covering};
 use crate::unit::Role;
 use std::path::Path;
@@ -34,6 +34,12 @@ impl Unrecorded {
             }
         }
         unrecorded
+    }
+
+    /// Names it in the report of a restore.
+    pub fn name_in(self, report: &mut Restored) {
+        report.kept.extend(self.kept);
+        report.missing.extend(self.missing);
     }
 }
 

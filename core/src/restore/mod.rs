@@ -16,7 +16,6 @@ mod together;
 
 pub use ignores::TargetIgnores;
 pub use left_out::{LEFT_OUT, Unrecorded};
-pub use plan::Token;
 use plan::{Step, Surplus};
 use together::Becomes;
 pub use together::{Units, has_changed_since};
@@ -151,7 +150,7 @@ impl Restore<'_> {
                 }
             }
         }
-        report.name_unrecorded(self.unrecorded());
+        self.unrecorded().name_in(&mut report);
         self.verify(&mut report);
         report.add(together);
         report.interrupted = report.failed.iter().any(|one| one.why == INTERRUPTED);

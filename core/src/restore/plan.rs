@@ -9,11 +9,10 @@ use crate::report::{Remark, Restored};
 use crate::store::content::Content;
 use crate::store::hands::State;
 use crate::store::snapshot::Item;
+use crate::token::Token;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io;
-use std::str::FromStr;
 
 const UNDER_AN_IGNORE_RULE: &str = "an ignore rule of the checkpoint covers it";
 
@@ -34,48 +33,6 @@ pub(super) enum Surplus {
     Leave,
     Keep(Remark),
     Remove,
-}
-
-/// Stands for what a restore would change, and for what is there now and would be lost with it.
-/// Equal ones mean that the same restore would do the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token([u8; 8]);
-
-impl Token {
-    /// One for this and these as well.
-    pub fn and(self, more: impl Iterator<Item = String>) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(self.0);
-        for one in more {
-            hash.update((one.len() as u64).to_be_bytes());
-            hash.update(one);
-        }
-        Token::of(hash)
-    }
-
-    fn of(hash: Sha256) -> Self {
-        let digest = hash.finalize();
-        let mut token = [0; 8];
-        token.copy_from_slice(&digest[..8]);
-        Token(token)
-    }
-}
-
-impl fmt::Display for Token {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
-    }
-}
-
-impl FromStr for Token {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        if text.len() != 16 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(());
-        }
-        u64::from_str_radix(text, 16).map(|number| Token(number.to_be_bytes())).map_err(|_| ())
-    }
 }
 
 impl Restore<'_> {
@@ -144,7 +101,7 @@ impl Restore<'_> {
                 }
             }
         }
-        report.name_unrecorded(self.unrecorded());
+        self.unrecorded().name_in(&mut report);
         report.kept.retain(|remark| !removed.contains(&remark.path));
         report.removed = removed.into_iter().collect();
         report.sort();
@@ -211,22 +168,5 @@ impl Restore<'_> {
             add(b"stays", &remark.path);
         }
         Token::of(hash)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_read_as_it_is_shown_and_nothing_else_is_one() {
-        let token = Token([0, 1, 0xab, 3, 4, 5, 6, 0xff]);
-        assert_eq!(token.to_string(), "0001ab03040506ff");
-        assert_eq!(token.to_string().parse(), Ok(token));
-        for wrong in
-            ["", "0001ab03040506f", "0001ab03040506ff0", "+001ab03040506ff", "äb01ab03040506ff"]
-        {
-            assert_eq!(wrong.parse::<Token>(), Err(()), "{wrong}");
-        }
     }
 }

@@ -9,7 +9,7 @@ mod words;
 pub use words::{Line, Word, quoted};
 
 use crate::manager::RestoreOptions;
-use crate::restore::Token;
+use crate::token::Token;
 use std::ops::Range;
 
 /// How it can be typed, one form in each line.

@@ -6,7 +6,7 @@
 
 use crate::disk::{Kind, Stat};
 use crate::path::ancestors;
-use crate::report::Remark;
+use crate::remark::Remark;
 use crate::store::header::{escaped, unescaped};
 use std::fmt;
 

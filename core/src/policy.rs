@@ -1,10 +1,58 @@
-//! When a whole agent has a checkpoint taken by itself: events that are told, and a policy that says
-//! which of them are reason enough, and why.
+//! Why a checkpoint is taken, and when a whole agent has one taken by itself: events that are told, and
+//! a policy that says which of them are reason enough.
 //!
-//! Nothing is taken here; [`super::CheckpointManager::happens`] does what the policy says.
+//! Nothing is taken here; [`crate::agent::CheckpointManager::happens`] does what the policy says. It
+//! stands below the configuration, which holds a policy, and below the store, which keeps triggers.
 
-use crate::store::envelope::Trigger;
 use crate::triggers::risk;
+use serde::{Deserialize, Serialize};
+
+/// Why a checkpoint is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// A tool that changes files is about to run.
+    PreTool,
+    /// Something is about to run that cannot be taken back easily.
+    PreDestructiveAction,
+    /// The goal passed a milestone.
+    GoalMilestone,
+    /// A card is done.
+    CardDone,
+    /// A conversation came to the end of so many turns.
+    TurnBoundary,
+    /// A tool call begins that is going to take long.
+    LongToolCall,
+    /// A person asked for it.
+    Manual,
+    /// A rollback is about to change what is there.
+    PreRollback,
+    /// One that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+impl Trigger {
+    /// Whether it comes before what a turn does, so that a rollback takes that turn away as well.
+    pub fn is_before_work(self) -> bool {
+        matches!(self, Trigger::PreTool | Trigger::PreDestructiveAction | Trigger::LongToolCall)
+    }
+
+    /// The word for it, as it is stored.
+    pub fn word(self) -> &'static str {
+        match self {
+            Trigger::PreTool => "pre_tool",
+            Trigger::PreDestructiveAction => "pre_destructive_action",
+            Trigger::GoalMilestone => "goal_milestone",
+            Trigger::CardDone => "card_done",
+            Trigger::TurnBoundary => "turn_boundary",
+            Trigger::LongToolCall => "long_tool_call",
+            Trigger::Manual => "manual",
+            Trigger::PreRollback => "pre_rollback",
+            Trigger::Other => "other",
+        }
+    }
+}
 
 /// Which events are reason enough.
 #[derive(Clone, Debug, PartialEq, Eq)]

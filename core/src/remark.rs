@@ -1,0 +1,25 @@
+//! A path and what happened to it, as every answer and every checkpoint names one.
+
+use crate::path::shown;
+use serde::{Serialize, Serializer};
+
+/// A path and what happened to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Relative to the project, as bytes; serialized with all but printable ASCII escaped.
+    #[serde(serialize_with = "escaped")]
+    pub path: Vec<u8>,
+    /// For people.
+    pub why: String,
+}
+
+impl Remark {
+    pub(crate) fn new(path: &[u8], why: String) -> Self {
+        Remark { path: path.to_vec(), why }
+    }
+}
+
+/// A path as it is serialized: with all but printable ASCII escaped.
+pub(crate) fn escaped<S: Serializer>(path: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(path))
+}
