@@ -18,7 +18,8 @@
 use super::harm::{Damage, Harm};
 use super::judge::Rule;
 use super::past::{Past, Which, needs};
-use super::places::{Kind, Stock};
+use super::places::Kind;
+use crate::sandbox::stock::Stock;
 use herma_model::rules::{self, RuleRef};
 use std::collections::BTreeSet;
 use std::fs;

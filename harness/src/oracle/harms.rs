@@ -4,9 +4,9 @@
 
 use super::loose;
 use super::plain_git::Git;
-use crate::damage::places::Stock;
 use crate::git_objects::name_of;
 use crate::sandbox::harm::Left;
+use crate::sandbox::stock::Stock;
 use crate::sandbox::store_edits::Harmed;
 use crate::sandbox::{Sandbox, Understood, edits};
 use herma_model::observation::is_stored;

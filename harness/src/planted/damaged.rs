@@ -4,8 +4,8 @@
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
 use super::intercepted::{Intercepted, names, refused, takes};
-use crate::damage::places::Stock;
 use crate::sandbox::harm::Left;
+use crate::sandbox::stock::Stock;
 use flate2::read::ZlibDecoder;
 use herma_model::{Answer, Code, Request, rules};
 use std::ffi::OsStr;

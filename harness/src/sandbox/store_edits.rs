@@ -2,9 +2,9 @@
 //! foreign files, and damage.
 
 use super::harm::Left;
+use super::stock::Stock;
 use super::v1_repository::FirstLayout;
 use super::{Sandbox, git_alone};
-use crate::damage::places::Stock;
 use crate::git_objects;
 use herma_model::store_edit::{Damage, Likeness};
 use herma_model::{Object, Piece, StoreEdit, World};

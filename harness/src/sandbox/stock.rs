@@ -1,0 +1,104 @@
+//! Which objects a store holds and where, as plain git tells it.
+
+use super::git_alone;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is stored where.
+#[derive(Clone, Debug, Default)]
+pub struct Stock {
+    /// Objects in files of their own.
+    pub loose: BTreeSet<String>,
+    /// The objects of each pack, by the pack's path without its ending.
+    pub packs: BTreeMap<PathBuf, BTreeSet<String>>,
+}
+
+impl Stock {
+    /// Looks into a store with plain git.
+    ///
+    /// # Errors
+    /// The store or git is not there, or the index of a pack is damaged.
+    pub fn of(store: &Path) -> io::Result<Self> {
+        let mut stock = Stock::default();
+        for path in files(store)? {
+            if let Some(id) = loose(&path) {
+                stock.loose.insert(id);
+            } else if path.extension().is_some_and(|extension| extension == "idx") {
+                // Said, since git learns it from a repository only, and this store may be damaged.
+                let mut git = git_alone();
+                git.args(["show-index", "--object-format=sha1"]);
+                let output = git.stdin(File::open(store.join(&path))?).output()?;
+                if !output.status.success() {
+                    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                    return Err(io::Error::other(format!("git show-index: {why}")));
+                }
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let id = |line: &str| Some(line.split(' ').nth(1)?.to_owned());
+                stock.packs.insert(path.with_extension(""), text.lines().filter_map(id).collect());
+            }
+        }
+        Ok(stock)
+    }
+}
+
+/// The id of the object that a path is for, if it is one's own file.
+pub(crate) fn loose(path: &Path) -> Option<String> {
+    let text = path.to_str()?.strip_prefix("objects/")?;
+    let (folder, name) = text.split_once('/')?;
+    let id = format!("{folder}{name}");
+    let digits = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (folder.len() == 2 && id.len() == 40 && digits).then_some(id)
+}
+
+/// The paths of all regular files below a folder, sorted.
+pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut pending) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                pending.push(path);
+            } else if kind.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_pack_is_known_and_what_is_no_index_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = git_alone();
+            let output = git.args(arguments).current_dir(folder.path()).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        };
+        git(&["init", "-q", "--bare", "."]);
+        fs::write(folder.path().join("one"), "one").unwrap();
+        git(&["hash-object", "-w", "one"]);
+        let [loose] = &Stock::of(folder.path()).unwrap().loose.into_iter().collect::<Vec<_>>()[..]
+        else {
+            panic!("one object is stored")
+        };
+        git(&["update-ref", "refs/tags/one", loose]);
+        git(&["repack", "-adq"]);
+        let stock = Stock::of(folder.path()).unwrap();
+        let packs: Vec<_> = stock.packs.iter().collect();
+        let [(path, ids)] = packs[..] else { panic!("{packs:?}") };
+        assert_eq!((ids, stock.loose.len()), (&BTreeSet::from([loose.clone()]), 0));
+        let index = folder.path().join(path.with_extension("idx"));
+        fs::remove_file(&index).unwrap();
+        fs::write(&index, "no index").unwrap();
+        Stock::of(folder.path()).unwrap_err();
+    }
+}
