@@ -4,7 +4,6 @@
 //! It needs `python3` with its `sqlite3`; where there is none, no history has such a database.
 
 use crate::history::{DatabaseEnd, DatabaseWrite};
-use crate::protocol::capabilities::Capabilities;
 use herma_model::observation::{DatabaseRows, Rows};
 use herma_model::{ByteString, Files, Node, Tree};
 use std::collections::BTreeMap;
@@ -47,11 +46,6 @@ fn python() -> Command {
 /// Whether there is a program that writes databases.
 pub fn is_available() -> bool {
     interpreter().is_some()
-}
-
-/// Whether a subject is judged by real databases, and there is a program to write them.
-pub(crate) fn is_asked(capabilities: &Capabilities) -> bool {
-    capabilities.has("capture.units") && is_available()
 }
 
 /// The path of a file of the database at `path`.

@@ -30,7 +30,9 @@ pub fn asked_for(
         Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
         Operation::Event(Event::Database(write)) => {
             let edit = Edit::Remove { path: write.path.clone() };
-            kept(database::is_asked(capabilities) && is_offered(capabilities, &edit))
+            // Real databases need a program that writes them, too.
+            let is_asked = capabilities.has("capture.units") && database::is_available();
+            kept(is_asked && is_offered(capabilities, &edit))
         }
         Operation::Event(Event::Store(what)) => {
             use crate::history::StoreEvent::{Head, Ref, Stored};

@@ -2,7 +2,6 @@
 
 use super::VERSION;
 use crate::sandbox::Sandbox;
-use crate::subject::Identity;
 use herma_model::answer::{Changed, Code};
 use herma_model::{ByteString, Request, Settings};
 use schemars::{JsonSchema, Schema};
@@ -47,6 +46,25 @@ impl Control {
     /// The question of this runner who an adapter is.
     pub fn hello() -> Self {
         Control::Hello { protocol: Versions { min: VERSION, max: VERSION } }
+    }
+}
+
+/// Which implementation, in which version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Identity {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit, where the version does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+impl Identity {
+    /// An implementation by its name, in this version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Identity { name: name.into(), version: version.into(), commit: None }
     }
 }
 

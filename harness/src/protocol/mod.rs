@@ -3,8 +3,8 @@
 //! The runner starts the adapter as a process of its own group and speaks JSON lines with it, one
 //! request and one reply at a time. [`message`] defines the lines, [`process`] runs an adapter and
 //! enforces the protocol, [`fault`] names every way to break it, [`capabilities`] says what an
-//! implementation can do of all that is [`known`], [`asked`] adapts a history to that, [`check`] probes an adapter, and
-//! [`serve`] is the core behind one.
+//! implementation can do of all that is [`known`], [`asked`] adapts a history to that, and [`check`] probes an adapter.
+//! The core behind an adapter is [`crate::subject::serve`].
 
 pub mod asked;
 pub mod capabilities;
@@ -16,7 +16,6 @@ pub mod message;
 pub mod probes;
 pub mod process;
 pub mod schema;
-pub mod serve;
 pub(crate) mod translate;
 
 /// The version this runner speaks.

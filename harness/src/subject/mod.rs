@@ -5,8 +5,10 @@ mod core;
 mod hooked_disk;
 mod patch;
 mod process;
+pub mod serve;
 
 pub use self::core::CoreSubject;
+pub use crate::protocol::message::Identity;
 pub use hooked_disk::{Call, Hook, HookedDisk};
 pub use process::{AdapterCommand, ProcessSubject};
 
@@ -14,27 +16,6 @@ use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Which implementation, in which version.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Identity {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// The commit, where the version does not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-}
-
-impl Identity {
-    /// An implementation by its name, in this version.
-    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Identity { name: name.into(), version: version.into(), commit: None }
-    }
-}
 
 /// An implementation under test, opened on one sandbox.
 ///

@@ -42,7 +42,7 @@ pub fn serve(name: Option<&str>) -> ExitCode {
         Err(message) => return fail(&message, USAGE),
     };
     let (input, output) = (std::io::stdin().lock(), std::io::stdout());
-    match herma_harness::protocol::serve::serve(input, output, broken.as_deref()) {
+    match herma_harness::subject::serve::serve(input, output, broken.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("the connection to the runner failed: {error}"), NO_VERDICT),
     }

@@ -2,11 +2,11 @@
 //!
 //! The suite must judge it in the same way either way, which tests the protocol itself.
 
-use super::capabilities::Capabilities;
-use super::message::{self, Open, Versions};
-use super::{VERSION, translate};
+use super::{CoreSubject, HookedDisk, NewSubject, Subject};
+use crate::protocol::capabilities::Capabilities;
+use crate::protocol::message::{self, Open, Versions};
+use crate::protocol::{VERSION, translate};
 use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, HookedDisk, NewSubject, Subject};
 use herma_core::Environment;
 use herma_model::{Answer, ByteString};
 use serde::Deserialize;
