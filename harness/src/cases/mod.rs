@@ -2,9 +2,11 @@
 //! for. They are YAML files in `harness/cases`, one folder for each subject of the rule book, and
 //! the command carries all of them.
 //!
-//! A case is data. [`check`] says whether it deserves its place.
+//! A case is data. [`check`] says whether it deserves its place, and [`kill_matrix`] which
+//! planted bugs it finds.
 
 pub mod check;
+pub mod kill_matrix;
 mod needs;
 
 use crate::history::file::{self, HistoryError};

@@ -5,6 +5,7 @@
 //! run of that plan, since a failure that was not reached is not fixed.
 
 mod gate;
+pub mod report;
 mod text;
 mod update;
 

@@ -22,7 +22,6 @@ mod limits;
 mod listing;
 mod maintenance;
 mod migration;
-pub mod page;
 mod restore;
 mod restore_files;
 mod restore_target;

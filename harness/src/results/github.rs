@@ -2,7 +2,6 @@
 
 use super::text::{UNSTABLE, asked, word};
 use super::{FailureFound, Results};
-use crate::expectations::Judgement;
 use crate::suite::Verdict;
 
 /// Every failure as an annotation.
@@ -11,16 +10,8 @@ pub fn annotations(results: &Results) -> String {
     failures.map(annotation).collect()
 }
 
-/// Everything unexpected as annotations, on the file of expectations if they concern that.
-pub fn gate_annotations(judgement: &Judgement<'_>, file: &str) -> String {
-    let failures = judgement.regressions.iter().chain(&judgement.unstable);
-    let failures = failures.map(|one| annotation(one));
-    let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
-    let on_file = sentences.map(|sentence| command("file", file, sentence));
-    failures.chain(on_file).collect()
-}
-
-fn annotation(one: &FailureFound) -> String {
+/// One failure as an annotation.
+pub(crate) fn annotation(one: &FailureFound) -> String {
     let unstable =
         if one.is_unstable() { format!("unstable, {UNSTABLE}: ") } else { String::new() };
     let message = format!(
@@ -37,7 +28,7 @@ fn annotation(one: &FailureFound) -> String {
 }
 
 /// A line that GitHub turns into an annotation.
-fn command(property: &str, value: &str, message: &str) -> String {
+pub(crate) fn command(property: &str, value: &str, message: &str) -> String {
     let value = escaped(value).replace(':', "%3A").replace(',', "%2C");
     format!("::error {property}={value}::{}\n", escaped(message))
 }
@@ -162,23 +153,6 @@ mod tests {
             "::error title=list/at-most::100%25 odd: expected two, found a%0D%0A::error::b, c\
              %0AIt lists few.%0Areplay: herma-conform replay a.yaml\n"
         );
-    }
-
-    #[test]
-    fn a_gate_annotates_what_is_not_expected_and_the_file() {
-        let results = results("odd", "three");
-        let judgement = Judgement {
-            regressions: results.failures.iter().collect(),
-            needs_work: vec!["50% are\nstale".into()],
-            too_little: Some("1 rule was judged, and 2 must be".into()),
-            ..Judgement::default()
-        };
-        let text = gate_annotations(&judgement, "a:b,c%.toml");
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].starts_with("::error title=list/at-most::odd: expected two, found three"));
-        assert_eq!(lines[1], "::error file=a%3Ab%2Cc%25.toml::50%25 are%0Astale");
-        assert_eq!(lines[2], "::error file=a%3Ab%2Cc%25.toml::1 rule was judged, and 2 must be");
-        assert_eq!(lines.len(), 3);
     }
 
     #[test]

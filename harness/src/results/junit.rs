@@ -95,7 +95,7 @@ fn why_skipped(verdict: Verdict) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
 

@@ -3,7 +3,6 @@
 
 use super::{FailureFound, Results};
 use crate::depth::Depth;
-use crate::expectations::Judgement;
 use crate::history::file::to_yaml;
 use crate::suite::Verdict;
 use serde_json::json;
@@ -71,7 +70,7 @@ pub(super) fn asked(one: &FailureFound) -> String {
     one.asked.iter().map(|line| format!("    {line}\n")).collect()
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -115,7 +114,7 @@ pub fn report(results: &Results, colour: bool) -> String {
 }
 
 /// What is no accusation, since it only showed after one.
-fn following(results: &Results) -> String {
+pub(crate) fn following(results: &Results) -> String {
     let line = |one: &super::FollowingFound| {
         format!(
             "may follow    {}\n              from {}, in {}\n",
@@ -188,43 +187,6 @@ pub fn figures(results: &Results) -> String {
         started.seeds(),
         started.replay
     )
-}
-
-/// What a gate says: what is not as expected, then the figures.
-pub fn gate(results: &Results, judgement: &Judgement<'_>) -> String {
-    let mut text = String::new();
-    for one in &judgement.regressions {
-        text.push_str(&format!("NOT EXPECTED  {}\n{}\n", one.fingerprint, failure(one)));
-    }
-    for one in &judgement.unstable {
-        text.push_str(&format!("UNSTABLE      {}\n{}\n", one.fingerprint, failure(one)));
-    }
-    for sentence in &judgement.needs_work {
-        text.push_str(&format!("NEEDS WORK    {sentence}\n"));
-    }
-    if let Some(sentence) = &judgement.too_little {
-        text.push_str(&format!("TOO LITTLE    {sentence}\n"));
-    }
-    for one in &judgement.expected {
-        text.push_str(&format!("expected      {}\n", one.fingerprint));
-    }
-    for (one, reason) in &judgement.by_design {
-        text.push_str(&format!("by design     {}: {reason}\n", one.fingerprint));
-    }
-    let (known, meant) = (judgement.expected.len() as u64, judgement.by_design.len());
-    if known > 0 || meant > 0 {
-        let known = counted(known, "known failure", "known failures");
-        text.push_str(&format!("{known}, {meant} by design\n"));
-    }
-    text.push_str(&following(results));
-    text.push_str(&figures(results));
-    let share = results.started.share;
-    text.push_str(&match (judgement.holds(), share.is_whole()) {
-        (true, true) => "the gate holds\n".to_owned(),
-        (true, false) => format!("part {share}: nothing unexpected; `merge` all parts to judge\n"),
-        (false, _) => "the gate DOES NOT HOLD\n".to_owned(),
-    });
-    text
 }
 
 /// The results for programs, as one JSON document.

@@ -5,8 +5,9 @@ use crate::commands::cores;
 use crate::ending::{NO_VERDICT, NoVerdict, SELF_CHECK, USAGE, no_verdict, say, scratch};
 use crate::progress;
 use crate::running;
+use herma_harness::cases::kill_matrix;
 use herma_harness::planted::hunt::{self, Score};
-use herma_harness::planted::{self, PlantedBug, page};
+use herma_harness::planted::{self, PlantedBug};
 use herma_harness::report;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -26,7 +27,7 @@ pub fn bugs(arguments: &BugsArguments) -> Result<ExitCode, NoVerdict> {
     let scores = progress::try_map(&bugs, "planted bugs", jobs, hunt).map_err(no_verdict)?;
     let found: Vec<_> = bugs.into_iter().zip(scores).collect();
     if let Some(file) = &arguments.page {
-        std::fs::write(file, page::page(&found, &running::cases()?))
+        std::fs::write(file, kill_matrix::page(&found, &running::cases()?))
             .map_err(|error| (format!("cannot write {file:?}: {error}"), NO_VERDICT))?;
     }
     let mut wrong = Vec::new();

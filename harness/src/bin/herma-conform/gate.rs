@@ -5,9 +5,9 @@ use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, 
 use crate::reporting;
 use crate::running;
 use crate::subjects::{Chosen, quoted};
-use herma_harness::expectations::{self, Expectations, Judgement, UpdateRefused, judge};
+use herma_harness::expectations::{self, Expectations, Judgement, UpdateRefused, judge, report};
 use herma_harness::generate::Options;
-use herma_harness::results::{Results, Started, github, text};
+use herma_harness::results::{Results, Started};
 use herma_harness::suite::Plan;
 use std::process::ExitCode;
 
@@ -28,10 +28,10 @@ pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
         // What one part does not show another may.
         (judgement.needs_work, judgement.too_little) = (Vec::new(), None);
     }
-    say(&text::gate(&results, &judgement));
+    say(&report::text(&results, &judgement));
     if std::env::var_os(crate::hermetic::GITHUB).is_some() {
         let file = arguments.expect.clone().unwrap_or_default().display().to_string();
-        say(&github::gate_annotations(&judgement, &file));
+        say(&report::annotations(&judgement, &file));
     }
     Ok(code(&judgement))
 }

@@ -1,9 +1,9 @@
 //! The kill matrix as a page: which planted bug is found by which rule, case and history, and
 //! which bugs and cases there are for each rule.
 
-use super::PlantedBug;
-use super::hunt::Score;
-use crate::cases::Case;
+use super::Case;
+use crate::planted::PlantedBug;
+use crate::planted::hunt::Score;
 use herma_model::rules::{self, State};
 
 /// The beginning of the page.

@@ -1,0 +1,76 @@
+//! What a gate says, on a terminal and in annotations of GitHub.
+
+use super::Judgement;
+use crate::results::Results;
+use crate::results::github::{annotation, command};
+use crate::results::text::{counted, failure, figures, following};
+
+/// What a gate says: what is not as expected, then the figures.
+pub fn text(results: &Results, judgement: &Judgement<'_>) -> String {
+    let mut text = String::new();
+    for one in &judgement.regressions {
+        text.push_str(&format!("NOT EXPECTED  {}\n{}\n", one.fingerprint, failure(one)));
+    }
+    for one in &judgement.unstable {
+        text.push_str(&format!("UNSTABLE      {}\n{}\n", one.fingerprint, failure(one)));
+    }
+    for sentence in &judgement.needs_work {
+        text.push_str(&format!("NEEDS WORK    {sentence}\n"));
+    }
+    if let Some(sentence) = &judgement.too_little {
+        text.push_str(&format!("TOO LITTLE    {sentence}\n"));
+    }
+    for one in &judgement.expected {
+        text.push_str(&format!("expected      {}\n", one.fingerprint));
+    }
+    for (one, reason) in &judgement.by_design {
+        text.push_str(&format!("by design     {}: {reason}\n", one.fingerprint));
+    }
+    let (known, meant) = (judgement.expected.len() as u64, judgement.by_design.len());
+    if known > 0 || meant > 0 {
+        let known = counted(known, "known failure", "known failures");
+        text.push_str(&format!("{known}, {meant} by design\n"));
+    }
+    text.push_str(&following(results));
+    text.push_str(&figures(results));
+    let share = results.started.share;
+    text.push_str(&match (judgement.holds(), share.is_whole()) {
+        (true, true) => "the gate holds\n".to_owned(),
+        (true, false) => format!("part {share}: nothing unexpected; `merge` all parts to judge\n"),
+        (false, _) => "the gate DOES NOT HOLD\n".to_owned(),
+    });
+    text
+}
+
+/// Everything unexpected as annotations, on the file of expectations if they concern that.
+pub fn annotations(judgement: &Judgement<'_>, file: &str) -> String {
+    let failures = judgement.regressions.iter().chain(&judgement.unstable);
+    let failures = failures.map(|one| annotation(one));
+    let sentences = judgement.needs_work.iter().chain(&judgement.too_little);
+    let on_file = sentences.map(|sentence| command("file", file, sentence));
+    failures.chain(on_file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::junit::tests::results;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_gate_annotates_what_is_not_expected_and_the_file() {
+        let results = results("odd", "three");
+        let judgement = Judgement {
+            regressions: results.failures.iter().collect(),
+            needs_work: vec!["50% are\nstale".into()],
+            too_little: Some("1 rule was judged, and 2 must be".into()),
+            ..Judgement::default()
+        };
+        let text = annotations(&judgement, "a:b,c%.toml");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("::error title=list/at-most::odd: expected two, found three"));
+        assert_eq!(lines[1], "::error file=a%3Ab%2Cc%25.toml::50%25 are%0Astale");
+        assert_eq!(lines[2], "::error file=a%3Ab%2Cc%25.toml::1 rule was judged, and 2 must be");
+        assert_eq!(lines.len(), 3);
+    }
+}
