@@ -1,10 +1,10 @@
 //! What the model allows a subject to do, each part with the rule it follows from. Data only.
 
-use crate::answer::Code;
 use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::configuration::Configuration;
 use crate::lines::LineBounds;
+use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
 use crate::unit::Unit;
 use crate::world::World;
@@ -12,15 +12,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// A refusal that is right: any of these codes, for this reason.
-#[derive(Clone, Copy, Debug)]
-pub struct Refusal {
-    /// Codes that say so.
-    pub codes: &'static [Code],
-    /// Why it must be refused.
-    pub rule: RuleRef,
-}
 
 /// What is right for one request.
 #[derive(Debug)]

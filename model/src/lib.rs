@@ -28,6 +28,7 @@ pub mod observation;
 pub mod operations;
 pub mod place;
 pub mod plain;
+pub mod refusal;
 pub mod request;
 pub mod rules;
 pub mod store;

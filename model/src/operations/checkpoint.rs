@@ -1,13 +1,14 @@
 //! Taking a checkpoint, automatically or manually: what it may come to, and whether it did.
 
 use super::{checkpoint_units, refusal};
-use crate::allowed::{Allowed, AllowedCheckpoint, CheckpointKind, Refusal};
+use crate::allowed::{Allowed, AllowedCheckpoint, CheckpointKind};
 use crate::answer::{Answer, CheckpointOutcome, Code, Remark};
 use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::files::Node;
 use crate::place::Place;
 use crate::plain::plain;
+use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::store::{content, explain};

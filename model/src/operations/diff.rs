@@ -3,13 +3,14 @@
 use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
 use super::target::{NOT_A_DIRECTORY, UNLISTED};
-use crate::allowed::{Allowed, AllowedDiff, Refusal};
+use crate::allowed::{Allowed, AllowedDiff};
 use crate::answer::{Change, DiffEntry, Stats};
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::lines::LineBounds;
 use crate::place::{Place, Standing};
 use crate::plain::plain;
+use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
 use crate::tree::{self, Difference};
 use crate::unit::{self, Role, Unit};

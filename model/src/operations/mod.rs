@@ -263,7 +263,7 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &
     };
     let unknown = code == Some(Code::UnknownCheckpoint);
     let absent = reasons && matches!(code, Some(Code::MissingDirectory | Code::NotADirectory));
-    let allows = |due: &[crate::allowed::Refusal], code: Option<Code>| {
+    let allows = |due: &[crate::refusal::Refusal], code: Option<Code>| {
         due.iter().any(|one| code.is_some_and(|code| one.codes.contains(&code)))
     };
     match allowed {

@@ -1,8 +1,8 @@
 //! Refusals: whether one that is due came, for a reason that is one.
 
-use crate::allowed::Refusal;
 use crate::answer::{Answer, Code};
 use crate::plain::plain;
+use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
 use crate::world::World;

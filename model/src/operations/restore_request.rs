@@ -4,12 +4,13 @@
 use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
 use super::target::{NOT_A_DIRECTORY, UNLISTED};
-use crate::allowed::{Allowed, AllowedRestore, CheckpointKind, Refusal};
+use crate::allowed::{Allowed, AllowedRestore, CheckpointKind};
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::files::Node;
 use crate::place::{Place, Standing};
+use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::tree::Tree;

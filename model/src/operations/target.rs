@@ -1,8 +1,9 @@
 //! Finding the checkpoint that a target names.
 
-use crate::allowed::{Allowed, Refusal};
+use crate::allowed::Allowed;
 use crate::answer::Code;
 use crate::place::{Place, Standing};
+use crate::refusal::Refusal;
 use crate::rules;
 use crate::target::{self, Target};
 use crate::world::{Checkpoint, World};

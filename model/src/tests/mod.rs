@@ -30,7 +30,7 @@ mod untouched;
 mod words;
 
 use crate::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
-use crate::allowed::{Allowed, AllowedStats, CheckpointKind, Refusal};
+use crate::allowed::{Allowed, AllowedStats, CheckpointKind};
 use crate::answer::{
     Answer, Changed, CheckpointOutcome, Code, Counts, DiffEntry, Listed, ProjectStatus, Remark,
     Restored, Stats, SweepOutcome,
@@ -41,6 +41,7 @@ use crate::edit::Edit;
 use crate::files::{Files, Node, SpecialKind};
 use crate::lines::LineBounds;
 use crate::observation::{Base, Contents, Histories, Observation, Place};
+use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::store_edit::{Damage, Likeness, StoreEdit};
 use crate::tool::{PatchForm, Tool};

@@ -1,10 +1,10 @@
 //! From the path that somebody types to a project, and which place is never one.
 
 use super::World;
-use crate::allowed::Refusal;
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::place::{self, Place, Standing};
+use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
 
 impl World {
