@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod adapters;
+mod architecture;
 mod bad_input;
 mod blame;
 mod careful;

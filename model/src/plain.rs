@@ -11,8 +11,8 @@ pub fn plain<T: Serialize + ?Sized>(value: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Changed;
-    use crate::{Answer, ByteString, Code};
+    use crate::answer::{Answer, Changed, Code};
+    use crate::bytes::ByteString;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,8 +1,8 @@
 //! What a configuration file may say, and what becomes of one that may not.
 
 use super::*;
-use crate::agent::Policy;
 use crate::disk::SystemDisk;
+use crate::policy::Policy;
 use std::fs;
 use std::os::unix::fs::symlink;
 

@@ -1,9 +1,9 @@
 //! Everything that can be in the way, on a machine that says what it is told to.
 
 use super::*;
-use crate::Manager;
 use crate::disk::{Sharing, SystemDisk};
 use crate::environment::{Config, MEBIBYTE};
+use crate::manager::Manager;
 use pretty::assert_verdict;
 use std::fs;
 use std::io;

@@ -113,7 +113,7 @@ impl Restore<'_> {
     ///
     /// # Errors
     /// As [`Restore::check_one`].
-    pub fn plan_one(&self, path: &[u8]) -> crate::Result<Restored> {
+    pub fn plan_one(&self, path: &[u8]) -> crate::error::Result<Restored> {
         if let Some(unit) = self.unit_of_one(path)? {
             let (mut report, mut removed) = (Restored::default(), BTreeSet::new());
             self.plan_units(std::iter::once(unit), false, &mut report, &mut removed);

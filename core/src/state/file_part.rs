@@ -47,7 +47,7 @@ impl FilePart {
         }
     }
 
-    fn write(&self, state: &str) -> crate::Result<()> {
+    fn write(&self, state: &str) -> crate::error::Result<()> {
         let disk = self.disk.as_ref();
         let path = self.path();
         if state == NOTHING {

@@ -112,7 +112,7 @@ pub(super) fn compare_run(
     compare_said(said, &ran, checks);
 }
 
-fn line_in(deed: &Deed, log: &crate::ByteString) -> Option<String> {
+fn line_in(deed: &Deed, log: &crate::bytes::ByteString) -> Option<String> {
     let is_there = deed.compensation.as_ref().is_some_and(|one| one.log == *log);
     is_there.then(|| deed.action.line())
 }

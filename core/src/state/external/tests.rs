@@ -119,7 +119,7 @@ fn where_nobody_knows_what_checkpoints_know_no_number_is_given_twice_either() {
     let folder = tempfile::tempdir().unwrap();
     let runs = Arc::default();
     let external = external(folder.path(), &runs, false);
-    external.ask_checkpoints(|| Err(crate::Error::ScopeRoot));
+    external.ask_checkpoints(|| Err(crate::error::Error::ScopeRoot));
     assert!(external.record("pr", Some("1"), None).unwrap() > 1_000_000_000);
 }
 
