@@ -66,7 +66,7 @@ impl Place {
         // A person has to say why.
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let reasoned = place.text().replace("reason = \"\"", "reason = \"planted\"");
-        place.write(&reasoned.replace("link = \"\"", "link = \"docs/map.md\""));
+        place.write(&reasoned.replace("link = \"\"", "link = \"docs/durability.md\""));
         place
     }
 }
@@ -196,7 +196,8 @@ fn what_is_by_design_is_counted_apart_and_needs_a_reason_and_no_link() {
     let place = Place::of_the_bug();
     let known = place.text();
     let meant = known.replace("versions =", "kind = \"by design\"\nversions =");
-    let meant = meant.replace("link = \"docs/map.md\"\n", "").replace("most = 1", "most = 0");
+    let meant =
+        meant.replace("link = \"docs/durability.md\"\n", "").replace("most = 1", "most = 0");
     place.write(&meant);
     let (code, said) = place.gate_again(&serving(BUG));
     assert_eq!(code, 0, "{said}");
