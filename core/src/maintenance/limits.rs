@@ -198,10 +198,16 @@ impl Limit<'_> {
     /// Lets only its id name a checkpoint.
     fn unlist(&self, checkpoint: Checkpoint) -> Result<Checkpoint> {
         let Limit { store, hash, .. } = *self;
-        let before = checkpoint.beside;
         if checkpoint.is_unlisted() {
             return Ok(checkpoint);
         }
+        // One that the history leads to may have a ref, too: the restore that made it was interrupted.
+        let refs = || rollbacks::all(store.disk, &store.path, hash);
+        let is_its = |(place, id): &(Place, Oid)| place.is_listed && *id == checkpoint.id;
+        let before = match checkpoint.beside {
+            None => refs()?.into_iter().find(is_its).map(|(place, _)| place),
+            beside => beside,
+        };
         let number = checkpoint.rollback.unwrap_or(0);
         let parent = before.map_or(checkpoint.parent, |place| place.parent);
         let place = Place { number, parent, is_listed: false };
