@@ -349,6 +349,7 @@ impl Outcome<'_> {
             () if created_since && gone && (makes_room || self.removes()) => {
                 (!self.is_expendable(path)).then_some(&rules::RESTORE_PROTECTS)
             }
+            () if gone && self.is_held(path) && self.is_derived(path) => None,
             () if created_since && self.is_held(path) => Some(&rules::RESTORE_LEAVES_NEW),
             () if self.is_in_repository(path) => Some(&rules::ISOLATION_USER_REPOSITORY),
             // Nothing is lost by it: what was recorded came back under another name, or more did.

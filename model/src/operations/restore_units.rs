@@ -11,7 +11,7 @@ use crate::files::{Files, Node};
 use crate::observation::{Observation, Rows};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
-use crate::unit::{self, Unit};
+use crate::unit::{self, Role, Unit};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,6 +229,18 @@ impl Outcome<'_> {
     /// Whether a path is judged as a part of a unit.
     pub(super) fn is_of_unit(&self, path: &ByteString) -> bool {
         self.units.iter().any(|one| one.has(path))
+    }
+
+    /// Whether a path is derived from a database that is brought back, which would be read by it.
+    pub(super) fn is_derived(&self, path: &ByteString) -> bool {
+        let mut together = self.due.before.tree.clone();
+        together.extend(self.due.target.tree.clone());
+        let is_it = |unit: &Unit| {
+            unit.role(path) == Some(Role::Derived)
+                && self.due.target.tree.contains_key(&unit.anchor)
+        };
+        self.world.has("capture.units")
+            && unit::units(&unit::paths_of_tree(&together)).iter().any(is_it)
     }
 
     /// Whether a path is of a unit created since that the answer does not name at all: it may have been
