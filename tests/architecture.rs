@@ -13,7 +13,7 @@ const MODEL: &str = "
     bytes rules commands configuration target
     agent content files ignore tool
     edit place request tree
-    answer plain lines object unit refusal verdict
+    answer plain lines object unit refusal verdict injected
     blame capture observation store_edit
     world allowed store operations tests";
 
@@ -27,8 +27,8 @@ const CORE: &str = "
     agent printed rollback_line doctor";
 
 const HARNESS: &str = "
-    coverage depth divergence git_objects nearest parallel share
-    history severity report
+    git_objects nearest parallel share history
+    coverage depth divergence inject severity report
     database sandbox workspace
     oracle protocol generate
     subject bundled null runner

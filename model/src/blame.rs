@@ -12,6 +12,8 @@ use crate::verdict::{Judge, Kind, Violation};
 pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::ISOLATION_USER_CONFIG, None),
     (&rules::ISOLATION_NO_SIGNING, None),
+    (&rules::FAULT_NAMES_HALF_RESTORED, None),
+    (&rules::FAULT_CLEAR_REFUSAL, None),
     (&rules::SCOPE_NEVER_ROOT, None),
     (&rules::SCOPE_NEVER_HOME, None),
     (&rules::SCOPE_BASE_NOT_CAPTURED, None),

@@ -22,6 +22,7 @@ pub mod content;
 pub mod edit;
 pub mod files;
 pub mod ignore;
+pub mod injected;
 pub mod lines;
 pub mod object;
 pub mod observation;

@@ -80,6 +80,25 @@ pub struct DatabaseRows {
 }
 
 impl Observation {
+    /// An answer and the files after it; nothing else was looked at.
+    pub fn new(request: Request, answer: Answer, files: Files) -> Self {
+        Observation {
+            request,
+            answer,
+            files,
+            touched: Vec::new(),
+            rewritten: BTreeMap::new(),
+            names: Default::default(),
+            base_changes: None,
+            held: None,
+            base: None,
+            contents: None,
+            histories: None,
+            lost: None,
+            databases: BTreeMap::new(),
+        }
+    }
+
     /// What is stored as checkpoints, where that was looked at and could be read.
     pub fn readable_histories(&self) -> Option<&Histories> {
         self.histories.as_ref().filter(|stored| stored.unreadable.is_none())

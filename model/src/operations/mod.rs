@@ -13,6 +13,7 @@ mod damage;
 mod diff;
 mod event;
 mod external;
+pub mod injected;
 mod label;
 mod list;
 mod print;

@@ -54,6 +54,7 @@ impl World {
         let manual = self.maintenance.pruned.is_some_and(recent);
         match self.maintenance.marker {
             Marker::At(at) if recent(at) => (false, true),
+            Marker::Unknown => (true, true),
             // Where there is nothing to sweep, nobody can tell; and a prune may count as a sweep.
             _ => (true, nothing || manual),
         }

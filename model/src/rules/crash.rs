@@ -8,9 +8,11 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "A lock or a half-written file is left, or a ref moves before what it names is there: write \
+            beside, rename into place, and take over what a dead process left.",
     }
     CRASH_POWER_LOSS {
         id: "crash/power-loss",
@@ -19,8 +21,10 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "Something was reported before it was synced: sync the objects, then the ref, then its folder, \
+            and only then answer; for git, `core.fsync=all`.",
     }
 }

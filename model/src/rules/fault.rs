@@ -8,9 +8,11 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "A failed call is taken for nothing there, or its error is dropped: an error of the disk is never \
+            an empty list, an unchanged project or a missing file.",
     }
     FAULT_NAMES_HALF_RESTORED {
         id: "fault/names-half-restored",
@@ -19,8 +21,10 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "The first error ends the restore: go on with the other paths and name those that failed, or put \
+            back what was done.",
     }
 }

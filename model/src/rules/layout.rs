@@ -39,15 +39,4 @@ super::rules! {
         hint: "The path is stored as it was typed, or a date as text: store the canonical path, \
             and both times as numbers.",
     }
-    LAYOUT_INTEROPERABLE {
-        id: "layout/interoperable",
-        statement: "A store written by hermes-agent opens here and the reverse, with the same list \
-            and content.",
-        tier: Integrity,
-        level: Must,
-        since: "0.1",
-        state: Planned,
-        source: "behaviour: On-disk layout",
-        needs: [],
-    }
 }

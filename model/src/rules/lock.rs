@@ -8,8 +8,10 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "A lock file outlives its process and is waited for: use a lock that the system drops with the \
+            process, or see whether its owner lives.",
     }
 }

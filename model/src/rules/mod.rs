@@ -106,8 +106,6 @@ pub enum State {
     Concurrent,
     /// The same, with a lane that measures what operations take.
     Cost,
-    /// In the book only; nothing checks it yet.
-    Planned,
 }
 
 impl fmt::Display for State {
@@ -117,7 +115,6 @@ impl fmt::Display for State {
             State::Faults => "decided by the lane `faults`",
             State::Concurrent => "decided by the lane `concurrent`",
             State::Cost => "decided by the lane `cost`",
-            State::Planned => "not yet modelled",
         })
     }
 }
@@ -301,6 +298,6 @@ mod tests {
         assert_eq!(tiers.map(|tier| format!("{tier:<2}|")), ["1 |", "2 |", "3 |", "A |"]);
         assert_eq!(format!("{:<7}|{}", Level::Must, Level::Should), "MUST   |SHOULD");
         assert_eq!(format!("{:>10}", State::Modelled), "  modelled");
-        assert_eq!(State::Planned.to_string(), "not yet modelled");
+        assert_eq!(State::Cost.to_string(), "decided by the lane `cost`");
     }
 }

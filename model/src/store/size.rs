@@ -70,6 +70,11 @@ pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, ch
     if bytes == 0 || !keeps || known.is_hindered() {
         return;
     }
+    // Who died between storing and counting counts again when it looks after the store.
+    let is_swept = matches!(seen.answer, Answer::Swept { .. });
+    if known.is_uncounted() && !is_swept {
+        return;
+    }
     // Where some are pinned, what goes need not be the oldest.
     if pinned::compare(known, &contents.visible, checks) {
         return;

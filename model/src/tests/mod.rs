@@ -9,6 +9,7 @@ mod checkpoint;
 mod configured;
 mod damage;
 mod hands;
+mod injected;
 mod learn;
 mod left_out;
 mod listing;
@@ -183,21 +184,7 @@ impl Scene {
 
     /// What is seen where this is answered, and nothing else happened.
     fn seen(&self, asked: &str, answer: Answer) -> Observation {
-        Observation {
-            request: request(asked),
-            answer,
-            files: self.world.files.clone(),
-            touched: Vec::new(),
-            rewritten: Default::default(),
-            names: Default::default(),
-            base_changes: None,
-            held: None,
-            base: None,
-            contents: None,
-            histories: None,
-            lost: None,
-            databases: Default::default(),
-        }
+        Observation::new(request(asked), answer, self.world.files.clone())
     }
 
     /// What is seen of a correct subject.

@@ -28,6 +28,8 @@ impl World {
             self.learn_list(&project, listed);
         }
         self.learn_damage(seen);
+        let swept = matches!(seen.answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
+        self.maintenance.uncounted &= !swept;
         if let Some(contents) = &seen.contents {
             self.learn_contents(contents, self.size_bound(&seen.request) > 0);
         }
@@ -223,7 +225,7 @@ impl World {
 
     /// The checkpoints of a project are those that are listed. Of one that nobody saw taken only
     /// that it is there is known.
-    fn learn_list(&mut self, project: &ByteString, listed: &[Listed]) {
+    pub(super) fn learn_list(&mut self, project: &ByteString, listed: &[Listed]) {
         self.settle(project, &listed.iter().map(|one| &one.id).collect::<Vec<_>>());
         let known = self.listed(project);
         if known.iter().rev().map(|one| &one.id).eq(listed.iter().map(|one| &one.id)) {

@@ -37,6 +37,8 @@ pub(crate) enum Marker {
     Nothing,
     /// A time.
     At(i64),
+    /// Nobody knows: a sweep was begun, and its end not seen.
+    Unknown,
 }
 
 /// What is known of the base beside the checkpoints.
@@ -53,6 +55,8 @@ pub(crate) struct Maintenance {
     /// Projects whose metadata was damaged and must be whole again.
     pub(crate) healed: BTreeSet<ByteString>,
     pub(crate) marker: Marker,
+    /// Whether something was made to happen while the store changed, and nobody looked after it since.
+    pub(crate) uncounted: bool,
     /// When a person last asked for a prune, which may count as a sweep.
     pub(crate) pruned: Option<i64>,
     pub(crate) repositories: BTreeMap<String, Repository>,
@@ -156,6 +160,11 @@ impl World {
     /// Whether that is damaged by which git knows the repository, or finds what is in a pack.
     pub(crate) fn is_hindered(&self) -> bool {
         self.maintenance.hindered
+    }
+
+    /// Whether what is noted of the size of the store may be too little.
+    pub(crate) fn is_uncounted(&self) -> bool {
+        self.maintenance.uncounted
     }
 
     /// Projects whose metadata was damaged and healed since.

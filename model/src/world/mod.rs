@@ -8,6 +8,7 @@ mod amiss;
 mod damage;
 mod hands;
 mod history;
+mod injected;
 mod learn;
 mod maintenance;
 mod scope;
@@ -16,6 +17,7 @@ mod undos;
 pub use agent::Carried;
 pub(crate) use agent::{Deed, Held, Origin};
 pub(crate) use hands::Another;
+pub use injected::BOUND_MET_MAX;
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
 
