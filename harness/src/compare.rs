@@ -172,7 +172,10 @@ impl Comparison<'_> {
                 place = String::from_utf8_lossy(&root).into_owned();
                 start = files;
             }
-            Event::Edited(_) | Event::StoreEdited(..) | Event::DatabaseWritten(..) => {}
+            Event::Edited(_)
+            | Event::StoreEdited(..)
+            | Event::DatabaseWritten(..)
+            | Event::Injects(_) => {}
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let answer = comparable(&asked.answer, &place, &mut ids);

@@ -1,6 +1,7 @@
 //! A difference between what happened and what the model allows: which rule is blamed, what may
 //! follow from it, and the fingerprint that identifies it in other histories.
 
+use crate::history::{At, What};
 use herma_model::blame::Failure;
 use herma_model::rules::RuleRef;
 pub use herma_model::verdict::{Judge, Kind, Mismatch, Violation};
@@ -48,13 +49,30 @@ pub struct Divergence {
     /// The failure at which world and subject first disagreed in that run, if it came before: this
     /// one may only follow from it, and is no accusation until a history shows it alone.
     pub follows: Option<Fingerprint>,
+    /// The call at which something was made to happen, where the history stands for a run for each.
+    pub call: Option<At>,
+    /// What was made to happen last before it.
+    pub after: Option<What>,
+    /// What the call did to what sort of file at which something was made to happen last.
+    pub met: Option<String>,
 }
 
 impl Divergence {
     /// The failure that the operation at `step` showed.
     pub fn new(step: usize, failure: Failure, follows: Option<Fingerprint>) -> Self {
         let Violation { rule, judge, mismatch } = failure.cause;
-        Divergence { rule, judge, step, mismatch, symptoms: failure.symptoms, follows }
+        let symptoms = failure.symptoms;
+        Divergence {
+            rule,
+            judge,
+            step,
+            mismatch,
+            symptoms,
+            follows,
+            call: None,
+            after: None,
+            met: None,
+        }
     }
 
     /// Whether the same operation breaks the same rule in the same way, be it beside another one.

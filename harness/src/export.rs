@@ -8,7 +8,7 @@
 mod damage;
 
 use crate::database;
-use crate::history::History;
+use crate::history::{History, Injection};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::message::{Control, Envelope, Message, Open};
@@ -167,6 +167,14 @@ pub fn script(
                 let place = script.place(&database.path);
                 script.line(&format!("mkdir -p -- \"$(dirname -- {place})\""));
                 script.line(&database::command(&place, &database));
+            }
+            Event::Injects(injection) => {
+                let Injection { call, what } = injection;
+                let what = what.word();
+                script.line(&format!(
+                    "echo 'a script cannot make this happen at call {call} of the next request: {what}'; \
+                     exit 2"
+                ));
             }
             Event::StoreEdited(edit, file) => match script.store_edit(&edit, file.as_deref()) {
                 Some(line) => {

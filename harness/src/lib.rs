@@ -49,6 +49,7 @@ pub mod generate;
 mod git_objects;
 pub mod history;
 pub mod hostile;
+pub mod inject;
 pub mod large;
 mod nearest;
 pub mod null;

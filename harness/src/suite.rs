@@ -160,8 +160,6 @@ pub enum Verdict {
     NotApplicable,
     /// Another command of the suite decides it, and no history does.
     InALane,
-    /// Nothing decides it yet.
-    NotModelled,
 }
 
 impl Findings {
@@ -174,7 +172,6 @@ impl Findings {
             return if is_broken { Verdict::Broken } else { Verdict::Unstable };
         }
         match (rule.state, self.checks.get(rule.id)) {
-            (State::Planned, _) => Verdict::NotModelled,
             (State::Faults | State::Concurrent | State::Cost, _) => Verdict::InALane,
             (State::Modelled, _) if self.capabilities.lacking(rule).is_some() => {
                 Verdict::NotApplicable
@@ -390,6 +387,8 @@ impl Shared {
         divergence: Divergence,
     ) {
         let fingerprint = divergence.fingerprint();
+        let history = &history.at_call(divergence.call);
+        let divergence = Divergence { call: None, ..divergence };
         let all = if divergence.follows.is_none() { &mut self.raw } else { &mut self.after };
         let before = all.remove(&fingerprint);
         let histories = before.as_ref().map_or(0, |raw| raw.histories) + 1;

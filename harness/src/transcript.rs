@@ -62,6 +62,11 @@ pub fn transcript(
             database.journal_mode.word(),
             database.end.word()
         )),
+        Event::Injects(injection) => lines.push(format!(
+            "at call {} of the next request: {}",
+            injection.call,
+            injection.what.word()
+        )),
         Event::StoreEdited(edit, file) => lines.push(planted(&edit, file.as_deref())),
         Event::Requested(asked) => {
             lines.push(format!("> {}", plain(&Message::Request(asked.request.clone()))));

@@ -7,6 +7,9 @@
 //! A failure that only occurs while a store is damaged is blamed on the damage: that of its
 //! bookkeeping must stop nothing, and any other costs what needs it.
 //!
+//! A failure that only occurs where something was made to happen at a call is blamed on that: a process
+//! that hangs afterwards on a lock, everything else on what happened.
+//!
 //! A failure that only occurs with the hostile git configuration in the home is blamed on that
 //! configuration, whichever rule shows it first. So one leak is not reported as many other
 //! failures, and does not hide them.
@@ -15,7 +18,7 @@ use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
 use crate::protocol::fault::Fault;
-use crate::runner::{Run, RunError, Until, run_until};
+use crate::runner::{Run, RunError, Until, happened, run_until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::Edit;
@@ -70,6 +73,7 @@ pub fn trial_until(
         blame_on_files(history, seen, &run)?;
         acquit_names(history, seen, &run)?;
         blame_on_damage(history, seen, &run)?;
+        blame_on_injection(history, seen, &run)?;
     }
     // Each run took its time, whichever of them is reported.
     trial.run.depth.answering = answering.get();
@@ -280,6 +284,44 @@ fn blame_on_damage(
                 None => blame(divergence, rule, "with no damage"),
             }
         }
+    }
+    Ok(())
+}
+
+/// Checks whether differences also occur where nothing is made to happen.
+fn blame_on_injection(
+    history: &History,
+    injected: &mut [Divergence],
+    run: Again<'_>,
+) -> Result<(), RunError> {
+    let own: [RuleRef; 2] = [&rules::FAULT_CLEAR_REFUSAL, &rules::FAULT_NAMES_HALF_RESTORED];
+    let needs_cause = |one: &Divergence| {
+        let is_own = own.contains(&one.rule) || one.rule.id.starts_with("isolation/");
+        one.follows.is_none() && !is_own && one.after.is_some()
+    };
+    if !injected.iter().any(needs_cause) {
+        return Ok(());
+    }
+    let is_injection = |one: &Operation| matches!(one, Operation::Event(Event::Inject(_)));
+    let plain = run(&without(history, &is_injection))?.divergences;
+    for divergence in injected.iter_mut().filter(|one| needs_cause(one)) {
+        let Some(what) = divergence.after else { continue };
+        if plain.iter().any(|one| one.shows_too(divergence)) {
+            continue;
+        }
+        let earlier = plain.iter().find(|one| one.follows.is_none() && one.step < divergence.step);
+        if let Some(earlier) = earlier {
+            divergence.follows = Some(earlier.fingerprint());
+            continue;
+        }
+        let symptom = divergence.mismatch.symptom.clone();
+        let cause = happened(what).rule_of(&divergence.mismatch);
+        blame(divergence, cause, "where nothing is made to happen");
+        // The rule says what happened but for which call failed, and how.
+        divergence.mismatch.symptom = match *cause == rules::FAULT_CLEAR_REFUSAL {
+            true => format!("{}: {symptom}", what.word()),
+            false => symptom,
+        };
     }
     Ok(())
 }

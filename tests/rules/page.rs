@@ -4,7 +4,7 @@ use super::places::{Place, Places, constant};
 use crate::docs::{first_sentence, root};
 use herma_harness::protocol::known::known;
 use herma_model::blame;
-use herma_model::rules::{self, Rule, RuleRef, State, Tier};
+use herma_model::rules::{self, Rule, RuleRef, Tier};
 use std::fmt::Write;
 
 const HOW_TO_READ: &str = "\
@@ -23,8 +23,7 @@ rules alone.
   2: nothing is lost, nothing leaks, no answer is a lie. 3: the same under crashes, I/O errors and
   several processes. A: the wider checkpoint of a whole agent.
 - **since** is the version of the rule book that the rule came with.
-- A rule that is **decided by a lane** is met by no history: `herma-conform damage`, `faults`, `concurrent` or `cost`
-  judges it. One that is **not yet modelled** is in the book, and nothing checks it yet.
+- A rule that is **decided by a lane** is met by no history: `herma-conform faults`, `concurrent` or `cost` judges it.
 - **Needs** are the [capabilities](#capabilities) that an implementation must have before it can be
   judged by the rule. Without them the rule is shown as not applicable.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
@@ -37,10 +36,9 @@ rules alone.
 ## How to add a rule
 
 1. Write its record in the file of its subject in `model/src/rules/`, with the version of the
-   workspace in `since`. A new subject is a new file, named in `model/src/rules/mod.rs`. Nothing but
-   the record is needed as long as the rule is `Planned`.
+   workspace in `since`. A new subject is a new file, named in `model/src/rules/mod.rs`.
 2. Decide it in the model by a function whose documentation says ``Implements [`rules::ITS_NAME`]``,
-   make it `Modelled`, and give it its place in `model/src/blame.rs`.
+   and give it its place in `model/src/blame.rs`.
 3. Keep it in the core, with the comment `// rule: subject/statement` where that is done. The same
    comment in `harness/src/generate/` marks what draws histories for the sake of one rule.
 4. Plant a bug in `harness/src/planted/` that breaks it, and write a case in `harness/cases/` that
@@ -56,10 +54,8 @@ pub fn text(places: &Places) -> String {
     page.push_str("\n## Subjects\n\n");
     for subject in &subjects {
         let of: Vec<_> = of(subject).collect();
-        let decided = of.iter().filter(|rule| rule.state != State::Planned).count();
         let (all, about) = (of.len(), about(subject));
-        writeln!(page, "- [{subject}](#{subject}): {about} {decided} of {all} rules decided.")
-            .unwrap();
+        writeln!(page, "- [{subject}](#{subject}): {about} {all} rules.").unwrap();
     }
     for subject in &subjects {
         write!(page, "\n<a id=\"{subject}\"></a>\n\n## {subject}\n\n{}\n", about(subject)).unwrap();

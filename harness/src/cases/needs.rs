@@ -8,12 +8,15 @@
 
 use super::Case;
 use super::check::run_bug;
+use crate::history::Injection;
+use crate::inject::Injected;
 use crate::planted;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{RunError, run};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{CoreSubject, Identity, NewSubject, Subject};
 use herma_model::{Answer, Request, Settings};
+use std::io;
 
 /// Of two ways to see the same, the one that fewer stores offer is given up first: a look into the
 /// store before what a restore says, and that before what it brings back; and a manual checkpoint,
@@ -133,6 +136,14 @@ struct Limited {
 impl Subject for Limited {
     fn ask(&mut self, request: &Request) -> Answer {
         self.subject.ask(request)
+    }
+
+    fn ask_injected(
+        &mut self,
+        request: &Request,
+        injection: Injection,
+    ) -> io::Result<Option<Injected>> {
+        self.subject.ask_injected(request, injection)
     }
 
     fn identity(&self) -> Identity {

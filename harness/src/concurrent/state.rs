@@ -12,7 +12,6 @@ use herma_model::request::About;
 use herma_model::rules::{self, RuleRef};
 use herma_model::verdict::{Kind, Violation};
 use herma_model::{Allowed, Answer, ByteString, Code, Files, Observation, Request, World};
-use std::collections::BTreeMap;
 
 /// A call, and what it may have done if nobody knows.
 pub(super) struct Asked<'a> {
@@ -65,21 +64,7 @@ impl Held<'_> {
         if let (Some(after), Some(project)) = (after, project) {
             fill(&mut files, &project, after);
         }
-        Observation {
-            request,
-            answer,
-            files,
-            touched: Vec::new(),
-            rewritten: BTreeMap::new(),
-            names: Default::default(),
-            base_changes: None,
-            held: None,
-            base: None,
-            contents: None,
-            histories: None,
-            lost: None,
-            databases: Default::default(),
-        }
+        Observation::new(request, answer, files)
     }
 
     /// The state after a call that was answered.

@@ -2,10 +2,11 @@
 //! would notice nothing.
 
 use super::actor::Actor;
-use super::fault::{Calls, END, Fault, Power};
+use super::fault::{Calls, END, Fault};
 use super::{Chosen, Lane, Point, Story};
 use crate::damage::naive::Naive;
 use crate::damage::{DamageError, Opened};
+use crate::history::Left;
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{AdapterCommand, Identity, Subject};
 use herma_model::Settings;
@@ -65,8 +66,8 @@ const CANARIES: [Canary; 9] = [
     // A ref that cannot be read is taken for one that is not there.
     Canary { fault: Fault::Read, story: TAKE, is_there: Some(is_ref) },
     // It waits for nothing.
-    Canary { fault: Fault::Power(Power::Bytes), story: TAKE, is_there: None },
-    Canary { fault: Fault::Power(Power::Names), story: TAKE, is_there: None },
+    Canary { fault: Fault::Power(Left::Names), story: TAKE, is_there: None },
+    Canary { fault: Fault::Power(Left::Nothing), story: TAKE, is_there: None },
     // It asks nobody whether a file is another one since it looked.
     Canary { fault: Fault::Actor(Actor::Save), story: RESTORE, is_there: Some(is_one) },
     // It reads a large file in pieces, and trusts them.

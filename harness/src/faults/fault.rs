@@ -3,6 +3,7 @@
 use super::Point;
 use super::actor::Actor;
 use super::operation::Operation;
+use crate::history::Left;
 use herma_model::rules::{self, RuleRef};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -28,7 +29,7 @@ pub enum Fault {
     /// A call that reads fails with EIO.
     Read,
     /// The power goes before the call.
-    Power(Power),
+    Power(Left),
     /// The call, which may also be one that reads, waits until somebody did this in the project.
     Actor(Actor),
 }
@@ -66,17 +67,6 @@ impl FromStr for Calls {
     }
 }
 
-/// What of the changes that were not synced a power loss leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Power {
-    /// All names, and no bytes of files that were not synced.
-    Bytes,
-    /// All names, and some blocks of those files.
-    Torn,
-    /// Neither names nor bytes.
-    Names,
-}
-
 /// What there is to say of a fault.
 struct Row(Fault, &'static str, &'static str);
 
@@ -91,17 +81,17 @@ const ROWS: [Row; 14] = [
     Row(Fault::HoldPrune, "hold-prune", "it waited while another process pruned"),
     Row(Fault::Read, "read", "it failed with EIO"),
     Row(
-        Fault::Power(Power::Bytes),
+        Fault::Power(Left::Names),
         "power-bytes",
         "the power went before it: bytes that were not synced are gone",
     ),
     Row(
-        Fault::Power(Power::Torn),
+        Fault::Power(Left::Blocks),
         "power-torn",
         "the power went before it: of bytes that were not synced every second block is gone",
     ),
     Row(
-        Fault::Power(Power::Names),
+        Fault::Power(Left::Nothing),
         "power-names",
         "the power went before it: all that came after the last sync is gone",
     ),
@@ -166,9 +156,9 @@ impl Fault {
             Fault::NoSpace | Fault::Full => At::Fills,
             Fault::Short => At::Writes,
             Fault::Read => At::Reads,
-            Fault::Power(Power::Bytes | Power::Torn) => At::ChangesAndTheEnd,
+            Fault::Power(Left::Names | Left::Blocks) => At::ChangesAndTheEnd,
             // Before that, it is what another one leaves after a call that is earlier.
-            Fault::Power(Power::Names) => At::TheEnd,
+            Fault::Power(Left::Nothing) => At::TheEnd,
             Fault::Actor(_) => At::All,
         }
     }

@@ -12,6 +12,7 @@ mod content;
 mod damage;
 mod hands;
 mod idiom;
+mod injections;
 mod kept_times;
 mod last;
 mod maintenance;
@@ -22,6 +23,7 @@ mod units;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};
+use crate::protocol::known::INJECTION;
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option;
@@ -46,6 +48,8 @@ pub struct Options {
     pub hands: bool,
     /// Whether what is stored is damaged.
     pub damage: bool,
+    /// Whether something is made to happen at calls.
+    pub injections: bool,
     /// Whether there is an agent beside its files.
     pub agent: bool,
     /// Whether there are databases, whose files belong together.
@@ -57,9 +61,17 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let (operations_max, units) = (60, Units::default());
-        let (maintenance, hands, damage, agent) = (true, true, true, true);
-        let (workspace, databases) = (None, true);
-        Options { operations_max, workspace, maintenance, hands, damage, agent, databases, units }
+        Options {
+            operations_max,
+            workspace: None,
+            maintenance: true,
+            hands: true,
+            damage: true,
+            injections: true,
+            agent: true,
+            databases: true,
+            units,
+        }
     }
 }
 
@@ -70,10 +82,11 @@ impl Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
+        let injections = self.injections && capabilities.has(INJECTION);
         let agent = self.agent && capabilities.keeps_agent();
         let databases = self.databases && capabilities.has("capture.units");
         let units = capabilities.units();
-        Options { maintenance, hands, damage, agent, databases, units, ..self.clone() }
+        Options { maintenance, hands, damage, injections, agent, databases, units, ..self.clone() }
     }
 }
 
@@ -89,6 +102,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let real = workspace.is_some();
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
     let damages = options.damage && !real;
+    let injects = options.injections && !real;
     let is_agent = options.agent;
     let has_databases = options.databases && !real;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
@@ -127,7 +141,11 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             false => Just(Vec::new()).boxed(),
         };
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
-        let end = (end, databases);
+        let injections = match injects {
+            true => injections::fragments(sizes),
+            false => Just(Vec::new()).boxed(),
+        };
+        let end = (end, databases, injections);
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -136,12 +154,16 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             // What a damaged object costs of an agent's state nobody has decided: one or the other.
             let mut packed = gc.iter().flat_map(|(_, operations)| operations);
             let is_whole = damage.is_empty() && !packed.any(collected::damages);
-            let agent = if is_whole { agent } else { Vec::new() };
+            let (end, databases, injections) = end;
+            // Nor what it costs where something happened at a call.
+            let is_quiet = injections.is_empty();
+            let agent = if is_whole && is_quiet { agent } else { Vec::new() };
+            let damage = if is_quiet { damage } else { Vec::new() };
             operations = attributes::among(operations, damage);
             operations = attributes::among(operations, gc);
             operations = attributes::among(operations, agent);
-            let (end, databases) = end;
             operations = attributes::among(operations, databases);
+            operations = attributes::among(operations, injections);
             operations.truncate(options.operations_max);
             if operations.len() < options.operations_max {
                 operations.extend(command);
@@ -160,7 +182,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
                 operations.push(Operation::Event(Event::RestoreEach { dir }));
             }
             let (settings, workspace) = (settings.clone(), workspace.clone());
-            History { settings, workspace, plain_home: false, operations }
+            // With another home a call may have another number.
+            History { settings, workspace, plain_home: !is_quiet, operations }
         })
     })
 }

@@ -1,7 +1,7 @@
 //! From a symbolic operation to the concrete request a subject is asked, with what the model
 //! knows of the world so far.
 
-use super::{DatabaseWrite, Event, Operation, StoreEvent, Target};
+use super::{DatabaseWrite, Event, Injection, Operation, StoreEvent, Target};
 use crate::git_objects;
 use herma_model::store_edit::Likeness;
 use herma_model::world::Checkpoint;
@@ -17,6 +17,8 @@ pub enum Step {
     Store(StoreEdit),
     /// A process of its own writes a database.
     Database(DatabaseWrite),
+    /// Something happens while the subject is asked next.
+    Inject(Injection),
     /// The subject is asked, once or several times.
     Ask(Vec<Request>),
 }
@@ -37,6 +39,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
             None => Step::Ask(Vec::new()),
         },
         Operation::Event(Event::Database(database)) => Step::Database(database.clone()),
+        Operation::Event(Event::Inject(injection)) => Step::Inject(*injection),
         Operation::Event(Event::RestoreEach { dir }) => {
             Step::Ask(restore_each(&typed(dir, world), world))
         }

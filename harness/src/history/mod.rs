@@ -6,10 +6,12 @@
 
 pub(crate) mod concrete;
 pub mod file;
+mod injection;
 mod operation;
 pub(crate) mod plain_names;
 pub(crate) mod reading;
 
+pub use injection::{At, Injection, Left, What};
 pub use operation::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 
 use herma_model::store_edit::{Damage, Likeness};
@@ -51,6 +53,41 @@ impl History {
             (!differing.is_empty()).then(|| format!("settings: {}", differing.join(", ")));
         let home = self.plain_home.then(|| "home: without a git configuration".to_owned());
         settings.into_iter().chain(home).collect()
+    }
+
+    /// The same with injections at this call, where they come at each.
+    pub fn at_call(&self, call: Option<At>) -> History {
+        self.with_calls(|injected| if injected == At::Every { call } else { None })
+    }
+
+    /// The same with injections at each call, where they come at one; none where there is no injection.
+    pub fn at_every_call(&self) -> Option<History> {
+        let every = self.with_calls(|call| matches!(call, At::Call(_)).then_some(At::Every));
+        every.is_for_every_call().then_some(every)
+    }
+
+    fn with_calls(&self, other: impl Fn(At) -> Option<At>) -> History {
+        let mut history = self.clone();
+        for operation in &mut history.operations {
+            if let Operation::Event(Event::Inject(injection)) = operation {
+                injection.call = other(injection.call).unwrap_or(injection.call);
+            }
+        }
+        history
+    }
+
+    /// Whether it stands for a run for each call of a request.
+    pub fn is_for_every_call(&self) -> bool {
+        self.injections().any(|(_, injection)| injection.call == At::Every)
+    }
+
+    /// Its injections, each with the number of its operation, from 0.
+    pub fn injections(&self) -> impl Iterator<Item = (usize, Injection)> {
+        let numbered = self.operations.iter().enumerate();
+        numbered.filter_map(|(number, operation)| match operation {
+            Operation::Event(Event::Inject(injection)) => Some((number, *injection)),
+            _ => None,
+        })
     }
 
     /// Whether no edit can change anything outside the sandbox. The runner itself carries out edits,

@@ -1,7 +1,7 @@
 //! One operation of a history, and how it is parsed: by its name, so that an error names the
 //! operation that is wrong.
 
-use super::StoreEvent;
+use super::{Injection, StoreEvent};
 use crate::nearest::nearest;
 use herma_model::request::REQUESTS;
 use herma_model::{ByteString, Edit, Request};
@@ -80,6 +80,8 @@ pub enum Event {
     Store(StoreEvent),
     /// A process of its own writes rows into a real SQLite database.
     Database(DatabaseWrite),
+    /// Something happens at one call of the next request that reads or changes checkpoints.
+    Inject(Injection),
 }
 
 /// How a real database is written, which is made where there is none.
@@ -158,7 +160,7 @@ impl From<Event> for Operation {
 }
 
 /// The names of [`Event`].
-const EVENTS: &[&str] = &["advance", "restore_each", "store", "database"];
+const EVENTS: &[&str] = &["advance", "restore_each", "store", "database", "inject"];
 /// The names of [`Edit`].
 const EDITS: &[&str] = &[
     "write",

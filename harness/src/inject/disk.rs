@@ -1,10 +1,12 @@
 //! The system's disk with a hook before every call: the hook may make the call fail, or do
-//! something to the disk first.
+//! something to the disk first. An injector stands behind the hook.
 
+use super::{Injector, Syncs, is_torn};
 use herma_core::disk::{Access, Disk, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +52,23 @@ pub type Hook = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 pub struct HookedDisk {
     hook: Box<Hook>,
     exchanges: bool,
+    injector: Arc<Injector>,
 }
 
 impl HookedDisk {
     /// A disk on which `hook` runs before each call; an error of the hook becomes that of the call.
     pub fn new(hook: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        HookedDisk { hook: Box::new(hook), exchanges: true }
+        HookedDisk { hook: Box::new(hook), exchanges: true, injector: Arc::default() }
     }
 
     /// The same as a file system that lets no two names change places, and renames over whatever there is.
     pub fn without_exchange(self) -> Self {
         HookedDisk { exchanges: false, ..self }
+    }
+
+    /// What can make something happen at a call.
+    pub fn injector(&self) -> Arc<Injector> {
+        self.injector.clone()
     }
 
     fn exchanges(&self) -> io::Result<()> {
@@ -78,129 +86,146 @@ impl HookedDisk {
             Ok(())
         })
     }
+
+    /// Makes a call that makes nothing durable.
+    fn call<T>(
+        &self,
+        call: Call,
+        path: &Path,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.syncing(Syncs::Nothing, call, path, make)
+    }
+
+    fn syncing<T>(
+        &self,
+        syncs: Syncs,
+        call: Call,
+        path: &Path,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        (self.hook)(call, path)?;
+        self.injector.before(call, path)?;
+        let made = make()?;
+        self.injector.after(path, syncs)?;
+        Ok(made)
+    }
+
+    /// Writes a new file; who is killed half-way leaves half of it.
+    fn write(&self, syncs: Syncs, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        let written = self.syncing(syncs, Call::WriteNew, path, || match syncs {
+            Syncs::Nothing => SystemDisk.write_soon(path, content, mode),
+            _ => SystemDisk.write_new(path, content, mode),
+        });
+        if written.as_ref().is_err_and(is_torn) {
+            SystemDisk.write_soon(path, &content[..content.len() / 2], 0o600)?;
+        }
+        written
+    }
 }
 
 impl Disk for HookedDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        (self.hook)(Call::Stat, path)?;
-        SystemDisk.stat(path)
+        self.call(Call::Stat, path, || SystemDisk.stat(path))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        (self.hook)(Call::List, path)?;
-        SystemDisk.list(path)
+        self.call(Call::List, path, || SystemDisk.list(path))
     }
 
     fn open_at(&self, path: &Path, offset: u64) -> io::Result<(Stream, Stat)> {
-        (self.hook)(Call::Read, path)?;
-        SystemDisk.open_at(path, offset)
+        self.call(Call::Read, path, || SystemDisk.open_at(path, offset))
     }
 
     fn file_system(&self, directory: &Path) -> io::Result<u64> {
-        (self.hook)(Call::Stat, directory)?;
-        SystemDisk.file_system(directory)
+        self.call(Call::Stat, directory, || SystemDisk.file_system(directory))
     }
 
     fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
-        (self.hook)(Call::FreeBytes, directory)?;
-        SystemDisk.free_bytes(directory)
+        self.call(Call::FreeBytes, directory, || SystemDisk.free_bytes(directory))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<Vec<u8>> {
-        (self.hook)(Call::ReadLink, path)?;
-        SystemDisk.read_link(path)
+        self.call(Call::ReadLink, path, || SystemDisk.read_link(path))
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        (self.hook)(Call::WriteNew, path)?;
-        SystemDisk.write_new(path, content, mode)
+        self.write(Syncs::It, path, content, mode)
     }
 
     fn write_soon(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-        (self.hook)(Call::WriteNew, path)?;
-        SystemDisk.write_soon(path, content, mode)
+        self.write(Syncs::Nothing, path, content, mode)
     }
 
     fn write_from(&self, path: &Path, content: &mut dyn Read, mode: u32) -> io::Result<()> {
-        (self.hook)(Call::WriteNew, path)?;
-        SystemDisk.write_from(path, content, mode)
+        self.call(Call::WriteNew, path, || SystemDisk.write_from(path, content, mode))
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        (self.hook)(Call::SyncFile, path)?;
-        SystemDisk.sync_file(path)
+        self.syncing(Syncs::It, Call::SyncFile, path, || SystemDisk.sync_file(path))
     }
 
     fn sync_file_system(&self, path: &Path) -> io::Result<()> {
-        (self.hook)(Call::SyncFile, path)?;
-        SystemDisk.sync_file_system(path)
+        let sync = || SystemDisk.sync_file_system(path);
+        self.syncing(Syncs::Everything, Call::SyncFile, path, sync)
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        (self.hook)(Call::Append, path)?;
-        SystemDisk.append(path, content)
+        let appended = self.call(Call::Append, path, || SystemDisk.append(path, content));
+        if appended.as_ref().is_err_and(is_torn) {
+            SystemDisk.append(path, &content[..content.len() / 2])?;
+        }
+        appended
     }
 
     fn make_link(&self, target: &[u8], path: &Path) -> io::Result<()> {
-        (self.hook)(Call::MakeLink, path)?;
-        SystemDisk.make_link(target, path)
+        self.call(Call::MakeLink, path, || SystemDisk.make_link(target, path))
     }
 
     fn make_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
-        (self.hook)(Call::MakeDirectory, path)?;
-        SystemDisk.make_directory(path, mode)
+        self.call(Call::MakeDirectory, path, || SystemDisk.make_directory(path, mode))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        (self.hook)(Call::Rename, from)?;
-        SystemDisk.rename(from, to)
+        self.call(Call::Rename, from, || SystemDisk.rename(from, to))
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.exchanges()?;
-        (self.hook)(Call::Rename, from)?;
-        SystemDisk.rename_new(from, to)
+        self.call(Call::Rename, from, || SystemDisk.rename_new(from, to))
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
         self.exchanges()?;
-        (self.hook)(Call::Rename, one)?;
-        SystemDisk.exchange(one, other)
+        self.call(Call::Rename, one, || SystemDisk.exchange(one, other))
     }
 
     fn access_list(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        (self.hook)(Call::Stat, path)?;
-        SystemDisk.access_list(path)
+        self.call(Call::Stat, path, || SystemDisk.access_list(path))
     }
 
     fn permit(&self, path: &Path, access: &Access) -> io::Result<()> {
-        (self.hook)(Call::Permit, path)?;
-        SystemDisk.permit(path, access)
+        self.call(Call::Permit, path, || SystemDisk.permit(path, access))
     }
 
     fn permit_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
-        (self.hook)(Call::Permit, path)?;
-        SystemDisk.permit_directory(path, mode)
+        self.call(Call::Permit, path, || SystemDisk.permit_directory(path, mode))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        (self.hook)(Call::RemoveFile, path)?;
-        SystemDisk.remove_file(path)
+        self.call(Call::RemoveFile, path, || SystemDisk.remove_file(path))
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        (self.hook)(Call::RemoveDirectory, path)?;
-        SystemDisk.remove_directory(path)
+        self.call(Call::RemoveDirectory, path, || SystemDisk.remove_directory(path))
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        (self.hook)(Call::SyncDirectory, path)?;
-        SystemDisk.sync_directory(path)
+        self.syncing(Syncs::It, Call::SyncDirectory, path, || SystemDisk.sync_directory(path))
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
-        (self.hook)(Call::TryLock, path)?;
-        SystemDisk.try_lock(path, sharing)
+        self.call(Call::TryLock, path, || SystemDisk.try_lock(path, sharing))
     }
 
     fn try_lock_bytes(
@@ -209,7 +234,6 @@ impl Disk for HookedDisk {
         start: u64,
         length: u64,
     ) -> io::Result<Option<Box<dyn LockGuard>>> {
-        (self.hook)(Call::TryLock, path)?;
-        SystemDisk.try_lock_bytes(path, start, length)
+        self.call(Call::TryLock, path, || SystemDisk.try_lock_bytes(path, start, length))
     }
 }

@@ -23,15 +23,13 @@ use herma_model::allowed::CheckpointKind;
 use herma_model::answer::{Answer, Restored, SweepOutcome};
 use herma_model::observation::{Contents, Sizes, is_stored};
 use herma_model::store::End;
+use herma_model::world::BOUND_MET_MAX;
 use herma_model::{Allowed, ByteString, Files, Object, Observation, Request, Tree, World};
 use plain_git::Git;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use stored::Found;
-
-/// No history reaches a bound on the total size above this many bytes.
-const BOUND_MET_MAX: u64 = 2 << 20;
 
 /// Observes one sandbox.
 pub struct Oracle {

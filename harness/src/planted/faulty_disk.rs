@@ -1,6 +1,8 @@
 //! A disk that does one thing wrong. So a planted bug sits inside the core, where a real one would
-//! be. Only [`DiskFault::Mode`] reaches the store; all others are about the files of projects.
+//! be. Only [`DiskFault::Mode`] and [`DiskFault::NeverSyncs`] reach the store; all others are about the
+//! files of projects.
 
+use crate::inject::Injector;
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
 use herma_core::disk::{Access, Disk, Entry, LockGuard, Sharing, Stat, Stream, SystemDisk};
@@ -8,6 +10,7 @@ use herma_core::ignore::IGNORE_BYTES_MAX;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a disk does wrong; the functions get the sandbox and the path where they need them.
 #[derive(Clone, Copy)]
@@ -24,6 +27,8 @@ pub enum DiskFault {
     Fails(fn(Stat) -> bool),
     /// The permission bits of what is made or changed.
     Mode(fn(&Sandbox, &Path, u32) -> u32),
+    /// It waits for nothing to be durable.
+    NeverSyncs,
 }
 
 /// The disk of an ordinary user with a fault.
@@ -38,6 +43,15 @@ impl FaultyDisk {
     pub fn new(sandbox: &Sandbox, fault: DiskFault) -> Self {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
         FaultyDisk { disk: HookedDisk::of_an_ordinary_user(), sandbox, fault }
+    }
+
+    /// What can make something happen at a call.
+    pub fn injector(&self) -> Arc<Injector> {
+        self.disk.injector()
+    }
+
+    fn never_syncs(&self) -> bool {
+        matches!(self.fault, DiskFault::NeverSyncs)
     }
 
     fn is_of_a_project(&self, path: &Path) -> bool {
@@ -138,6 +152,9 @@ impl Disk for FaultyDisk {
     }
 
     fn write_new(&self, path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+        if self.never_syncs() {
+            return self.disk.write_soon(path, content, mode);
+        }
         self.disk.write_new(path, content, self.mode(path, mode))
     }
 
@@ -150,11 +167,11 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_file(path)
+        if self.never_syncs() { Ok(()) } else { self.disk.sync_file(path) }
     }
 
     fn sync_file_system(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_file_system(path)
+        if self.never_syncs() { Ok(()) } else { self.disk.sync_file_system(path) }
     }
 
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
@@ -203,7 +220,7 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_directory(path)
+        if self.never_syncs() { Ok(()) } else { self.disk.sync_directory(path) }
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {

@@ -1,6 +1,8 @@
 //! A core with code around it that may change its requests, its answers and what it leaves behind.
 //! Most planted bugs are built on it. Access to the store is in `stored`.
 
+use crate::history::Injection;
+use crate::inject::Injected;
 use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{CoreSubject, HookedDisk, Subject};
 use herma_core::Environment;
@@ -53,6 +55,25 @@ impl Intercepted {
         let answer = self.core.ask(request);
         self.log.push((request.clone(), answer.clone()));
         answer
+    }
+
+    /// Asks the bug while something happens at a call of the core in it.
+    ///
+    /// # Errors
+    /// It cannot be made to happen.
+    pub fn ask_injected(
+        &mut self,
+        request: &Request,
+        injection: Injection,
+        ask: fn(&mut Intercepted, &Request) -> Answer,
+    ) -> io::Result<Option<Injected>> {
+        self.core.arm(injection)?;
+        let answer = ask(self, request);
+        let injected = self.core.disarm(injection, answer)?;
+        if injected.came && injection.what.ends_process() {
+            self.log.push((Request::Reopen, Answer::Done));
+        }
+        Ok(Some(injected))
     }
 
     /// Asks the correct core for the bug's own purposes: nobody is told.

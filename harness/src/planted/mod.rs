@@ -14,6 +14,7 @@ mod damaged;
 mod faulty_disk;
 mod hands;
 pub mod hunt;
+mod injected;
 mod intercepted;
 mod isolation;
 mod layout;
@@ -31,6 +32,8 @@ mod sweep;
 mod turn;
 mod units;
 
+use crate::history::Injection;
+use crate::inject::Injected;
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
@@ -38,6 +41,7 @@ use faulty_disk::{DiskFault, FaultyDisk};
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
 use intercepted::Intercepted;
+use std::io;
 use std::sync::Arc;
 
 /// One planted bug.
@@ -78,8 +82,10 @@ impl PlantedBug {
             }),
             Flaw::Disk(fault) => {
                 let disk = Arc::new(FaultyDisk::new(sandbox, fault));
+                let injector = disk.injector();
                 let environment = CoreSubject::environment_in(sandbox);
-                Box::new(CoreSubject::in_environment(disk, environment, settings, seconds))
+                let core = CoreSubject::in_environment(disk, environment, settings, seconds);
+                Box::new(core.with_injector(injector))
             }
             Flaw::Configured(configure) => {
                 let mut settings = settings.clone();
@@ -108,6 +114,15 @@ impl Subject for InterceptedSubject {
     fn ask(&mut self, request: &Request) -> Answer {
         (self.ask)(&mut self.subject, request)
     }
+
+    fn ask_injected(
+        &mut self,
+        request: &Request,
+        injection: Injection,
+    ) -> io::Result<Option<Injected>> {
+        let ask = self.ask;
+        self.subject.ask_injected(request, injection, ask)
+    }
 }
 
 /// Every planted bug, in the order of the rule book.
@@ -131,6 +146,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         damaged::BUGS,
         migration::BUGS,
         configured::BUGS,
+        injected::BUGS,
         agent::BUGS,
     ]
     .into_iter()

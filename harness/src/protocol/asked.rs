@@ -5,6 +5,7 @@
 //! Operations that could harm the machine are left out for everybody.
 
 use super::capabilities::Capabilities;
+use super::known::INJECTION;
 use crate::database;
 use crate::history::{Event, Operation, Target, concrete};
 use herma_model::request::{About, Effect};
@@ -28,6 +29,7 @@ pub fn asked_for(
         }
         Operation::Edit(edit) => kept(is_offered(capabilities, edit)),
         Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
+        Operation::Event(Event::Inject(_)) => kept(capabilities.has(INJECTION)),
         Operation::Event(Event::Database(write)) => {
             let edit = Edit::Remove { path: write.path.clone() };
             // Real databases need a program that writes them, too.

@@ -5,7 +5,8 @@
 //! shown as *not applicable*, never as held.
 
 use super::known::{
-    COMPLETE, MAX_FILE_BYTES, MAX_TOTAL_BYTES, OWN_WAYS, SIZES, WHOLE_AGENT, find, known, unknown,
+    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, OWN_WAYS, SIZES, WHOLE_AGENT, find,
+    known, unknown,
 };
 use super::message::Hello;
 use crate::history::{History, Operation};
@@ -83,7 +84,8 @@ impl Capabilities {
 
     /// All that the core of this project can do.
     pub fn of_the_core() -> Self {
-        Capabilities::whole_agent().with("capture.units").with("restore.keeps_undo")
+        let own = ["capture.units", "restore.keeps_undo", INJECTION];
+        own.into_iter().fold(Capabilities::whole_agent(), Capabilities::with)
     }
 
     /// None: only what every implementation does.
@@ -145,6 +147,8 @@ impl Capabilities {
         }
         for (name, value) in capabilities {
             match (find(name), value) {
+                // The suite finds out by itself.
+                (Some(INJECTION), _) => {}
                 (Some(claim), Value::Bool(true)) => {
                     read.claimed.insert(claim, 1);
                 }

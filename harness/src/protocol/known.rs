@@ -95,6 +95,11 @@ static CAPABILITIES: &[Capability] = &[
         "The suite may damage what is stored as well: objects, refs and the head of the repository.",
     ),
     (
+        INJECTION,
+        "The suite can make its calls to the disk fail, kill it at one, and let the power go: the suite \
+         finds out by itself, and no adapter claims it.",
+    ),
+    (
         "layout",
         "Its store is laid out as the rule book says, and the suite reads it with plain git.",
     ),
@@ -107,11 +112,16 @@ pub(super) const MAX_FILE_BYTES: &str = "settings.max_file_bytes";
 /// That of the whole store.
 pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
+/// That something can be made to happen at a call.
+pub const INJECTION: &str = "test.injection";
+
 /// Stands for all capabilities but [`OWN_WAYS`] and [`WHOLE_AGENT`].
 pub(super) const COMPLETE: &str = "complete";
 
-/// What a complete implementation need not do: an own way where the rules leave one.
-pub(super) const OWN_WAYS: &[&str] = &["capture.units", "restore.directory", "restore.keeps_undo"];
+/// What a complete implementation need not do: an own way where the rules leave one, and what it does
+/// not claim itself.
+pub(super) const OWN_WAYS: &[&str] =
+    &["capture.units", "restore.directory", "restore.keeps_undo", INJECTION];
 
 /// What makes an implementation carry a whole agent: who is complete without looks after files alone.
 pub const WHOLE_AGENT: &[&str] = &[

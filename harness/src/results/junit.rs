@@ -90,7 +90,6 @@ fn why_skipped(verdict: Verdict) -> Option<&'static str> {
         Verdict::NotApplicable => Some("not applicable"),
         Verdict::NotExercised => Some("not exercised"),
         Verdict::InALane => Some("judged by a lane: `faults`, `concurrent` or `cost`"),
-        Verdict::NotModelled => Some("not yet modelled: the model does not decide it"),
     }
 }
 
@@ -127,13 +126,13 @@ pub(crate) mod tests {
             rule("list/at-most", "broken", 2, Value::Null),
             rule("turn/once", "not_exercised", 0, Value::Null),
             rule("restore/exact", "not_applicable", 0, json!("restore.exact")),
-            rule("agent/later", "not_modelled", 0, Value::Null),
+            rule("agent/later", "in_a_lane", 0, Value::Null),
             json!({
                 "event": "finished", "histories": 3, "operations": 15, "seconds": 1.5, "jobs": 2,
                 "depth": { "drawn": 20, "judged": 15, "answering_seconds": 0.5 },
                 "rules": {
                     "held": 1, "broken": 1, "not_exercised": 1, "not_applicable": 1,
-                    "not_modelled": 1,
+                    "in_a_lane": 1,
                 },
             }),
         ];

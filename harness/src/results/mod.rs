@@ -28,7 +28,7 @@ use std::io;
 use std::path::Path;
 
 /// The version of the lines.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// One line of the stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -83,7 +83,6 @@ pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
         Verdict::NotExercised => ("not exercised", "33"),
         Verdict::NotApplicable => ("not applicable", "90"),
         Verdict::InALane => ("judged by a lane", "90"),
-        Verdict::NotModelled => ("not yet modelled", "90"),
     }
 }
 

@@ -6,13 +6,14 @@
 //! then on may only follow from that, and is marked so.
 
 mod databases;
+mod injected;
 mod shown;
 
 use crate::coverage;
 use crate::database::Databases;
 use crate::divergence::{Divergence, Fingerprint};
 use crate::history::concrete::{self, Step};
-use crate::history::{History, Operation};
+use crate::history::{History, Injection, Operation, What};
 use crate::oracle::Oracle;
 use crate::protocol::asked::asked_for;
 use crate::protocol::capabilities::Capabilities;
@@ -21,10 +22,12 @@ use crate::sandbox::store_edits::{self, Done};
 use crate::sandbox::{Sandbox, Scratch, edits};
 use crate::subject::{NewSubject, Subject};
 use herma_model::answer::Answer;
+use herma_model::rules;
 use herma_model::verdict::{Checks, Kind, Violation};
 use herma_model::{Allowed, ByteString, Edit, Observation, Request, StoreEdit, World, blame};
+pub use injected::happened;
 use shown::tell;
-pub use shown::{Event, RequestRecord, Run, RunError, Watch};
+pub use shown::{Event, Met, RequestRecord, Run, RunError, Watch};
 use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
@@ -61,9 +64,16 @@ pub fn run_until(
     new_subject: &NewSubject<'_>,
     scratch: &Scratch,
 ) -> Result<Run, RunError> {
-    let sandbox = Sandbox::new(scratch, history)?;
-    let limit = Capabilities::default();
-    Runner::open(history, new_subject, sandbox, &limit, None)?.run_all(until, history)
+    let once = |history: &History| {
+        let sandbox = Sandbox::new(scratch, history)?;
+        let limit = Capabilities::default();
+        Runner::open(history, new_subject, sandbox, &limit, None)?.run_all(until, history)
+    };
+    if history.is_for_every_call() {
+        injected::at_every_call(history, &once)
+    } else {
+        once(history)
+    }
 }
 
 /// As [`run_until`], using only the capabilities in `limit`, and calling `watch` with every event.
@@ -97,6 +107,10 @@ struct Runner<'a> {
     /// The line of the last reply; empty where nobody watches.
     reply: String,
     databases: Databases,
+    /// What is to happen during the next request that can have it.
+    injection: Option<Injection>,
+    /// What was made to happen last.
+    injected: Option<What>,
     watch: Watch<'a>,
 }
 
@@ -141,6 +155,8 @@ impl<'a> Runner<'a> {
             silent: None,
             reply: String::new(),
             databases: Databases::default(),
+            injection: None,
+            injected: None,
             watch,
         };
         runner.record(0, checks);
@@ -192,6 +208,10 @@ impl<'a> Runner<'a> {
             Step::Edit(edit) => self.edit(step, &edit)?,
             Step::Store(edit) => self.edit_store(&edit)?,
             Step::Database(database) => self.write_database(step, &database)?,
+            Step::Inject(injection) => {
+                self.injection = Some(injection);
+                tell(&mut self.watch, || Event::Injects(injection));
+            }
             Step::Ask(requests) => {
                 judged = false;
                 for request in &requests {
@@ -212,7 +232,11 @@ impl<'a> Runner<'a> {
         for project in &crowded {
             self.look_at_list(step, project)?;
         }
-        let judged = self.ask_one(step, request)?;
+        let waits = self.injection.take_if(|_| request.takes_injection());
+        let judged = match waits {
+            Some(injection) => self.ask_injected(step, request, injection)?,
+            None => self.ask_one(step, request)?,
+        };
         for project in &crowded {
             if !self.has_ended() {
                 self.look_at_list(step, project)?;
@@ -237,28 +261,48 @@ impl<'a> Runner<'a> {
         self.check_files(step)?;
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
-        let mut seen = self.observe(step, request, &allowed)?;
-        self.read_databases(&allowed, &mut seen)?;
-        self.run.coverage.add(state, request, &seen.answer);
-        let mut checks = self.world.compare(&allowed, &seen);
+        let seen = self.observe(step, request, &allowed)?;
+        self.judge(step, state, &allowed, seen)
+    }
+
+    /// Compare, learn. Returns whether anything could be judged.
+    fn judge(
+        &mut self,
+        step: usize,
+        state: String,
+        allowed: &Allowed,
+        mut seen: Observation,
+    ) -> Result<bool, RunError> {
+        self.read_databases(allowed, &mut seen)?;
+        self.run.coverage.add(state, &seen.request, &seen.answer);
+        let mut checks = self.world.compare(allowed, &seen);
         if !checks.violations.is_empty() {
             self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
-            checks = self.world.compare(&allowed, &seen);
+            checks = self.world.compare(allowed, &seen);
         }
+        // Whatever a dead process held, the next one works.
+        let works = !seen.request.only_looks()
+            && !matches!(seen.answer, Answer::Refused { .. } | Answer::Crashed(_));
+        let is_after_death = self.injected.is_some_and(What::ends_process);
+        checks.held(&rules::LOCK_STALE, u64::from(works && is_after_death));
         if self.record(step, checks) && !self.has_ended() {
             self.world.learn_amiss(&seen);
             self.list_again(step, &seen)?;
-        } else if may_have_saved(&allowed, &seen.answer) {
+        } else if may_have_saved(allowed, &seen.answer) {
             self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
             self.world.learn_amiss(&seen);
         } else {
             self.world.learn(&seen);
         }
+        self.tell_request(step, seen);
+        Ok(!matches!(allowed, Allowed::Unknown))
+    }
+
+    fn tell_request(&mut self, step: usize, seen: Observation) {
         let Observation { request, answer, files: after, .. } = seen;
         let reply = std::mem::take(&mut self.reply);
         let record = RequestRecord { step, request, answer, reply, after };
         tell(&mut self.watch, || Event::Requested(Box::new(record)));
-        Ok(!matches!(allowed, Allowed::Unknown))
     }
 
     fn observe(
@@ -267,12 +311,23 @@ impl<'a> Runner<'a> {
         request: &Request,
         allowed: &Allowed,
     ) -> Result<Observation, RunError> {
+        self.observe_by(step, request, allowed, &mut |subject, request| subject.ask(request))
+    }
+
+    /// The same with another way to ask.
+    fn observe_by(
+        &mut self,
+        step: usize,
+        request: &Request,
+        allowed: &Allowed,
+        ask: &mut dyn FnMut(&mut dyn Subject, &Request) -> Answer,
+    ) -> Result<Observation, RunError> {
         let (place, subject) = ((&self.world, &self.sandbox), &mut self.subject);
         let answering = &mut self.run.depth.answering;
         let (reply, is_watched) = (&mut self.reply, self.watch.is_some());
         let mut ask = |one: &Request| {
             let asked = Instant::now();
-            let answer = subject.ask(one);
+            let answer = ask(subject.as_mut(), one);
             *answering += asked.elapsed();
             if is_watched && one == request {
                 let line = || translate::reply(0, answer.clone()).to_string();
@@ -362,6 +417,10 @@ impl<'a> Runner<'a> {
         let applies = |one: &Violation| self.run.capabilities.lacking(one.rule).is_none();
         let ended = |one: &Violation| matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
         checks.violations.retain(|one| applies(one) || ended(one));
+        // What is judged after an injection is judged by its rule, too.
+        if let (Some(what), false) = (self.injected, checks.counts.is_empty()) {
+            checks.held(happened(what).rule(), 1);
+        }
         for (rule, times) in checks.counts {
             *self.run.checks.entry(rule).or_default() += times;
         }
@@ -370,7 +429,9 @@ impl<'a> Runner<'a> {
             let leaves_the_rest = failure.leaves_the_rest_comparable();
             let follows = self.disagreement.clone().filter(|_| !failure.stands_alone());
             let is_silent = ended(&failure.cause);
-            let divergence = Divergence::new(step, failure, follows);
+            let mut divergence = Divergence::new(step, failure, follows);
+            divergence.after = self.injected;
+            divergence.met = self.run.injected.as_ref().and_then(Met::call).cloned();
             let fingerprint = divergence.fingerprint();
             if is_silent {
                 self.silent = Some(fingerprint.clone());

@@ -4,7 +4,7 @@
 use crate::coverage::Coverage;
 use crate::depth::Depth;
 use crate::divergence::Divergence;
-use crate::history::DatabaseWrite;
+use crate::history::{At, DatabaseWrite, Injection};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::subject::Identity;
@@ -26,12 +26,49 @@ pub struct Run {
     pub coverage: Coverage,
     /// How much of the history was judged.
     pub depth: Depth,
+    /// How many injections happened.
+    pub injections: u64,
+    /// The last injection.
+    pub injected: Option<Met>,
     /// Every difference, once. The last one may have ended the run.
     pub divergences: Vec<Divergence>,
     /// What the subject can do; the history was run without the rest.
     pub capabilities: Capabilities,
     /// Who the subject is.
     pub subject: Identity,
+}
+
+/// The calls of a request that an injection waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// What each did to what sort of file, up to the one that it came at.
+    pub calls: Vec<String>,
+    /// Whether it came.
+    pub came: bool,
+}
+
+impl Met {
+    /// The call that it came at; none where it came at the end, or not at all.
+    pub fn call(&self) -> Option<&String> {
+        self.calls.last().filter(|_| self.came)
+    }
+}
+
+impl Run {
+    /// This run, and another one of the same history with something made to happen at that call.
+    pub(super) fn join(&mut self, other: Run, at: At) {
+        for (rule, times) in other.checks {
+            *self.checks.entry(rule).or_default() += times;
+        }
+        self.operations += other.operations;
+        self.injections += other.injections;
+        self.coverage.join(other.coverage);
+        self.depth.add(&other.depth);
+        let known: Vec<_> = self.divergences.iter().map(Divergence::fingerprint).collect();
+        let new = other.divergences.into_iter().filter(|one| !known.contains(&one.fingerprint()));
+        self.divergences.extend(new.map(|one| Divergence { call: Some(at), ..one }));
+        (self.capabilities, self.subject) = (other.capabilities, other.subject);
+    }
 }
 
 /// Why a run could not be made; never the subject's fault.
@@ -90,6 +127,8 @@ pub enum Event {
     StoreEdited(StoreEdit, Option<PathBuf>),
     /// A process of its own wrote a database, which came to these changes.
     DatabaseWritten(DatabaseWrite, Vec<Change>),
+    /// Something is to happen during the next request that can have it.
+    Injects(Injection),
     /// The subject was asked.
     Requested(Box<RequestRecord>),
 }

@@ -10,8 +10,8 @@ mod renaming;
 mod values;
 
 use crate::divergence::Divergence;
-use crate::history::{History, Operation};
-use crate::runner::Until;
+use crate::history::{At, History, Operation};
+use crate::runner::{Run, Until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use crate::trial::trial_until;
@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// Enough executions for any history of default length.
 pub const BUDGET_DEFAULT: usize = 3_000;
+
+/// So many other calls of the same sort are tried.
+const OTHER_CALLS_MAX: usize = 4;
 
 /// How long a shorter history that hangs is looked for.
 const HANG_SEARCH: Duration = Duration::from_secs(60);
@@ -71,8 +74,16 @@ struct Search<'a> {
     executions: usize,
     budget: Budget,
     tried: BTreeSet<String>,
-    /// The step at which a history fails in the same way; `None` if it does not.
-    fails: &'a mut dyn FnMut(&History) -> Option<usize>,
+    /// How a history fails in the same way; `None` if it does not.
+    fails: &'a mut dyn FnMut(&History) -> Option<Fails>,
+}
+
+/// A history that fails in the same way.
+struct Fails {
+    /// The step at which it does.
+    step: usize,
+    /// The call that its injections come at then, where that is another one.
+    call: Option<At>,
 }
 
 /// Shrinks `history`, which fails with `divergence`, within the budget.
@@ -83,20 +94,37 @@ pub fn shrink(
     scratch: &Scratch,
     budget: &Budget,
 ) -> Shrunk {
+    // It stands for a run for each call, of which one fails.
+    let history = &history.at_call(divergence.call);
     let (step, wanted) = (divergence.step, divergence.fingerprint());
     let until = until(divergence);
     let budget = budget.of(divergence.mismatch.kind);
     let mut divergence = divergence.clone();
+    let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == wanted;
+    // A run that cannot be made says nothing about the subject.
+    let run = |candidate: &History| trial_until(until, candidate, new_subject, scratch).ok();
+    let mut shortest = history.operations.len();
     let mut fails = |candidate: &History| {
-        // A run that cannot be made says nothing about the subject.
-        let outcome = trial_until(until, candidate, new_subject, scratch).ok()?;
-        let same = |one: &Divergence| one.follows.is_none() && one.fingerprint() == wanted;
-        divergence = outcome.run.divergences.into_iter().find(same)?;
-        Some(divergence.step)
+        let outcome = run(candidate)?;
+        let is_shorter = candidate.operations.len() < shortest;
+        let others = if is_shorter { same_call(&outcome.run, &divergence) } else { Vec::new() };
+        let mut found = outcome.run.divergences.into_iter().find(same).map(|one| (one, None));
+        for call in others {
+            if found.is_some() {
+                break;
+            }
+            let elsewhere = candidate.at_every_call()?.at_call(Some(call));
+            let mut seen = run(&elsewhere)?.run.divergences.into_iter();
+            found = seen.find(same).map(|one| (one, Some(call)));
+        }
+        let (new, call) = found?;
+        divergence = new;
+        shortest = shortest.min(candidate.operations.len());
+        Some(Fails { step: divergence.step, call })
     };
     // In a plain home no second run is needed to find the cause of a failure.
     let plain = History { plain_home: true, ..history.clone() };
-    let in_plain = if history.plain_home { Some(step) } else { fails(&plain) };
+    let in_plain = if history.plain_home { Some(step) } else { fails(&plain).map(|one| one.step) };
     let is_plain = in_plain.is_some();
     let (start, step) = in_plain.map_or((history, step), |step| (&plain, step));
     let (mut history, mut executions) = search(start, step, budget, &mut fails);
@@ -109,6 +137,17 @@ pub fn shrink(
         fails(&history);
     }
     Shrunk { history, divergence, executions }
+}
+
+/// The calls of a request that something may come at in the place of the one that it came at in
+/// `divergence`: a shorter history makes fewer.
+fn same_call(run: &Run, divergence: &Divergence) -> Vec<At> {
+    let (Some(met), Some(wanted)) = (&run.injected, &divergence.met) else { return Vec::new() };
+    let calls = met.calls.iter().enumerate().filter(|(_, call)| *call == wanted);
+    let mut calls: Vec<At> = calls.map(|(at, _)| At::Call(at as u64 + 1)).collect();
+    calls.reverse();
+    calls.truncate(OTHER_CALLS_MAX);
+    calls
 }
 
 /// How far a history must be run to show a failure: one that never follows from another may come
@@ -125,14 +164,15 @@ pub fn shorten(
     budget: usize,
     fails: &dyn Fn(&History) -> Option<usize>,
 ) -> History {
-    search(history, step, budget.into(), &mut |candidate: &History| fails(candidate)).0
+    let fails = &mut |candidate: &History| Some(Fails { step: fails(candidate)?, call: None });
+    search(history, step, budget.into(), fails).0
 }
 
 fn search(
     history: &History,
     step: usize,
     budget: Budget,
-    fails: &mut dyn FnMut(&History) -> Option<usize>,
+    fails: &mut dyn FnMut(&History) -> Option<Fails>,
 ) -> (History, usize) {
     let mut best = history.clone();
     // What comes after the failure does not matter.
@@ -157,8 +197,9 @@ impl Search<'_> {
             return false;
         }
         self.executions += 1;
-        let Some(step) = (self.fails)(&candidate) else { return false };
-        self.best = candidate;
+        let Some(Fails { step, call }) = (self.fails)(&candidate) else { return false };
+        let every = call.and_then(|_| candidate.at_every_call());
+        self.best = every.map_or(candidate, |every| every.at_call(call));
         self.best.operations.truncate(step + 1);
         true
     }

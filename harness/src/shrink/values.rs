@@ -3,7 +3,9 @@
 //! Every proposal is strictly simpler than what it replaces, by [`weight`], so that the search
 //! ends.
 
-use crate::history::{DatabaseEnd, DatabaseWrite, Event, History, Operation, StoreEvent, Target};
+use crate::history::{
+    At, DatabaseEnd, DatabaseWrite, Event, History, Injection, Operation, StoreEvent, Target, What,
+};
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request, Settings};
 
@@ -217,6 +219,16 @@ fn event_proposals(event: Event) -> Vec<Operation> {
                 [1, database.rows / 2].map(|rows| DatabaseWrite { rows, ..database.clone() });
             let closed = DatabaseWrite { end: DatabaseEnd::Closed, ..database };
             fewer.into_iter().chain([closed]).map(|one| Event::Database(one).into()).collect()
+        }
+        Event::Inject(injection) => {
+            let sooner = match injection.call {
+                At::Call(call) => vec![1, call / 2, call - 1],
+                At::End | At::Every => vec![1],
+            };
+            let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);
+            let others = sooner.map(|call| Injection { call, ..injection });
+            let simplest = Injection { call: At::Call(1), what: What::Kill };
+            others.chain([simplest]).map(|one| Event::Inject(one).into()).collect()
         }
         Event::Store(event) => {
             store_proposals(event).into_iter().map(|event| Event::Store(event).into()).collect()

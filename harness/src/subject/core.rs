@@ -1,8 +1,9 @@
 //! The core as a subject: requests and answers translated, nothing added and nothing repaired.
 
 use super::agent::{Agent, action};
-use super::hooked_disk::HookedDisk;
 use super::{Identity, Subject, patch};
+use crate::history::Injection;
+use crate::inject::{HookedDisk, Injected, Injector};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use herma_core::agent::{CheckpointManager, Policy};
@@ -23,6 +24,7 @@ use herma_model::{ByteString, Code, Request, Settings};
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -50,14 +52,21 @@ pub struct CoreSubject {
     environment: Environment,
     config: Config,
     agent: Agent,
+    injector: Arc<Injector>,
 }
 
 impl CoreSubject {
     /// Opens the core in a sandbox.
     pub fn new(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Self {
         let disk = Arc::new(HookedDisk::of_an_ordinary_user());
+        let injector = disk.injector();
         let environment = CoreSubject::environment_in(sandbox);
-        CoreSubject::in_environment(disk, environment, settings, seconds)
+        CoreSubject::in_environment(disk, environment, settings, seconds).with_injector(injector)
+    }
+
+    /// The same, with what makes something happen at the calls to its disk.
+    pub fn with_injector(self, injector: Arc<Injector>) -> Self {
+        CoreSubject { injector, ..self }
     }
 
     /// The environment that the core has in a sandbox.
@@ -94,7 +103,8 @@ impl CoreSubject {
             CheckpointManager::on(disk.clone(), clock.clone(), environment.clone(), config.clone())
                 .with_state(agent.state());
         starts(&checkpoints);
-        CoreSubject { checkpoints, disk, clock, environment, config, agent }
+        let injector = Arc::default();
+        CoreSubject { checkpoints, disk, clock, environment, config, agent, injector }
     }
 
     /// Opens the core as a subject of the suite.
@@ -124,9 +134,7 @@ impl CoreSubject {
                 Answer::Done
             }
             Request::Reopen => {
-                self.agent.end();
-                self.checkpoints = self.in_place(self.environment.clone());
-                starts(&self.checkpoints);
+                self.start_again();
                 Answer::Done
             }
             Request::SetClock { seconds } => {
@@ -250,6 +258,40 @@ impl CoreSubject {
 }
 
 impl CoreSubject {
+    /// From now on calls count, and the injection happens at its call.
+    ///
+    /// # Errors
+    /// What is on the disk cannot be read.
+    pub fn arm(&self, injection: Injection) -> io::Result<()> {
+        let Environment { base, current_directory, .. } = &self.environment;
+        self.injector.arm(injection, &[base.clone(), current_directory.clone()])
+    }
+
+    /// Whether an injection ended it during the request that is answered now.
+    pub fn is_dead(&self) -> bool {
+        self.injector.is_dead()
+    }
+
+    /// The request was answered so, or came to an end: a process that the injection ended is started
+    /// again.
+    ///
+    /// # Errors
+    /// What a power loss leaves cannot be written.
+    pub fn disarm(&mut self, injection: Injection, answer: Answer) -> io::Result<Injected> {
+        let injected = self.injector.disarm(answer)?;
+        if injected.came && injection.what.ends_process() {
+            self.start_again();
+        }
+        Ok(injected)
+    }
+
+    /// Another process takes the place of this one.
+    fn start_again(&mut self) {
+        self.agent.end();
+        self.checkpoints = self.in_place(self.environment.clone());
+        starts(&self.checkpoints);
+    }
+
     fn protect(&mut self, directory: &Path, tool: &Tool) -> Answer {
         let body;
         let tool = match tool {
@@ -338,6 +380,17 @@ impl Subject for CoreSubject {
             }
             Err(panic) => Answer::Crashed(panic_text(panic.as_ref())),
         }
+    }
+
+    fn ask_injected(
+        &mut self,
+        request: &Request,
+        injection: Injection,
+    ) -> io::Result<Option<Injected>> {
+        self.arm(injection)?;
+        let answer = self.ask(request);
+        let injected = self.disarm(injection, answer)?;
+        Ok(Some(injected))
     }
 }
 

@@ -2,20 +2,22 @@
 
 mod agent;
 mod core;
-mod hooked_disk;
 mod patch;
 mod process;
 pub mod serve;
 
 pub use self::core::CoreSubject;
+pub use crate::inject::{Call, Hook, HookedDisk};
 pub use crate::protocol::message::Identity;
-pub use hooked_disk::{Call, Hook, HookedDisk};
 pub use process::{AdapterCommand, ProcessSubject};
 
+use crate::history::Injection;
+use crate::inject::Injected;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
 use herma_model::{Answer, Request, Settings};
+use std::io;
 
 /// An implementation under test, opened on one sandbox.
 ///
@@ -87,6 +89,19 @@ pub trait Subject {
     /// Answers a request. A subject that fails in a way for which there is no code answers
     /// [`Answer::Crashed`].
     fn ask(&mut self, request: &Request) -> Answer;
+
+    /// The same while something happens at one of its calls; a process that this ended is started again
+    /// before it returns. None where nothing can be made to happen in it: then it was not asked.
+    ///
+    /// # Errors
+    /// What is to happen cannot be made to.
+    fn ask_injected(
+        &mut self,
+        _request: &Request,
+        _injection: Injection,
+    ) -> io::Result<Option<Injected>> {
+        Ok(None)
+    }
 
     /// Name and version of the subject, for reports.
     fn identity(&self) -> Identity;

@@ -222,6 +222,7 @@ pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
         return Ok(ExitCode::SUCCESS);
     };
     let until = shrinking::until(first);
+    let history = history.at_call(first.call);
     let asked = transcript(until, &history, &chosen.opener(), &scratch).map_err(no_verdict)?;
     for divergence in &divergences {
         say(&report::difference(asked.own(divergence)));

@@ -5,15 +5,15 @@
 //! It works for any program and all that it starts, as Linux tells of the calls (seccomp).
 
 mod calls;
-mod durable;
 mod notify;
 mod short;
 
 use crate::ending::{NO_VERDICT, fail};
-use calls::Call;
-use durable::Durable;
-use herma_harness::faults::fault::{Calls, Fault, Power};
+use calls::{Call, Does};
+use herma_harness::faults::fault::{Calls, Fault};
 use herma_harness::faults::hold::{Hold, power_went};
+use herma_harness::history::Left;
+use herma_harness::inject::durable::Durable;
 use notify::{Answer, Ended, Listener, Waiting};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::ffi::OsString;
@@ -200,7 +200,7 @@ impl Supervision<'_> {
         }
         // What waits for everything is about no path.
         if let Some(durable) = &mut self.durable {
-            durable.note(call, waiting, path.is_some())?;
+            sync(durable, call, waiting, path.is_some())?;
         }
         Ok(answer)
     }
@@ -230,8 +230,35 @@ impl Supervision<'_> {
         })
     }
 
-    fn lose(&self, power: Power) -> io::Result<()> {
+    fn lose(&self, power: Left) -> io::Result<()> {
         self.durable.as_ref().map_or(Ok(()), |durable| durable.lose(power))?;
         File::create(power_went(&self.arguments.points)).map(drop)
     }
+}
+
+/// The calls that sync one file; others sync more than that.
+const SYNC_A_FILE: [i64; 2] = [libc::SYS_fsync, libc::SYS_fdatasync];
+
+/// Takes in what the call makes durable that will now be made. `is_below` says whether it is about a
+/// file that counts.
+fn sync(durable: &mut Durable, call: &Call, waiting: &Waiting, is_below: bool) -> io::Result<()> {
+    let argument = call.open_file().filter(|_| is_below);
+    match (call.does, argument) {
+        (Does::Syncs, _) if !SYNC_A_FILE.contains(&waiting.number) => durable.sync_everything(),
+        (Does::Syncs, Some(argument)) => durable.sync(&waiting.open_file(argument)),
+        (Does::Fills, Some(argument)) if is_through(waiting, argument) => {
+            durable.write_through(&waiting.open_file(argument))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the file that is written to was opened so that every write is synced.
+fn is_through(waiting: &Waiting, argument: usize) -> bool {
+    let descriptor = waiting.arguments[argument] as i32;
+    let said = fs::read_to_string(waiting.file(&format!("fdinfo/{descriptor}")));
+    let said = said.unwrap_or_default();
+    let flags = said.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_DSYNC != 0)
 }

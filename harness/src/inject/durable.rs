@@ -5,9 +5,7 @@
 //! file with a sync of that file only. So three images are allowed: all names with the bytes that
 //! were synced, all names with some blocks of the others, and the names of the last sync.
 
-use super::calls::{Call, Does};
-use super::notify::Waiting;
-use herma_harness::faults::fault::Power;
+use crate::history::Left;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
@@ -17,9 +15,6 @@ use std::time::SystemTime;
 
 /// So many bytes of a file become durable together.
 const BLOCK: usize = 512;
-
-/// The calls that sync one file; others sync more than that.
-const SYNC_A_FILE: [i64; 2] = [libc::SYS_fsync, libc::SYS_fdatasync];
 
 /// Which file it is, whatever it is called. The time of its birth tells it from another one that got
 /// its number.
@@ -60,32 +55,33 @@ impl Durable {
         Ok(durable)
     }
 
-    /// Takes in what the call makes durable that will now be made. `is_below` says whether it is about a
-    /// file that counts.
+    /// What one file or folder holds is durable now, and so are all names.
     ///
     /// # Errors
     /// What is there cannot be read.
-    pub fn note(&mut self, call: &Call, waiting: &Waiting, is_below: bool) -> io::Result<()> {
-        let argument = call.open_file().filter(|_| is_below);
-        match (call.does, argument) {
-            (Does::Syncs, _) if !SYNC_A_FILE.contains(&waiting.number) => self.sync_everything()?,
-            (Does::Syncs, Some(argument)) => {
-                let file = waiting.open_file(argument);
-                let metadata = fs::metadata(&file)?;
-                if metadata.is_file() {
-                    self.bytes.insert(id(&metadata), fs::read(&file)?);
-                }
-                self.names = names(&self.below)?;
-            }
-            (Does::Fills, Some(argument)) if is_through(waiting, argument) => {
-                self.through.insert(id(&fs::metadata(waiting.open_file(argument))?));
-            }
-            _ => {}
+    pub fn sync(&mut self, file: &Path) -> io::Result<()> {
+        let metadata = fs::metadata(file)?;
+        if metadata.is_file() {
+            self.bytes.insert(id(&metadata), fs::read(file)?);
         }
+        self.names = names(&self.below)?;
         Ok(())
     }
 
-    fn sync_everything(&mut self) -> io::Result<()> {
+    /// Every write to a file is synced as it is made.
+    ///
+    /// # Errors
+    /// The file is not there.
+    pub fn write_through(&mut self, file: &Path) -> io::Result<()> {
+        self.through.insert(id(&fs::metadata(file)?));
+        Ok(())
+    }
+
+    /// Everything that is there now is durable.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn sync_everything(&mut self) -> io::Result<()> {
         self.names = names(&self.below)?;
         for (path, named) in &self.names {
             if let Named::File { id, .. } = named
@@ -101,11 +97,11 @@ impl Durable {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn lose(&self, power: Power) -> io::Result<()> {
-        match power {
-            Power::Names => self.back_to_names(),
-            Power::Bytes => self.change_unsynced(|_, durable| durable.to_vec()),
-            Power::Torn => self.change_unsynced(torn),
+    pub fn lose(&self, left: Left) -> io::Result<()> {
+        match left {
+            Left::Nothing => self.back_to_names(),
+            Left::Names => self.change_unsynced(|_, durable| durable.to_vec()),
+            Left::Blocks => self.change_unsynced(torn),
         }
     }
 
@@ -197,16 +193,6 @@ fn id(metadata: &Metadata) -> Id {
     (metadata.dev(), metadata.ino(), metadata.created().ok())
 }
 
-/// Whether the file that is written to was opened so that every write is synced.
-fn is_through(waiting: &Waiting, argument: usize) -> bool {
-    let descriptor = waiting.arguments[argument] as i32;
-    let said = fs::read_to_string(waiting.file(&format!("fdinfo/{descriptor}")));
-    let said = said.unwrap_or_default();
-    let flags = said.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & libc::O_DSYNC != 0)
-}
-
 /// Every second changed block is as it was: what was there before, or zeros where nothing was.
 fn torn(now: &[u8], durable: &[u8]) -> Vec<u8> {
     let mut left = now.to_vec();
@@ -260,7 +246,7 @@ mod tests {
     }
 
     /// What is below a folder, and what is there after a power loss.
-    fn after(power: Power) -> Vec<(String, String)> {
+    fn after(left: Left) -> Vec<(String, String)> {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir(root.join("a")).unwrap();
@@ -273,7 +259,7 @@ mod tests {
         fs::remove_file(root.join("a/link")).unwrap();
         fs::create_dir(root.join("b")).unwrap();
         fs::write(root.join("b/new"), "new").unwrap();
-        durable.lose(power).unwrap();
+        durable.lose(left).unwrap();
         let names = names(&[root.to_owned()]).unwrap();
         let shown = |(path, named): (&PathBuf, &Named)| {
             let text = match named {
@@ -301,9 +287,9 @@ mod tests {
                 ("b/new", new),
             ])
         };
-        assert_eq!(after(Power::Bytes), names_stay("old", ""));
-        assert_eq!(after(Power::Torn), names_stay("old\0\0\0\0", "\0\0\0"));
+        assert_eq!(after(Left::Names), names_stay("old", ""));
+        assert_eq!(after(Left::Blocks), names_stay("old\0\0\0\0", "\0\0\0"));
         let before = [("a", "folder"), ("a/link", "old"), ("a/old", "old"), ("gone", "gone")];
-        assert_eq!(after(Power::Names), pairs(&before));
+        assert_eq!(after(Left::Nothing), pairs(&before));
     }
 }

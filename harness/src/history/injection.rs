@@ -1,0 +1,168 @@
+//! Injections: what a history makes happen at one call to the disk of the request that comes next.
+//!
+//! An injection is an operation like any other, so that a history without it is a history, too. How it
+//! is made to happen is `crate::inject`'s affair, what may be answered then is the model's.
+
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+
+/// Something that happens at one call of the next request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Injection {
+    /// At which of its calls.
+    pub call: At,
+    /// What happens there.
+    pub what: What,
+}
+
+/// At which call of a request, of those that count for what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// At this one, from 1.
+    Call(u64),
+    /// After it was answered.
+    End,
+    /// At each of them, in a run of the whole history for each.
+    Every,
+}
+
+/// What happens at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The process is killed before the call is made, or half-way through what it writes.
+    Kill,
+    /// A call that changes something fails with EIO.
+    Error,
+    /// A call that needs space fails with ENOSPC, once.
+    NoSpace,
+    /// From that call on, each that needs space fails with ENOSPC.
+    DiskFull,
+    /// A call that reads fails with EIO.
+    ReadError,
+    /// The power goes before the call is made.
+    PowerLoss(Left),
+}
+
+/// What a power loss leaves of the changes that were not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Left {
+    /// All names, and no bytes of files that were not synced.
+    Names,
+    /// All names, and every second changed block of those files.
+    Blocks,
+    /// Neither names nor bytes.
+    Nothing,
+}
+
+impl What {
+    /// All that can happen.
+    pub const ALL: [What; 8] = [
+        What::Kill,
+        What::Error,
+        What::NoSpace,
+        What::DiskFull,
+        What::ReadError,
+        What::PowerLoss(Left::Names),
+        What::PowerLoss(Left::Blocks),
+        What::PowerLoss(Left::Nothing),
+    ];
+
+    /// What it is called in a symptom.
+    pub fn word(self) -> &'static str {
+        match self {
+            What::Kill => "kill",
+            What::Error => "error",
+            What::NoSpace => "no space",
+            What::DiskFull => "disk full",
+            What::ReadError => "read error",
+            What::PowerLoss(_) => "power loss",
+        }
+    }
+
+    /// Whether it ends the process, so that nothing is answered.
+    pub fn ends_process(self) -> bool {
+        matches!(self, What::Kill | What::PowerLoss(_))
+    }
+}
+
+/// The words for what is no number.
+const WORDS: [(&str, At); 2] = [("end", At::End), ("every", At::Every)];
+
+impl fmt::Display for At {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = WORDS.iter().find(|(_, at)| at == self).map(|(word, _)| *word);
+        match (word, self) {
+            (Some(word), _) => formatter.pad(word),
+            (None, At::Call(number)) => number.fmt(formatter),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl Serialize for At {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            At::Call(number) => serializer.serialize_u64(*number),
+            word => serializer.collect_str(word),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for At {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Word(String),
+        }
+        let word = match Written::deserialize(deserializer) {
+            Ok(Written::Number(number @ 1..)) => return Ok(At::Call(number)),
+            Ok(Written::Word(word)) => word,
+            Ok(Written::Number(_)) | Err(_) => String::new(),
+        };
+        let found = WORDS.iter().find(|(one, _)| *one == word);
+        let wrong = || Error::custom("a call is a number from 1, `end` or `every`");
+        found.map(|(_, at)| *at).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{Event, Operation};
+
+    fn read(text: &str) -> Result<Operation, String> {
+        serde_saphyr::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_injection_is_read_as_it_is_written() {
+        for (text, call, what) in [
+            ("inject: {call: 3, what: kill}", At::Call(3), What::Kill),
+            ("inject: {call: every, what: disk_full}", At::Every, What::DiskFull),
+            (
+                "inject: {call: end, what: {power_loss: names}}",
+                At::End,
+                What::PowerLoss(Left::Names),
+            ),
+        ] {
+            let injection = Operation::Event(Event::Inject(Injection { call, what }));
+            assert_eq!(read(text), Ok(injection.clone()));
+            let written = serde_saphyr::to_string(&injection).unwrap();
+            assert_eq!(read(&written), Ok(injection), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_call_is_refused_with_what_is() {
+        for text in ["inject: {call: 0, what: kill}", "inject: {call: all, what: kill}"] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains("a number from 1, `end` or `every`"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Bugs that show only where something happens at a call: the process dies, the power goes, the disk
+//! fails.
+
+use super::Flaw::{Disk, Intercepted as Intercept};
+use super::PlantedBug;
+use super::faulty_disk::DiskFault;
+use super::intercepted::{refused, takes, write_private};
+use herma_model::world::hash_of;
+use herma_model::{Answer, Code, Request, rules};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+/// The bugs.
+pub static BUGS: &[PlantedBug] = &[
+    PlantedBug {
+        name: "a-ref-is-written-where-it-stands",
+        rule: &rules::CRASH_KILL,
+        about: "A process that dies in a checkpoint leaves nothing that names the earlier ones.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            if subject.core.is_dead()
+                && takes(request)
+                && let Some(project) = subject.project(request)
+            {
+                let hash = hash_of(project.as_os_str().as_bytes());
+                let store = subject.sandbox.store();
+                // Where neither is there yet, there is nothing to lose.
+                let _ = fs::write(store.join("refs/hermes").join(&hash), "");
+                let _ = fs::write(store.join("projects").join(format!("{hash}.json")), "");
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "nothing-is-synced",
+        rule: &rules::CRASH_POWER_LOSS,
+        about: "A checkpoint is reported before anything of it is durable.",
+        operations_min: 3,
+        flaw: Disk(DiskFault::NeverSyncs),
+    },
+    PlantedBug {
+        name: "an-error-is-an-empty-list",
+        rule: &rules::FAULT_CLEAR_REFUSAL,
+        about: "Where the store cannot be read, nothing is listed.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| match (request, subject.ask(request)) {
+            (Request::List { .. }, Answer::Refused { code: Code::Io, .. }) => {
+                Answer::Listed(Vec::new())
+            }
+            (_, answer) => answer,
+        }),
+    },
+    PlantedBug {
+        name: "a-refused-restore-brings-back-one-file",
+        rule: &rules::FAULT_NAMES_HALF_RESTORED,
+        about: "A restore that an error stopped leaves one file restored, and says that nothing was.",
+        operations_min: 7,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            if let (Request::Restore { dir, target, .. }, Answer::Refused { code, .. }) =
+                (request, &answer)
+                && [Code::Io, Code::NoSpace, Code::NoSafetyCheckpoint].contains(code)
+                && !subject.core.is_dead()
+            {
+                let (dir, target) = (dir.clone(), target.clone());
+                let diff = Request::Diff { dir: dir.clone(), target: target.clone() };
+                if let Answer::Diffed { entries, .. } = subject.core_answer(&diff)
+                    && let [first, _, ..] = &entries[..]
+                {
+                    let path = first.path.clone();
+                    subject.core_answer(&Request::RestoreFile { dir, target, path });
+                }
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "a-lock-outlives-its-process",
+        rule: &rules::LOCK_STALE,
+        about: "Whoever finds the file of a lock takes its owner for alive.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let lock = subject.sandbox.base().join("taking.lock");
+            if !takes(request) || !subject.sandbox.has_store() {
+                return subject.ask(request);
+            }
+            if lock.exists() {
+                return refused(Code::Busy, "a checkpoint is being taken");
+            }
+            let is_locked = write_private(&lock, b"").is_ok();
+            let answer = subject.ask(request);
+            if is_locked && !subject.core.is_dead() {
+                // Where it stays, the next checkpoint says so.
+                let _ = fs::remove_file(lock);
+            }
+            answer
+        }),
+    },
+];
