@@ -3,6 +3,7 @@
 
 use crate::history::{At, What};
 use herma_model::blame::Failure;
+use herma_model::injected::Injected;
 use herma_model::rules::RuleRef;
 pub use herma_model::verdict::{Judge, Kind, Mismatch, Violation};
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,7 @@ pub struct Divergence {
     /// The call at which something was made to happen, where the history stands for a run for each.
     pub call: Option<At>,
     /// What was made to happen last before it.
-    pub after: Option<What>,
+    pub after: Option<(What, Injected)>,
     /// What the call did to what sort of file at which something was made to happen last.
     pub met: Option<String>,
 }

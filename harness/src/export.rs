@@ -169,7 +169,7 @@ pub fn script(
                 script.line(&database::command(&place, &database));
             }
             Event::Injects(injection) => {
-                let Injection { call, what } = injection;
+                let Injection { call, what, .. } = injection;
                 let what = what.word();
                 script.line(&format!(
                     "echo 'a script cannot make this happen at call {call} of the next request: {what}'; \

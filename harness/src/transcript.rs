@@ -63,9 +63,14 @@ pub fn transcript(
             database.end.word()
         )),
         Event::Injects(injection) => lines.push(format!(
-            "at call {} of the next request: {}",
+            "at call {} of the next request: {}{}",
             injection.call,
-            injection.what.word()
+            injection.what.word(),
+            if injection.meanwhile.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", plain(&injection.meanwhile))
+            }
         )),
         Event::StoreEdited(edit, file) => lines.push(planted(&edit, file.as_deref())),
         Event::Requested(asked) => {

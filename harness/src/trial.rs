@@ -18,7 +18,7 @@ use crate::divergence::{Divergence, Fingerprint, Judge, Mismatch, Violation};
 use crate::history::plain_names::with_plain_names;
 use crate::history::{Event, History, Operation, StoreEvent};
 use crate::protocol::fault::Fault;
-use crate::runner::{Run, RunError, Until, happened, run_until};
+use crate::runner::{Run, RunError, Until, run_until};
 use crate::sandbox::Scratch;
 use crate::subject::NewSubject;
 use herma_model::Edit;
@@ -294,7 +294,13 @@ fn blame_on_injection(
     injected: &mut [Divergence],
     run: Again<'_>,
 ) -> Result<(), RunError> {
-    let own: [RuleRef; 2] = [&rules::FAULT_CLEAR_REFUSAL, &rules::FAULT_NAMES_HALF_RESTORED];
+    let own: [RuleRef; 5] = [
+        &rules::FAULT_CLEAR_REFUSAL,
+        &rules::FAULT_NAMES_HALF_RESTORED,
+        &rules::CAPTURE_STEADY,
+        &rules::CAPTURE_CONTAINED,
+        &rules::RESTORE_KEEPS_SAVES,
+    ];
     let needs_cause = |one: &Divergence| {
         let is_own = own.contains(&one.rule) || one.rule.id.starts_with("isolation/");
         one.follows.is_none() && !is_own && one.after.is_some()
@@ -302,10 +308,9 @@ fn blame_on_injection(
     if !injected.iter().any(needs_cause) {
         return Ok(());
     }
-    let is_injection = |one: &Operation| matches!(one, Operation::Event(Event::Inject(_)));
-    let plain = run(&without(history, &is_injection))?.divergences;
+    let plain = run(&history.before_calls())?.divergences;
     for divergence in injected.iter_mut().filter(|one| needs_cause(one)) {
-        let Some(what) = divergence.after else { continue };
+        let Some((what, happened)) = divergence.after else { continue };
         if plain.iter().any(|one| one.shows_too(divergence)) {
             continue;
         }
@@ -315,7 +320,7 @@ fn blame_on_injection(
             continue;
         }
         let symptom = divergence.mismatch.symptom.clone();
-        let cause = happened(what).rule_of(&divergence.mismatch);
+        let cause = happened.rule_of(&divergence.mismatch);
         blame(divergence, cause, "where nothing is made to happen");
         // The rule says what happened but for which call failed, and how.
         divergence.mismatch.symptom = match *cause == rules::FAULT_CLEAR_REFUSAL {

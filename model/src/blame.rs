@@ -12,6 +12,12 @@ use crate::verdict::{Judge, Kind, Violation};
 pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::ISOLATION_USER_CONFIG, None),
     (&rules::ISOLATION_NO_SIGNING, None),
+    (&rules::CRASH_POWER_LOSS, None),
+    (&rules::CRASH_KILL, None),
+    (&rules::LOCK_STALE, None),
+    (&rules::CAPTURE_CONTAINED, None),
+    (&rules::CAPTURE_STEADY, None),
+    (&rules::RESTORE_KEEPS_SAVES, None),
     (&rules::FAULT_NAMES_HALF_RESTORED, None),
     (&rules::FAULT_CLEAR_REFUSAL, None),
     (&rules::SCOPE_NEVER_ROOT, None),

@@ -17,23 +17,38 @@ pub enum Injected {
     PowerLost,
     /// A call to the disk failed.
     CallFailed,
+    /// Somebody saved a file of the project that was read.
+    Saved,
+    /// Somebody put something else in the place of a folder, or a folder in another place.
+    Moved,
+    /// Somebody edited the project that was restored.
+    EditedRestore,
 }
 
 impl Injected {
     /// Whether the process ended before it answered, or right after it.
     pub fn ends_process(self) -> bool {
-        self != Injected::CallFailed
+        matches!(self, Injected::Killed | Injected::PowerLost)
+    }
+
+    /// Whether files were edited by somebody else.
+    pub fn is_edited(self) -> bool {
+        matches!(self, Injected::Saved | Injected::Moved | Injected::EditedRestore)
     }
 
     /// The rule that says what it may cost.
     ///
-    /// Implements [`rules::CRASH_KILL`], [`rules::CRASH_POWER_LOSS`] and
-    /// [`rules::FAULT_CLEAR_REFUSAL`].
+    /// Implements [`rules::CRASH_KILL`], [`rules::CRASH_POWER_LOSS`],
+    /// [`rules::FAULT_CLEAR_REFUSAL`], [`rules::CAPTURE_STEADY`], [`rules::CAPTURE_CONTAINED`] and
+    /// [`rules::RESTORE_KEEPS_SAVES`].
     pub fn rule(self) -> RuleRef {
         match self {
             Injected::Killed => &rules::CRASH_KILL,
             Injected::PowerLost => &rules::CRASH_POWER_LOSS,
             Injected::CallFailed => &rules::FAULT_CLEAR_REFUSAL,
+            Injected::Saved => &rules::CAPTURE_STEADY,
+            Injected::Moved => &rules::CAPTURE_CONTAINED,
+            Injected::EditedRestore => &rules::RESTORE_KEEPS_SAVES,
         }
     }
 

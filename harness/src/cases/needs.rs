@@ -8,8 +8,7 @@
 
 use super::Case;
 use super::check::run_bug;
-use crate::history::Injection;
-use crate::inject::Injected;
+use crate::inject::{Injected, Point};
 use crate::planted;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::{RunError, run};
@@ -138,12 +137,8 @@ impl Subject for Limited {
         self.subject.ask(request)
     }
 
-    fn ask_injected(
-        &mut self,
-        request: &Request,
-        injection: Injection,
-    ) -> io::Result<Option<Injected>> {
-        self.subject.ask_injected(request, injection)
+    fn ask_injected(&mut self, request: &Request, point: &Point) -> io::Result<Option<Injected>> {
+        self.subject.ask_injected(request, point)
     }
 
     fn identity(&self) -> Identity {

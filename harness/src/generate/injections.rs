@@ -9,7 +9,7 @@ use super::damage::followed;
 use super::idiom::{self, checkpoint, restore, write};
 use super::names;
 use crate::history::{At, Event, Injection, Left, Operation, Target, What};
-use herma_model::{ByteString, Request};
+use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -18,13 +18,14 @@ const ONE_IN: u32 = 6;
 
 /// A few fragments, each with the place in a history where it is to stand.
 pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let some = prop::collection::vec((any::<Index>(), fragment(sizes)), 1..=3).boxed();
+    let fragment = prop_oneof![2 => fragment(sizes), 1 => edited(sizes)];
+    let some = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
     prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
 }
 
 /// What happens at which call. Most requests make few calls; some of the core make a hundred.
 fn injection() -> BoxedStrategy<Injection> {
-    let what = select(What::ALL.to_vec());
+    let what = select(What::ALL[..What::ALL.len() - 1].to_vec());
     let call = prop_oneof![3 => 1..=8u64, 3 => 1..=40u64, 2 => 1..=120u64].prop_map(At::Call);
     let at_end = Just(At::End);
     (what, prop_oneof![3 => call, 1 => at_end])
@@ -33,7 +34,7 @@ fn injection() -> BoxedStrategy<Injection> {
             let call = if can_be { call } else { At::Call(1) };
             // Before the end it leaves what another one leaves at an earlier call.
             let at_end = what == What::PowerLoss(Left::Nothing);
-            Injection { call: if at_end { At::End } else { call }, what }
+            Injection::new(if at_end { At::End } else { call }, what)
         })
         .boxed()
 }
@@ -57,6 +58,59 @@ fn fragment(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
             ]
         })
         .boxed()
+}
+
+/// How often somebody works in the project, each time one call later.
+const EDITS: u64 = 4;
+
+/// Somebody works in the project while it is captured or restored: saves a file in its place or by a
+/// rename, or puts a link to a folder outside where a folder was.
+fn edited(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    (idiom::place(sizes), 1..=24u64, 0..3usize, any::<bool>(), followed())
+        .prop_map(|((dir, path, content), call, how, restores, next)| {
+            let inside = |name: &str| names::join(&dir, &name.into());
+            let (folder, aside) = (inside("moved"), inside("aside"));
+            let twin = ByteString::from("outside/twin/in.txt");
+            let mut all = vec![
+                write(&names::join(&folder, &"in.txt".into()), &"inside".into(), false),
+                write(&twin, &"beyond".into(), false),
+                write(&path, &content, false),
+                checkpoint(&dir),
+            ];
+            for call in call..call + EDITS {
+                let meanwhile = match how {
+                    0 => vec![save(&path)],
+                    1 => {
+                        let (from, to) = (inside("fresh.tmp"), path.clone());
+                        vec![save(&from), Edit::Rename { from, to }]
+                    }
+                    _ => {
+                        let target = "$SANDBOX/outside/twin".into();
+                        let (from, to) = (folder.clone(), aside.clone());
+                        vec![Edit::Rename { from, to }, Edit::Link { path: folder.clone(), target }]
+                    }
+                };
+                let at = Injection { call: At::Call(call), what: What::Hold, meanwhile };
+                all.extend([
+                    write(&path, &"the second version".into(), false),
+                    Event::Inject(at).into(),
+                    if restores { restore(&dir, 1, false) } else { checkpoint(&dir) },
+                ]);
+                if how == 2 {
+                    let (from, to) = (aside.clone(), folder.clone());
+                    all.push(Edit::Remove { path: folder.clone() }.into());
+                    all.push(Edit::Rename { from, to }.into());
+                }
+            }
+            all.extend([next, restore(&dir, 1, false)]);
+            all
+        })
+        .boxed()
+}
+
+/// A file is saved, as long as it was.
+fn save(path: &ByteString) -> Edit {
+    Edit::Write { path: path.clone(), content: "the third one here".into(), executable: false }
 }
 
 /// The request in which it happens.

@@ -3,24 +3,35 @@
 //! An injection is an operation like any other, so that a history without it is a history, too. How it
 //! is made to happen is `crate::inject`'s affair, what may be answered then is the model's.
 
+use herma_model::Edit;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// Something that happens at one call of the next request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Injection {
     /// At which of its calls.
     pub call: At,
     /// What happens there.
     pub what: What,
+    /// The edits for which the call waits, where it is held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meanwhile: Vec<Edit>,
+}
+
+impl Injection {
+    /// Something that happens at a call and is no edit.
+    pub fn new(call: At, what: What) -> Self {
+        Injection { call, what, meanwhile: Vec::new() }
+    }
 }
 
 /// At which call of a request, of those that count for what happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// At this one, from 1.
+    /// At this one, from 1; 0 is before the first, which a file cannot say.
     Call(u64),
     /// After it was answered.
     End,
@@ -44,6 +55,8 @@ pub enum What {
     ReadError,
     /// The power goes before the call is made.
     PowerLoss(Left),
+    /// The call waits while somebody edits files.
+    Hold,
 }
 
 /// What a power loss leaves of the changes that were not synced.
@@ -60,7 +73,7 @@ pub enum Left {
 
 impl What {
     /// All that can happen.
-    pub const ALL: [What; 8] = [
+    pub const ALL: [What; 9] = [
         What::Kill,
         What::Error,
         What::NoSpace,
@@ -69,6 +82,7 @@ impl What {
         What::PowerLoss(Left::Names),
         What::PowerLoss(Left::Blocks),
         What::PowerLoss(Left::Nothing),
+        What::Hold,
     ];
 
     /// What it is called in a symptom.
@@ -80,6 +94,7 @@ impl What {
             What::DiskFull => "disk full",
             What::ReadError => "read error",
             What::PowerLoss(_) => "power loss",
+            What::Hold => "edited meanwhile",
         }
     }
 
@@ -151,7 +166,7 @@ mod tests {
                 What::PowerLoss(Left::Names),
             ),
         ] {
-            let injection = Operation::Event(Event::Inject(Injection { call, what }));
+            let injection = Operation::Event(Event::Inject(Injection::new(call, what)));
             assert_eq!(read(text), Ok(injection.clone()));
             let written = serde_saphyr::to_string(&injection).unwrap();
             assert_eq!(read(&written), Ok(injection), "{written}");

@@ -15,7 +15,7 @@ pub use injection::{At, Injection, Left, What};
 pub use operation::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 
 use herma_model::store_edit::{Damage, Likeness};
-use herma_model::{ByteString, Piece, Settings};
+use herma_model::{ByteString, Edit, Piece, Settings};
 use serde::{Deserialize, Serialize};
 
 /// One run, from a fresh sandbox on.
@@ -60,6 +60,11 @@ impl History {
         self.with_calls(|injected| if injected == At::Every { call } else { None })
     }
 
+    /// The same where nothing happens at any call: edits that one waits for are made before.
+    pub fn before_calls(&self) -> History {
+        self.with_calls(|_| Some(At::Call(0)))
+    }
+
     /// The same with injections at each call, where they come at one; none where there is no injection.
     pub fn at_every_call(&self) -> Option<History> {
         let every = self.with_calls(|call| matches!(call, At::Call(_)).then_some(At::Every));
@@ -82,10 +87,10 @@ impl History {
     }
 
     /// Its injections, each with the number of its operation, from 0.
-    pub fn injections(&self) -> impl Iterator<Item = (usize, Injection)> {
+    pub fn injections(&self) -> impl Iterator<Item = (usize, &Injection)> {
         let numbered = self.operations.iter().enumerate();
         numbered.filter_map(|(number, operation)| match operation {
-            Operation::Event(Event::Inject(injection)) => Some((number, *injection)),
+            Operation::Event(Event::Inject(injection)) => Some((number, injection)),
             _ => None,
         })
     }
@@ -100,6 +105,9 @@ impl History {
             let paths = match operation {
                 Operation::Edit(edit) => edit.paths(),
                 Operation::Event(Event::Database(database)) => vec![&database.path],
+                Operation::Event(Event::Inject(injection)) => {
+                    injection.meanwhile.iter().flat_map(Edit::paths).collect()
+                }
                 _ => return None,
             };
             let path = paths.into_iter().find(|path| !is_inside(path))?;
@@ -210,6 +218,7 @@ mod tests {
             "rename: {from: work/a, to: /tmp/a}",
             "hard_link: {path: work/a, to: ../a}",
             "database: {path: /tmp/a.db, journal_mode: wal, rows: 1, end: closed}",
+            "inject: {call: 1, what: hold, meanwhile: [{remove: {path: /tmp/a}}]}",
         ] {
             let text = format!("operations:\n- new_turn\n- {edit}\n");
             let said = from_yaml(&text, "here".as_ref()).unwrap_err().to_string();

@@ -5,10 +5,13 @@
 
 mod disk;
 pub mod durable;
+mod gate;
+pub mod hold;
 
 pub use disk::{Call, Hook, HookedDisk};
+pub use gate::Gate;
 
-use crate::history::{At, Injection, What};
+use crate::history::{At, What};
 use durable::Durable;
 use herma_model::Answer;
 use rustix::io::Errno;
@@ -16,7 +19,18 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is to happen at which call of one request.
+#[derive(Clone)]
+pub struct Point {
+    /// The call.
+    pub call: At,
+    /// What happens.
+    pub what: What,
+    /// Where a call waits that is held.
+    pub gate: Arc<Gate>,
+}
 
 /// What came of a request at one of whose calls something was to happen.
 #[derive(Debug)]
@@ -66,7 +80,9 @@ pub struct Injector {
 }
 
 struct Armed {
-    injection: Injection,
+    point: Point,
+    /// The folder of the projects.
+    projects: PathBuf,
     calls: Vec<String>,
     came: bool,
     /// Nothing more is done.
@@ -77,15 +93,16 @@ struct Armed {
 
 impl Injector {
     /// From now on calls count, and the injection happens at its call. A power loss takes only what is
-    /// below these folders.
+    /// below the base and the folder of the projects.
     ///
     /// # Errors
     /// What is durable there cannot be read.
-    pub fn arm(&self, injection: Injection, below: &[PathBuf]) -> io::Result<()> {
-        let loses = matches!(injection.what, What::PowerLoss(_));
-        let durable = loses.then(|| Durable::all(below)).transpose()?;
+    pub fn arm(&self, point: Point, base: &Path, projects: &Path) -> io::Result<()> {
+        let loses = matches!(point.what, What::PowerLoss(_));
+        let durable = loses.then(|| Durable::all(&[base.into(), projects.into()])).transpose()?;
+        let (calls, projects) = (Vec::new(), projects.to_owned());
         *self.armed() =
-            Some(Armed { injection, calls: Vec::new(), came: false, is_dead: false, durable });
+            Some(Armed { point, projects, calls, came: false, is_dead: false, durable });
         self.is_armed.store(true, Ordering::SeqCst);
         Ok(())
     }
@@ -100,7 +117,7 @@ impl Injector {
         let Some(mut armed) = self.armed().take() else {
             return Ok(Injected { answer: Some(answer), came: false, calls: Vec::new() });
         };
-        let Injection { call, what } = armed.injection;
+        let Point { call, what, .. } = armed.point;
         let is_end = call == At::End && what.ends_process();
         armed.came |= is_end;
         if let (true, What::PowerLoss(left), Some(durable)) = (armed.came, what, &armed.durable) {
@@ -118,7 +135,10 @@ impl Injector {
         if !self.is_armed.load(Ordering::SeqCst) {
             return Ok(());
         }
-        self.armed().as_mut().map_or(Ok(()), |armed| armed.before(call, path))
+        let gate = self.armed().as_mut().map_or(Ok(None), |armed| armed.before(call, path))?;
+        // Nobody else waits for what is armed meanwhile.
+        gate.iter().for_each(|gate| gate.hold());
+        Ok(())
     }
 
     /// A call was made.
@@ -138,6 +158,13 @@ impl Injector {
         }
     }
 
+    /// Whether somebody edited files already, where somebody does so during the request that is answered
+    /// now.
+    pub fn is_edited(&self) -> Option<bool> {
+        let armed = self.armed();
+        armed.as_ref().filter(|armed| armed.point.what == What::Hold).map(|armed| armed.came)
+    }
+
     /// Whether the process is to do nothing any more.
     pub fn is_dead(&self) -> bool {
         self.armed().as_ref().is_some_and(|armed| armed.is_dead)
@@ -149,14 +176,17 @@ impl Injector {
 }
 
 impl Armed {
-    fn before(&mut self, call: Call, path: &Path) -> io::Result<()> {
+    /// Decides about a call; where it is held, at which gate.
+    fn before(&mut self, call: Call, path: &Path) -> io::Result<Option<Arc<Gate>>> {
         let dead = || Err(io::Error::other("the process is dead"));
         if self.is_dead {
             return dead();
         }
-        let what = self.injection.what;
-        if !counts(what, call) {
-            return Ok(());
+        let what = self.point.what;
+        // What is edited meanwhile shows in a project: at another call it is as at the next one there.
+        let is_no_matter = what == What::Hold && !path.starts_with(&self.projects);
+        if is_no_matter || !counts(what, call) {
+            return Ok(None);
         }
         let is_now = self.is_at_next(call, path);
         match what {
@@ -167,12 +197,13 @@ impl Armed {
             What::Error | What::ReadError if is_now => Err(Errno::IO.into()),
             What::NoSpace if is_now => Err(Errno::NOSPC.into()),
             What::DiskFull if self.came => Err(Errno::NOSPC.into()),
+            What::Hold if is_now => Ok(Some(self.point.gate.clone())),
             // Half-way through, too.
             What::Kill if writes(call) && self.is_at_next(call, path) => {
                 self.is_dead = true;
                 Err(io::Error::other(Torn))
             }
-            _ => Ok(()),
+            _ => Ok(None),
         }
     }
 
@@ -181,14 +212,14 @@ impl Armed {
         if !self.came {
             self.calls.push(format!("{call:?} {}", sort_of(path)));
         }
-        let is_now = !self.came && self.injection.call == At::Call(self.calls.len() as u64);
+        let is_now = !self.came && self.point.call == At::Call(self.calls.len() as u64);
         self.came |= is_now;
         is_now
     }
 }
 
 /// The last names of a path, without what is another one each time.
-fn sort_of(path: &Path) -> String {
+pub(crate) fn sort_of(path: &Path) -> String {
     let names: Vec<_> = path.iter().rev().take(2).map(|name| name.to_string_lossy()).collect();
     let names = names.into_iter().rev().collect::<Vec<_>>().join("/");
     let is_other = |one: char| one.is_ascii_digit() || matches!(one, 'a'..='f');
@@ -211,5 +242,6 @@ fn counts(what: What, call: Call) -> bool {
         What::Kill | What::Error | What::PowerLoss(_) => !reads,
         What::NoSpace | What::DiskFull => needs_space,
         What::ReadError => reads,
+        What::Hold => true,
     }
 }

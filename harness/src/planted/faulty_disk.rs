@@ -7,10 +7,11 @@ use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
 use herma_core::disk::{Access, Disk, Entry, LockGuard, Sharing, Stat, Stream, SystemDisk};
 use herma_core::ignore::IGNORE_BYTES_MAX;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Cursor, ErrorKind, Read};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a disk does wrong; the functions get the sandbox and the path where they need them.
 #[derive(Clone, Copy)]
@@ -29,6 +30,10 @@ pub enum DiskFault {
     Mode(fn(&Sandbox, &Path, u32) -> u32),
     /// It waits for nothing to be durable.
     NeverSyncs,
+    /// It reads what it opens in two pieces, and takes two versions for one.
+    ReadsInPieces,
+    /// It follows the links on the way to a path that came there while it looked.
+    FollowsLinks,
 }
 
 /// The disk of an ordinary user with a fault.
@@ -36,13 +41,16 @@ pub struct FaultyDisk {
     disk: HookedDisk,
     sandbox: Sandbox,
     fault: DiskFault,
+    /// What it says of files that somebody changed since it looked at them first.
+    remembered: Mutex<BTreeMap<PathBuf, Stat>>,
 }
 
 impl FaultyDisk {
     /// The disk of that sandbox.
     pub fn new(sandbox: &Sandbox, fault: DiskFault) -> Self {
         let sandbox = Sandbox::adopt(sandbox.root().to_owned());
-        FaultyDisk { disk: HookedDisk::of_an_ordinary_user(), sandbox, fault }
+        let (disk, remembered) = (HookedDisk::of_an_ordinary_user(), Mutex::default());
+        FaultyDisk { disk, sandbox, fault, remembered }
     }
 
     /// What can make something happen at a call.
@@ -50,8 +58,32 @@ impl FaultyDisk {
         self.disk.injector()
     }
 
+    fn read_in_pieces(&self, path: &Path) -> io::Result<(Vec<u8>, Stat)> {
+        let (first, stat) = self.disk.read(path, u64::MAX)?;
+        let half = first.len() / 2;
+        let (second, _) = self.disk.read(path, u64::MAX)?;
+        let rest = second.get(half..).unwrap_or_default();
+        Ok(([&first[..half], rest].concat(), self.seen(path, stat)))
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Stat>> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn never_syncs(&self) -> bool {
         matches!(self.fault, DiskFault::NeverSyncs)
+    }
+
+    /// Makes a call, and once more where the path leads by the links that came on the way to it.
+    fn following<T>(&self, path: &Path, call: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+        let called = call(path);
+        let follows = matches!(self.fault, DiskFault::FollowsLinks)
+            && self.is_of_a_project(path)
+            && self.disk.injector().is_edited() == Some(true);
+        match path.canonicalize() {
+            Ok(led) if follows && called.is_err() => call(&led),
+            _ => called,
+        }
     }
 
     fn is_of_a_project(&self, path: &Path) -> bool {
@@ -69,9 +101,24 @@ impl FaultyDisk {
 
     fn seen(&self, path: &Path, stat: Stat) -> Stat {
         match self.fault {
+            // Nothing says that it is another version by now.
+            DiskFault::ReadsInPieces | DiskFault::FollowsLinks if self.is_of_a_project(path) => {
+                self.as_before(path, stat)
+            }
             DiskFault::Stat(change) if self.is_of_a_project(path) => change(stat),
             _ => stat,
         }
+    }
+
+    /// What it looked at once it does not look at again.
+    fn as_before(&self, path: &Path, stat: Stat) -> Stat {
+        let mut remembered = self.remembered();
+        match self.disk.injector().is_edited() {
+            Some(true) => return remembered.get(path).copied().unwrap_or(stat),
+            Some(false) => drop(remembered.insert(path.to_owned(), stat)),
+            None => remembered.clear(),
+        }
+        stat
     }
 
     fn mode(&self, path: &Path, mode: u32) -> u32 {
@@ -85,7 +132,7 @@ impl FaultyDisk {
 impl Disk for FaultyDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.look(path)?;
-        Ok(self.seen(path, self.disk.stat(path)?))
+        Ok(self.seen(path, self.following(path, |path| self.disk.stat(path))?))
     }
 
     fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
@@ -93,7 +140,7 @@ impl Disk for FaultyDisk {
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        let mut names = self.disk.list(path)?;
+        let mut names = self.following(path, |path| self.disk.list(path))?;
         if let DiskFault::List(finds) = self.fault
             && self.is_of_a_project(path)
         {
@@ -117,7 +164,10 @@ impl Disk for FaultyDisk {
 
     fn read(&self, path: &Path, limit: u64) -> io::Result<(Vec<u8>, Stat)> {
         self.look(path)?;
-        let read = self.disk.read(path, limit);
+        if matches!(self.fault, DiskFault::ReadsInPieces) && self.is_of_a_project(path) {
+            return self.read_in_pieces(path);
+        }
+        let read = self.following(path, |path| self.disk.read(path, limit));
         let is_missing = matches!(&read, Err(error) if error.kind() == ErrorKind::NotFound);
         match self.fault {
             DiskFault::Ignores(change) if limit == IGNORE_BYTES_MAX => {

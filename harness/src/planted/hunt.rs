@@ -41,8 +41,9 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let of_damage = ["maintenance/damage", "capture/stored", "restore/honest"];
     let damage = of_damage.contains(&bug.rule.id);
     let databases = bug.rule.id.starts_with("unit/");
-    let of_injections = ["crash/", "fault/", "lock/"];
-    let injections = of_injections.iter().any(|area| bug.rule.id.starts_with(area));
+    let of_injections = ["crash/", "fault/", "lock/", "capture/steady", "capture/contained"];
+    let of_injections = of_injections.iter().chain(&["restore/keeps-saves"]);
+    let injections = of_injections.into_iter().any(|area| bug.rule.id.starts_with(area));
     let options = Options { agent, damage, databases, injections, ..Options::default() };
     for number in 0..HISTORIES_MAX {
         let history = draw(&options, seed, number);

@@ -76,6 +76,42 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-file-is-read-in-two-pieces",
+        rule: &rules::CAPTURE_STEADY,
+        about: "Both halves of a file are read, each when it comes to it, and taken for one version.",
+        operations_min: 3,
+        flaw: Disk(DiskFault::ReadsInPieces),
+    },
+    PlantedBug {
+        name: "a-folder-is-opened-by-its-path",
+        rule: &rules::CAPTURE_CONTAINED,
+        about: "A folder that became a link a moment ago is followed.",
+        operations_min: 4,
+        flaw: Disk(DiskFault::FollowsLinks),
+    },
+    PlantedBug {
+        name: "an-undone-restore-undoes-a-save",
+        rule: &rules::RESTORE_KEEPS_SAVES,
+        about: "A restore that is undone puts back all that was there before it, over what was saved since.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let before = request.restores().then(|| subject.files());
+            let answer = subject.ask(request);
+            if let (Some(before), Answer::Refused { .. }) = (before, &answer)
+                && let Some(project) = subject.project_inside(request)
+            {
+                let after = subject.files();
+                for (path, _) in before.below(&project) {
+                    if before.get(path) != after.get(path) {
+                        // What cannot be put back shows no bug.
+                        let _ = subject.put_back(&before, path);
+                    }
+                }
+            }
+            answer
+        }),
+    },
+    PlantedBug {
         name: "a-lock-outlives-its-process",
         rule: &rules::LOCK_STALE,
         about: "Whoever finds the file of a lock takes its owner for alive.",

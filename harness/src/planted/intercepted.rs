@@ -1,8 +1,7 @@
 //! A core with code around it that may change its requests, its answers and what it leaves behind.
 //! Most planted bugs are built on it. Access to the store is in `stored`.
 
-use crate::history::Injection;
-use crate::inject::Injected;
+use crate::inject::{Injected, Point};
 use crate::sandbox::{Sandbox, edits, manifest};
 use crate::subject::{CoreSubject, HookedDisk, Subject};
 use herma_core::Environment;
@@ -64,13 +63,13 @@ impl Intercepted {
     pub fn ask_injected(
         &mut self,
         request: &Request,
-        injection: Injection,
+        point: &Point,
         ask: fn(&mut Intercepted, &Request) -> Answer,
     ) -> io::Result<Option<Injected>> {
-        self.core.arm(injection)?;
+        self.core.arm(point)?;
         let answer = ask(self, request);
-        let injected = self.core.disarm(injection, answer)?;
-        if injected.came && injection.what.ends_process() {
+        let injected = self.core.disarm(point, answer)?;
+        if injected.came && point.what.ends_process() {
             self.log.push((Request::Reopen, Answer::Done));
         }
         Ok(Some(injected))

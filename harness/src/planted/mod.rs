@@ -32,8 +32,7 @@ mod sweep;
 mod turn;
 mod units;
 
-use crate::history::Injection;
-use crate::inject::Injected;
+use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use crate::subject::{CoreSubject, Identity, Subject};
@@ -115,13 +114,9 @@ impl Subject for InterceptedSubject {
         (self.ask)(&mut self.subject, request)
     }
 
-    fn ask_injected(
-        &mut self,
-        request: &Request,
-        injection: Injection,
-    ) -> io::Result<Option<Injected>> {
+    fn ask_injected(&mut self, request: &Request, point: &Point) -> io::Result<Option<Injected>> {
         let ask = self.ask;
-        self.subject.ask_injected(request, injection, ask)
+        self.subject.ask_injected(request, point, ask)
     }
 }
 

@@ -1,41 +1,129 @@
 //! Injections in a run: something is made to happen at a call of a request, and what is listed after it
 //! says whether that took effect.
 
-use super::{Met, Run, RunError, Runner};
+use super::{Calls, Event, Run, RunError, Runner, tell};
 use crate::coverage;
 use crate::history::{At, History, Injection, What};
-use crate::inject::Injected;
+use crate::inject::{Gate, Injected, Point};
+use crate::sandbox::edits;
 use herma_model::answer::Answer;
+use herma_model::edit::Change;
 use herma_model::injected::{Injected as Happened, Lists};
-use herma_model::{Allowed, ByteString, Edit, Observation, Request};
+use herma_model::{Allowed, ByteString, Edit, Files, Observation, Request, World};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::thread;
 
-/// What it is to the model.
-pub fn happened(what: What) -> Happened {
-    match what {
-        What::Kill => Happened::Killed,
-        What::PowerLoss(_) => Happened::PowerLost,
-        What::Error | What::NoSpace | What::DiskFull | What::ReadError => Happened::CallFailed,
-    }
+/// A request that met an injection.
+struct Met {
+    seen: Observation,
+    injected: Option<Injected>,
+    /// Whether all was done that was to be done meanwhile: what the request is in the midst of may be
+    /// gone.
+    are_made: bool,
+    /// Whether the agent started again after it.
+    starts_again: bool,
 }
 
 impl Runner<'_> {
+    /// What it is to the model.
+    fn happens(&self, request: &Request, injection: &Injection, edited: &Files) -> Happened {
+        match injection.what {
+            What::Kill => Happened::Killed,
+            What::PowerLoss(_) => Happened::PowerLost,
+            What::Error | What::NoSpace | What::DiskFull | What::ReadError => Happened::CallFailed,
+            What::Hold => self.world.beside(request, edited),
+        }
+    }
+
     /// Asks while something is made to happen, and looks at every list. Returns whether anything could be
     /// judged.
     pub(super) fn ask_injected(
         &mut self,
         step: usize,
         request: &Request,
-        injection: Injection,
+        injection: &Injection,
     ) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
-        let (mut injected, mut starts_again) = (Ok(None), false);
+        let Met { seen, injected, are_made, starts_again } =
+            self.meet(step, request, &allowed, injection)?;
+        let came = injected.as_ref().is_some_and(|injected| injected.came);
+        let calls = injected.map(|injected| injected.calls).unwrap_or_default();
+        self.run.injected = Some(Calls { calls, came });
+        if !came {
+            return self.judge(step, state, &allowed, seen);
+        }
+        let mut then = self.world.clone();
+        let changes = injection.meanwhile.iter().flat_map(|edit| then.edit(edit)).collect();
+        let happened = self.happens(request, injection, &then.files);
+        self.run.injections += 1;
+        self.injected = Some((injection.what, happened));
+        if happened.is_edited() {
+            tell(&mut self.watch, || Event::Edited(changes));
+            if !are_made {
+                then.files.clone_from(&seen.files);
+            }
+            let judged = self.judge_edited(step, are_made.then_some(&allowed), seen, then)?;
+            self.starts_again(starts_again);
+            return Ok(judged);
+        }
+        let checks = match seen.answer {
+            Answer::Crashed(_) if !happened.ends_process() => self.world.compare(&allowed, &seen),
+            _ => self.world.compare_injected(&allowed, &seen, happened),
+        };
+        self.record(step, checks);
+        if self.has_ended() {
+            return Ok(true);
+        }
+        // What is asked next has replies of its own.
+        let reply = std::mem::take(&mut self.reply);
+        let (lists, debris) = (self.lists(step, request)?, self.world.debris(&allowed, &seen));
+        let after = self.world.aftermath(&allowed, &seen, lists);
+        self.world.learn_injected(&seen, happened, &after);
+        self.reply = reply;
+        self.tell_request(step, seen);
+        self.starts_again(starts_again);
+        // Nobody works on beside what a restore left that came to no end.
+        for path in debris {
+            self.edit(step, &Edit::Remove { path })?;
+        }
+        self.judge_lists(step, after.lists.into_keys())
+    }
+
+    /// Asks, and makes it happen.
+    fn meet(
+        &mut self,
+        step: usize,
+        request: &Request,
+        allowed: &Allowed,
+        injection: &Injection,
+    ) -> Result<Met, RunError> {
+        let (call, what) = (injection.call, injection.what);
+        let point = Point { call, what, gate: Arc::default() };
+        let gate: &Gate = &point.gate;
+        let mut edited = self.world.clone();
+        let changes: Vec<Change> =
+            injection.meanwhile.iter().flat_map(|edit| edited.edit(edit)).collect();
+        let root = self.sandbox.root().to_owned();
         let keeps_agent = self.run.capabilities.keeps_agent();
-        let seen = self.observe_by(step, request, &allowed, &mut |subject, request| {
-            injected = subject.ask_injected(request, injection);
+        let (mut injected, mut are_made, mut starts_again) = (Ok(None), true, false);
+        let seen = self.observe_by(step, request, allowed, &mut |subject, request| {
+            injected = thread::scope(|scope| {
+                // What cannot be made any more is not: the request is in the midst of it.
+                let apply = || changes.iter().try_for_each(|change| edits::apply(&root, change));
+                let edits = scope.spawn(move || {
+                    let made = if gate.wait() { apply() } else { Ok(()) };
+                    gate.end();
+                    made.is_ok()
+                });
+                let injected = subject.ask_injected(request, &point);
+                gate.end();
+                are_made = edits.join().unwrap_or(false);
+                injected
+            });
             let answer = match &mut injected {
                 Ok(None) => subject.ask(request),
                 Ok(Some(Injected { answer: Some(answer), .. })) => answer.clone(),
@@ -50,40 +138,48 @@ impl Runner<'_> {
             }
             answer
         })?;
-        let injected = injected?;
-        let came = injected.as_ref().is_some_and(|injected| injected.came);
-        let calls = injected.map(|injected| injected.calls).unwrap_or_default();
-        self.run.injected = Some(Met { calls, came });
-        if !came {
-            return self.judge(step, state, &allowed, seen);
-        }
-        let how = happened(injection.what);
-        self.run.injections += 1;
-        self.injected = Some(injection.what);
-        let checks = match seen.answer {
-            Answer::Crashed(_) if !how.ends_process() => self.world.compare(&allowed, &seen),
-            _ => self.world.compare_injected(&allowed, &seen, how),
-        };
+        Ok(Met { seen, injected: injected?, are_made, starts_again })
+    }
+
+    /// Compares what a request left beside which somebody edited files: `then` is the world in which that
+    /// was done before it. Where not all of it could be done, nothing is compared.
+    fn judge_edited(
+        &mut self,
+        step: usize,
+        allowed: Option<&Allowed>,
+        mut seen: Observation,
+        then: World,
+    ) -> Result<bool, RunError> {
+        self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
+        let compare = |allowed| self.world.compare_beside(allowed, &seen, &then.files);
+        let checks = allowed.map(compare).unwrap_or_default();
         self.record(step, checks);
         if self.has_ended() {
             return Ok(true);
         }
-        // What is asked next has replies of its own.
+        let request = seen.request.clone();
         let reply = std::mem::take(&mut self.reply);
-        let (lists, debris) = (self.lists(step, request)?, self.world.debris(&allowed, &seen));
-        let after = self.world.aftermath(&allowed, &seen, lists);
-        self.world.learn_injected(&seen, how, &after);
+        let lists = self.lists(step, &request)?;
         self.reply = reply;
+        self.world.learn_beside(&seen, &then, &lists);
         self.tell_request(step, seen);
-        if starts_again {
+        self.judge_lists(step, lists.into_keys())
+    }
+
+    /// Takes in whether the agent started again.
+    fn starts_again(&mut self, has_started: bool) {
+        if has_started {
             let files = self.world.files.clone();
             self.world.learn(&Observation::new(Request::Reopen, Answer::Done, files));
         }
-        // Nobody works on beside what a restore left that came to no end.
-        for path in debris {
-            self.edit(step, &Edit::Remove { path })?;
-        }
-        for project in after.lists.into_keys() {
+    }
+
+    fn judge_lists(
+        &mut self,
+        step: usize,
+        projects: impl Iterator<Item = ByteString>,
+    ) -> Result<bool, RunError> {
+        for project in projects {
             if !self.has_ended() {
                 let dir = self.world.absolute(&project);
                 self.ask_one(step, &Request::List { dir })?;

@@ -13,7 +13,7 @@ use crate::coverage;
 use crate::database::Databases;
 use crate::divergence::{Divergence, Fingerprint};
 use crate::history::concrete::{self, Step};
-use crate::history::{History, Injection, Operation, What};
+use crate::history::{At, History, Injection, Operation, What};
 use crate::oracle::Oracle;
 use crate::protocol::asked::asked_for;
 use crate::protocol::capabilities::Capabilities;
@@ -22,12 +22,12 @@ use crate::sandbox::store_edits::{self, Done};
 use crate::sandbox::{Sandbox, Scratch, edits};
 use crate::subject::{NewSubject, Subject};
 use herma_model::answer::Answer;
+use herma_model::injected::Injected;
 use herma_model::rules;
 use herma_model::verdict::{Checks, Kind, Violation};
 use herma_model::{Allowed, ByteString, Edit, Observation, Request, StoreEdit, World, blame};
-pub use injected::happened;
 use shown::tell;
-pub use shown::{Event, Met, RequestRecord, Run, RunError, Watch};
+pub use shown::{Calls, Event, RequestRecord, Run, RunError, Watch};
 use std::time::Instant;
 
 /// When every history begins: 16 March 2026, 04:36 UTC.
@@ -110,7 +110,7 @@ struct Runner<'a> {
     /// What is to happen during the next request that can have it.
     injection: Option<Injection>,
     /// What was made to happen last.
-    injected: Option<What>,
+    injected: Option<(What, Injected)>,
     watch: Watch<'a>,
 }
 
@@ -208,9 +208,14 @@ impl<'a> Runner<'a> {
             Step::Edit(edit) => self.edit(step, &edit)?,
             Step::Store(edit) => self.edit_store(&edit)?,
             Step::Database(database) => self.write_database(step, &database)?,
+            Step::Inject(injection) if injection.call == At::Call(0) => {
+                for edit in &injection.meanwhile {
+                    self.edit(step, edit)?;
+                }
+            }
             Step::Inject(injection) => {
+                tell(&mut self.watch, || Event::Injects(injection.clone()));
                 self.injection = Some(injection);
-                tell(&mut self.watch, || Event::Injects(injection));
             }
             Step::Ask(requests) => {
                 judged = false;
@@ -234,7 +239,7 @@ impl<'a> Runner<'a> {
         }
         let waits = self.injection.take_if(|_| request.takes_injection());
         let judged = match waits {
-            Some(injection) => self.ask_injected(step, request, injection)?,
+            Some(injection) => self.ask_injected(step, request, &injection)?,
             None => self.ask_one(step, request)?,
         };
         for project in &crowded {
@@ -283,7 +288,7 @@ impl<'a> Runner<'a> {
         // Whatever a dead process held, the next one works.
         let works = !seen.request.only_looks()
             && !matches!(seen.answer, Answer::Refused { .. } | Answer::Crashed(_));
-        let is_after_death = self.injected.is_some_and(What::ends_process);
+        let is_after_death = self.injected.is_some_and(|(what, _)| what.ends_process());
         checks.held(&rules::LOCK_STALE, u64::from(works && is_after_death));
         if self.record(step, checks) && !self.has_ended() {
             self.world.learn_amiss(&seen);
@@ -418,8 +423,8 @@ impl<'a> Runner<'a> {
         let ended = |one: &Violation| matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
         checks.violations.retain(|one| applies(one) || ended(one));
         // What is judged after an injection is judged by its rule, too.
-        if let (Some(what), false) = (self.injected, checks.counts.is_empty()) {
-            checks.held(happened(what).rule(), 1);
+        if let (Some((_, happened)), false) = (self.injected, checks.counts.is_empty()) {
+            checks.held(happened.rule(), 1);
         }
         for (rule, times) in checks.counts {
             *self.run.checks.entry(rule).or_default() += times;
@@ -431,7 +436,7 @@ impl<'a> Runner<'a> {
             let is_silent = ended(&failure.cause);
             let mut divergence = Divergence::new(step, failure, follows);
             divergence.after = self.injected;
-            divergence.met = self.run.injected.as_ref().and_then(Met::call).cloned();
+            divergence.met = self.run.injected.as_ref().and_then(Calls::call).cloned();
             let fingerprint = divergence.fingerprint();
             if is_silent {
                 self.silent = Some(fingerprint.clone());

@@ -29,7 +29,7 @@ pub struct Run {
     /// How many injections happened.
     pub injections: u64,
     /// The last injection.
-    pub injected: Option<Met>,
+    pub injected: Option<Calls>,
     /// Every difference, once. The last one may have ended the run.
     pub divergences: Vec<Divergence>,
     /// What the subject can do; the history was run without the rest.
@@ -40,14 +40,14 @@ pub struct Run {
 
 /// The calls of a request that an injection waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct Calls {
     /// What each did to what sort of file, up to the one that it came at.
     pub calls: Vec<String>,
     /// Whether it came.
     pub came: bool,
 }
 
-impl Met {
+impl Calls {
     /// The call that it came at; none where it came at the end, or not at all.
     pub fn call(&self) -> Option<&String> {
         self.calls.last().filter(|_| self.came)

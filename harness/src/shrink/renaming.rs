@@ -3,15 +3,19 @@
 
 use crate::history::{Event, History, Operation, StoreEvent};
 use herma_model::bytes::below;
-use herma_model::{ByteString, Piece, Request};
+use herma_model::{ByteString, Edit, Piece, Request};
 use std::collections::BTreeSet;
 
 /// The history with one of its files called otherwise, in every way that is simpler.
 pub fn renamed(history: &History) -> Vec<History> {
     let mut used: BTreeSet<ByteString> = BTreeSet::new();
     for operation in &history.operations {
-        if let Operation::Edit(edit) = operation {
-            used.extend(edit.paths().into_iter().cloned());
+        match operation {
+            Operation::Edit(edit) => used.extend(edit.paths().into_iter().cloned()),
+            Operation::Event(Event::Inject(injection)) => {
+                used.extend(injection.meanwhile.iter().flat_map(Edit::paths).cloned());
+            }
+            _ => {}
         }
     }
     let mut all = Vec::new();
@@ -29,13 +33,14 @@ pub fn renamed(history: &History) -> Vec<History> {
 fn with_name(history: &History, path: &ByteString, other: &ByteString) -> History {
     let mut renamed = history.clone();
     for operation in &mut renamed.operations {
+        let rename = |edit: &mut Edit| {
+            let own = edit.paths_mut().into_iter().filter(|one| *one == path);
+            own.for_each(|one| one.clone_from(other));
+        };
         match operation {
-            Operation::Edit(edit) => {
-                for one in edit.paths_mut() {
-                    if one == path {
-                        one.clone_from(other);
-                    }
-                }
+            Operation::Edit(edit) => rename(edit),
+            Operation::Event(Event::Inject(injection)) => {
+                injection.meanwhile.iter_mut().for_each(rename);
             }
             Operation::Ask(Request::RestoreFile { dir, path: asked, .. })
             | Operation::Event(Event::Store(StoreEvent::Stored {
@@ -57,7 +62,7 @@ fn with_name(history: &History, path: &ByteString, other: &ByteString) -> Histor
 mod tests {
     use super::*;
     use crate::history::Target;
-    use herma_model::{Edit, Settings};
+    use herma_model::Settings;
 
     #[test]
     fn a_file_gets_a_simpler_name_everywhere_or_nowhere() {

@@ -220,20 +220,36 @@ fn event_proposals(event: Event) -> Vec<Operation> {
             let closed = DatabaseWrite { end: DatabaseEnd::Closed, ..database };
             fewer.into_iter().chain([closed]).map(|one| Event::Database(one).into()).collect()
         }
-        Event::Inject(injection) => {
-            let sooner = match injection.call {
-                At::Call(call) => vec![1, call / 2, call - 1],
-                At::End | At::Every => vec![1],
-            };
-            let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);
-            let others = sooner.map(|call| Injection { call, ..injection });
-            let simplest = Injection { call: At::Call(1), what: What::Kill };
-            others.chain([simplest]).map(|one| Event::Inject(one).into()).collect()
-        }
+        Event::Inject(injection) => injection_proposals(&injection),
         Event::Store(event) => {
             store_proposals(event).into_iter().map(|event| Event::Store(event).into()).collect()
         }
     }
+}
+
+/// At an earlier call, with simpler edits, or a kill at the first one.
+fn injection_proposals(injection: &Injection) -> Vec<Operation> {
+    let sooner = match injection.call {
+        At::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
+        At::End | At::Every => vec![1],
+    };
+    let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);
+    let mut all: Vec<Injection> =
+        sooner.map(|call| Injection { call, ..injection.clone() }).collect();
+    for (at, edit) in injection.meanwhile.iter().enumerate() {
+        let mut fewer = injection.clone();
+        fewer.meanwhile.remove(at);
+        all.push(fewer);
+        for simpler in edit_proposals(edit.clone()) {
+            let mut changed = injection.clone();
+            changed.meanwhile[at] = simpler;
+            all.push(changed);
+        }
+    }
+    if injection.meanwhile.is_empty() {
+        all.push(Injection::new(At::Call(1), What::Kill));
+    }
+    all.into_iter().map(|one| Event::Inject(one).into()).collect()
 }
 
 /// Simpler paths in the place of `path`: the first project, or a plain name in the same project.

@@ -2,8 +2,7 @@
 
 use super::agent::{Agent, action};
 use super::{Identity, Subject, patch};
-use crate::history::Injection;
-use crate::inject::{HookedDisk, Injected, Injector};
+use crate::inject::{HookedDisk, Injected, Injector, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
 use herma_core::agent::{CheckpointManager, Policy};
@@ -262,9 +261,9 @@ impl CoreSubject {
     ///
     /// # Errors
     /// What is on the disk cannot be read.
-    pub fn arm(&self, injection: Injection) -> io::Result<()> {
+    pub fn arm(&self, point: &Point) -> io::Result<()> {
         let Environment { base, current_directory, .. } = &self.environment;
-        self.injector.arm(injection, &[base.clone(), current_directory.clone()])
+        self.injector.arm(point.clone(), base, current_directory)
     }
 
     /// Whether an injection ended it during the request that is answered now.
@@ -277,9 +276,9 @@ impl CoreSubject {
     ///
     /// # Errors
     /// What a power loss leaves cannot be written.
-    pub fn disarm(&mut self, injection: Injection, answer: Answer) -> io::Result<Injected> {
+    pub fn disarm(&mut self, point: &Point, answer: Answer) -> io::Result<Injected> {
         let injected = self.injector.disarm(answer)?;
-        if injected.came && injection.what.ends_process() {
+        if injected.came && point.what.ends_process() {
             self.start_again();
         }
         Ok(injected)
@@ -382,14 +381,10 @@ impl Subject for CoreSubject {
         }
     }
 
-    fn ask_injected(
-        &mut self,
-        request: &Request,
-        injection: Injection,
-    ) -> io::Result<Option<Injected>> {
-        self.arm(injection)?;
+    fn ask_injected(&mut self, request: &Request, point: &Point) -> io::Result<Option<Injected>> {
+        self.arm(point)?;
         let answer = self.ask(request);
-        let injected = self.disarm(injection, answer)?;
+        let injected = self.disarm(point, answer)?;
         Ok(Some(injected))
     }
 }

@@ -11,8 +11,7 @@ pub use crate::inject::{Call, Hook, HookedDisk};
 pub use crate::protocol::message::Identity;
 pub use process::{AdapterCommand, ProcessSubject};
 
-use crate::history::Injection;
-use crate::inject::Injected;
+use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
@@ -95,11 +94,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// What is to happen cannot be made to.
-    fn ask_injected(
-        &mut self,
-        _request: &Request,
-        _injection: Injection,
-    ) -> io::Result<Option<Injected>> {
+    fn ask_injected(&mut self, _request: &Request, _point: &Point) -> io::Result<Option<Injected>> {
         Ok(None)
     }
 

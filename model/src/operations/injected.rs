@@ -29,7 +29,7 @@ impl World {
     ) -> Checks {
         let mut checks = Checks::default();
         match (injected, &seen.answer, allowed) {
-            (Injected::Killed | Injected::PowerLost, ..) => {
+            (happened, ..) if happened.ends_process() => {
                 self.compare_files(allowed, seen, &mut checks)
             }
             (_, Answer::Refused { code, message, .. }, _) => {

@@ -11,6 +11,7 @@ mod clear;
 mod configured;
 mod damage;
 mod diff;
+mod edited;
 mod event;
 mod external;
 pub mod injected;

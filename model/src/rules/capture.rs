@@ -273,9 +273,11 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Capture",
-        needs: [],
+        needs: ["test.injection", "layout"],
+        hint: "A file was read in pieces, or its size and time looked at before it was read: look again after reading, and \
+            read it again where anything differs.",
     }
     CAPTURE_CONTAINED {
         id: "capture/contained",
@@ -284,8 +286,10 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "issue: Nothing is lost, item 5",
-        needs: [],
+        needs: ["test.injection", "layout"],
+        hint: "A folder was looked at and then opened by its path: open each folder from the open one above it, without \
+            following links.",
     }
 }

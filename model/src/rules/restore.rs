@@ -412,8 +412,10 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Faults,
+        state: Modelled,
         source: "behaviour: Restore",
-        needs: ["restore.safety"],
+        needs: ["restore.safety", "test.injection", "layout"],
+        hint: "What stands there is replaced by a plain rename: exchange the two, look at what came out, and put it back \
+            where it is not what the checkpoint before the restore holds.",
     }
 }

@@ -99,8 +99,11 @@ pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, ch
         let all = listed.iter().map(|one| needs(&one.id)).collect();
         kept.push(Kept { project, all, left: left.len() });
     }
-    // What is not listed takes space as well, and nobody can say how much.
-    if compare_kept(&kept, bytes, contents, checks) && !known.may_hold_undos() {
+    // What is not listed takes space as well, or nobody knows what is in it, so nor how much it takes.
+    let is_unknown = |one: &Checkpoint| one.captured.is_none();
+    let mut projects = known.histories().map(|(project, _)| known.listed(project));
+    let may_take_more = known.may_hold_undos() || projects.any(|all| all.iter().any(is_unknown));
+    if compare_kept(&kept, bytes, contents, checks) && !may_take_more {
         compare_dropped(&kept, bytes, contents, checks);
     }
 }

@@ -8,6 +8,7 @@ mod blame;
 mod checkpoint;
 mod configured;
 mod damage;
+mod edited;
 mod hands;
 mod injected;
 mod learn;

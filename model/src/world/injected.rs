@@ -1,7 +1,7 @@
 //! What is known once something was made to happen during a request: of one that ended or was refused,
 //! whether it took effect is for the lists after it to say, and nobody says how far it came.
 
-use super::{Marker, Slot, World};
+use super::{Checkpoint, Marker, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, Restored};
 use crate::bytes::{ByteString, below};
 use crate::injected::{Aftermath, Injected, Lists};
@@ -49,6 +49,28 @@ impl World {
         if injected.ends_process() {
             let files = seen.files.clone();
             self.learn(&Observation::new(Request::Reopen, Answer::Done, files));
+        }
+    }
+
+    /// Takes in what a request left beside which somebody made these files of the project's: whether they
+    /// came before or after a checkpoint of it, nobody knows. Where a folder came or went, or something was
+    /// left out, so is all that it holds.
+    pub fn learn_beside(&mut self, seen: &Observation, edited: &World, lists: &Lists) {
+        let leaves_out =
+            matches!(&seen.answer, Answer::Taken { skipped, .. } if !skipped.is_empty());
+        let is_new_known = !leaves_out && !self.moves_folder(&seen.request, &edited.files);
+        let before = std::mem::replace(self, edited.clone()).files;
+        self.maintenance.uncounted = true;
+        self.learn_amiss(&self.with_what_took_effect(seen, lists));
+        self.hands.changed(&before, &edited.files, Some(&ByteString::default()));
+        let then: Vec<&Checkpoint> =
+            edited.histories.values().flat_map(|history| &history.all).collect();
+        let all = self.histories.values_mut().flat_map(|history| &mut history.all);
+        for one in all.chain(self.undos.checkpoints()) {
+            let then = then.iter().find(|then| then.id == one.id);
+            if !then.map_or(is_new_known, |then| then.captured.is_some()) {
+                one.captured = None;
+            }
         }
     }
 

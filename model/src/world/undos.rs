@@ -30,6 +30,11 @@ impl Undos {
         taken.push(Undo { checkpoint, is_sure: true });
     }
 
+    /// Each of them, to learn more of it.
+    pub(super) fn checkpoints(&mut self) -> impl Iterator<Item = &mut Checkpoint> {
+        self.taken.values_mut().flatten().map(|undo| &mut undo.checkpoint)
+    }
+
     pub(super) fn forget(&mut self, project: &ByteString) {
         self.taken.remove(project);
     }
