@@ -67,9 +67,7 @@ pub fn prune(
     options: &PruneOptions,
     progress: &mut dyn FnMut(PruneStep<'_>),
 ) -> Result<Pruned> {
-    // A folder that cannot be read only makes the number wrong; it may be one that is removed.
-    let bytes = || folder::bytes(disk, base).unwrap_or_default();
-    let before = bytes();
+    let before = folder::bytes(disk, base);
     let entries = base::entries(disk, base)?;
     let mut prune = Prune { disk, base, now, options, progress, pruned: Pruned::default() };
     // The shared lock is held while projects are looked at; reclaiming takes its own, exclusively.
@@ -86,8 +84,12 @@ pub fn prune(
     if whole {
         prune.reclaim();
     }
-    let pruned = prune.pruned;
-    Ok(Pruned { bytes_freed: before.saturating_sub(bytes()), ..pruned })
+    // A folder that cannot be read only makes the number unknown; it may be one that is removed.
+    match before.and_then(|before| Ok(before.saturating_sub(folder::bytes(disk, base)?))) {
+        Ok(bytes) => prune.pruned.bytes_freed = bytes,
+        Err(error) => prune.failed("counting the bytes that were freed", &error),
+    }
+    Ok(prune.pruned)
 }
 
 /// What is to become of a project or repository.
