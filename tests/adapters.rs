@@ -235,7 +235,7 @@ fn a_skeleton_gets_the_same_verdicts_in_every_language() {
     // A copy of Python's keeps the time of modification, so that nothing shows that it was made.
     let shows = |rule: &rules::RuleRef| **rule != rules::RESTORE_UNTOUCHED;
     let verdicts = commands.into_iter().map(|command| {
-        let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+        let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let findings = run_suite(&plan.within(&capabilities), &open, &scratch, &|_| {}).unwrap();
@@ -255,7 +255,12 @@ fn every_skeleton_gets_a_verdict_without_being_changed() {
     let (folder, scratch) = (tempfile::tempdir().unwrap(), Scratch::default_place());
     for command in skeletons(folder.path(), &STORES) {
         let limits = Limits::default();
-        let start = AdapterCommand { command: command.clone(), directory: "/".into(), limits };
+        let start = AdapterCommand {
+            command: command.clone(),
+            directory: "/".into(),
+            limits,
+            supervisor: None,
+        };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
         let plan = plan(1, 2).within(&capabilities);
@@ -301,7 +306,12 @@ fn plan(seed: u64, histories: u64) -> Plan {
 
 fn serving(limits: Limits) -> AdapterCommand {
     let command = [herma_tests::built_binary("herma-conform"), "adapter".into(), "serve".into()];
-    AdapterCommand { command: command.map(Into::into).to_vec(), directory: "/".into(), limits }
+    AdapterCommand {
+        command: command.map(Into::into).to_vec(),
+        directory: "/".into(),
+        limits,
+        supervisor: None,
+    }
 }
 
 #[test]
@@ -324,7 +334,7 @@ fn one_process_serves_many_histories_and_a_failure_is_confirmed_in_fresh_ones() 
     let core = herma_tests::built_binary("herma-conform");
     let script = format!("echo >> {started:?}; exec {core:?} adapter serve");
     let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
-    let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+    let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let plain = History { operations: list, plain_home: true, ..History::default() };
     let scratch = Scratch::default_place();
@@ -360,7 +370,7 @@ while read -r line; do
   esac
 done"#;
     let command = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
-    let start = AdapterCommand { command, directory: "/".into(), limits: LIMITS };
+    let start = AdapterCommand { command, directory: "/".into(), limits: LIMITS, supervisor: None };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let history = History { operations: list, plain_home: true, ..History::default() };
     let kept = ["first", "second"].map(|name| (name.to_owned(), history.clone())).to_vec();
@@ -381,7 +391,7 @@ fn broken_by_git(isolated: &str) -> (BTreeSet<&'static str>, Findings) {
     assert_eq!(template.matches(line).count(), 1);
     std::fs::write(&file, template.replace(line, isolated)).unwrap();
     let command = in_python(&file).unwrap();
-    let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+    let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
     let (open, scratch) = (start.opener(), Scratch::default_place());
     let (_, capabilities) = introduce(&open, &scratch).unwrap();
     let plan = Plan { shrink_budget: 60, ..plan(1, 8) }.within(&capabilities);
@@ -419,7 +429,7 @@ fn claiming(capabilities: &str) -> AdapterCommand {
          \"1\"}},\"capabilities\":{capabilities}}}}}'; cat > /dev/null"
     );
     let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
-    AdapterCommand { command, directory: "/".into(), limits: LIMITS }
+    AdapterCommand { command, directory: "/".into(), limits: LIMITS, supervisor: None }
 }
 
 #[test]
@@ -502,6 +512,7 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
             command: ["/bin/sh", "-c", &script].map(OsString::from).to_vec(),
             directory: "/".into(),
             limits: LIMITS,
+            supervisor: None,
         };
         let open = start.opener();
         let list = Operation::Ask(Request::List { dir: "work/alpha".into() });

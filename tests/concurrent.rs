@@ -9,7 +9,6 @@ use herma_harness::concurrent::{HASTY, Lane, Outcome, canary};
 use herma_harness::damage::Opened;
 use herma_harness::faults::NAIVE;
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::protocol::process::Limits;
 use herma_harness::runner::FIRST_SECOND;
 use herma_harness::sandbox::{Sandbox, Scratch, git_alone};
 use herma_harness::subject::{AdapterCommand, Call, CoreSubject, HookedDisk, Identity, Subject};
@@ -33,7 +32,7 @@ fn outcomes(bug: &[&str], capabilities: Capabilities, stores: u64, rounds: usize
     let words = [&["adapter", "serve"], bug].concat().into_iter().map(OsString::from);
     let command = [program].into_iter().chain(words).collect();
     let directory = std::env::current_dir().unwrap();
-    let start = AdapterCommand { command, directory, limits: Limits::default() };
+    let start = AdapterCommand { command, directory, ..AdapterCommand::default() };
     let opened = Opened { open: &start.opener(), subject: Identity::default(), capabilities };
     let lane = Lane { opened: &opened, start: &start, seed: 1, processes: 4, git_gc: false };
     let scratch = Scratch::default_place();

@@ -4,7 +4,6 @@
 use herma_harness::cost::{Lane, canary};
 use herma_harness::damage::Opened;
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, Identity};
 use herma_tests::built_binary;
@@ -23,7 +22,7 @@ fn the_core_takes_no_more_for_a_large_file_and_reads_nothing_that_did_not_change
     let program: OsString = built_binary("herma-conform").into();
     let command = [program].into_iter().chain(["adapter", "serve"].map(OsString::from)).collect();
     let directory = std::env::current_dir().unwrap();
-    let start = AdapterCommand { command, directory, limits: Limits::default() };
+    let start = AdapterCommand { command, directory, ..AdapterCommand::default() };
     let (subject, capabilities) = (Identity::default(), Capabilities::complete());
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let lane = Lane { opened: &opened, start: &start, bytes: 48 << 20 };

@@ -7,7 +7,6 @@ use herma_harness::faults::fault::{Calls, Fault};
 use herma_harness::faults::report::{Extent, Report};
 use herma_harness::faults::{Chosen, Lane, NAIVE, Outcome, Story, naive};
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, Identity};
 use herma_tests::built_binary;
@@ -26,7 +25,7 @@ fn conform(arguments: &[&str]) -> Output {
 
 /// Whether this system lets a process tell of another's calls; where it does not, the lane says that
 /// it was not run, and so do these tests.
-fn can_supervise() -> bool {
+pub fn can_supervise() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let points = folder.path().join("points");
     let (points, folder) = (points.to_str().unwrap(), folder.path().to_str().unwrap());
@@ -43,12 +42,12 @@ fn can_supervise() -> bool {
 }
 
 /// How this program's own subjects are started, and the command that supervises them.
-fn started(bug: &[&str]) -> (AdapterCommand, [OsString; 2]) {
+pub fn started(bug: &[&str]) -> (AdapterCommand, [OsString; 2]) {
     let program: OsString = built_binary("herma-conform").into();
     let words = [&["adapter", "serve"], bug].concat().into_iter().map(OsString::from);
     let command = [program.clone()].into_iter().chain(words).collect();
     let directory = std::env::current_dir().unwrap();
-    let start = AdapterCommand { command, directory, limits: Limits::default() };
+    let start = AdapterCommand { command, directory, ..AdapterCommand::default() };
     (start, [program, "supervised".into()])
 }
 

@@ -23,6 +23,7 @@ mod interop;
 mod large_files;
 mod maintenance;
 mod many_files;
+mod outside;
 mod planted_bugs;
 mod previews;
 mod readme;

@@ -6,7 +6,6 @@ use herma_harness::generate::Options;
 use herma_harness::history::Target;
 use herma_harness::planted::{self, hunt::hunt};
 use herma_harness::protocol::capabilities::Capabilities;
-use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject, NewSubject};
 use herma_harness::trial::trial;
@@ -81,7 +80,7 @@ fn an_exported_history_drives_the_adapter_alone() {
     let history = History { operations, ..History::default() };
     let binary = herma_tests::built_binary("herma-conform").into_os_string();
     let command = vec![binary, "adapter".into(), "serve".into()];
-    let start = AdapterCommand { command, directory: "/".into(), limits: Limits::default() };
+    let start = AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() };
     // Nothing fails, and so nothing can be shown.
     let (code, said) = exported(&history, &start, |script| {
         assert!(script.contains("/work/n\\xff' | base64 -w 0)"), "{script}");
@@ -158,7 +157,7 @@ fn an_exported_history_exits_with_1_only_where_the_failure_shows() {
         let serve = |words: &[&str]| {
             let words = ["adapter", "serve"].iter().chain(words).map(|word| (*word).into());
             let command = std::iter::once(binary.clone()).chain(words).collect();
-            AdapterCommand { command, directory: "/".into(), limits: Limits::default() }
+            AdapterCommand { command, directory: "/".into(), ..AdapterCommand::default() }
         };
         let (code, said) = exported(&shrunk.history, &serve(&["--bug", name]), |script| script);
         assert_eq!(code, 1, "{name}: {said}");

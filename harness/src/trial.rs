@@ -314,9 +314,10 @@ fn blame_on_injection(
         if plain.iter().any(|one| one.shows_too(divergence)) {
             continue;
         }
-        let earlier = plain.iter().find(|one| one.follows.is_none() && one.step < divergence.step);
-        if let Some(earlier) = earlier {
-            divergence.follows = Some(earlier.fingerprint());
+        // A request that does wrong by itself does it in another way where something happens.
+        let before = plain.iter().find(|one| one.follows.is_none() && one.step <= divergence.step);
+        if let Some(before) = before {
+            divergence.follows = Some(before.fingerprint());
             continue;
         }
         let symptom = divergence.mismatch.symptom.clone();

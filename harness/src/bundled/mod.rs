@@ -9,7 +9,6 @@ mod install;
 pub use catalogue::catalogue;
 pub use install::{InstallError, PACKAGES, install, node};
 
-use crate::protocol::process::Limits;
 use crate::subject::AdapterCommand;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -102,7 +101,7 @@ impl Bundled {
             _ => in_node(&adapter)?,
         };
         command.extend([self.version.into(), packages.into()]);
-        Ok(AdapterCommand { command, directory: folder, limits: Limits::default() })
+        Ok(AdapterCommand { command, directory: folder, ..AdapterCommand::default() })
     }
 }
 

@@ -13,14 +13,16 @@ use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Of so many histories one has any of this.
-const ONE_IN: u32 = 6;
-
-/// A few fragments, each with the place in a history where it is to stand.
-pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+/// A few fragments, each with the place in a history where it is to stand; of so many histories one has
+/// any.
+pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let fragment = prop_oneof![2 => fragment(sizes), 1 => edited(sizes)];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    match one_in {
+        0 => Just(Vec::new()).boxed(),
+        1 => some,
+        _ => prop_oneof![one_in - 1 => Just(Vec::new()), 1 => some].boxed(),
+    }
 }
 
 /// What happens at which call. Most requests make few calls; some of the core make a hundred.

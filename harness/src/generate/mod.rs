@@ -48,8 +48,8 @@ pub struct Options {
     pub hands: bool,
     /// Whether what is stored is damaged.
     pub damage: bool,
-    /// Whether something is made to happen at calls.
-    pub injections: bool,
+    /// Of so many histories something is made to happen at calls in one; in none for 0.
+    pub injections: u32,
     /// Whether there is an agent beside its files.
     pub agent: bool,
     /// Whether there are databases, whose files belong together.
@@ -67,7 +67,7 @@ impl Default for Options {
             maintenance: true,
             hands: true,
             damage: true,
-            injections: true,
+            injections: 6,
             agent: true,
             databases: true,
             units,
@@ -82,7 +82,7 @@ impl Options {
         let maintenance = self.maintenance && capabilities.keeps_store();
         let hands = self.hands && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
-        let injections = self.injections && capabilities.has(INJECTION);
+        let injections = if capabilities.has(INJECTION) { self.injections } else { 0 };
         let agent = self.agent && capabilities.keeps_agent();
         let databases = self.databases && capabilities.has("capture.units");
         let units = capabilities.units();
@@ -102,7 +102,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let real = workspace.is_some();
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
     let damages = options.damage && !real;
-    let injects = options.injections && !real;
+    let injections = if real { 0 } else { options.injections };
     let is_agent = options.agent;
     let has_databases = options.databases && !real;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
@@ -141,11 +141,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             false => Just(Vec::new()).boxed(),
         };
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
-        let injections = match injects {
-            true => injections::fragments(sizes),
-            false => Just(Vec::new()).boxed(),
-        };
-        let end = (end, databases, injections);
+        let end = (end, databases, injections::fragments(sizes, injections));
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();

@@ -100,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir_in(cache.path()).unwrap();
         link(&cache.path().join("toy-1"), &folder.path().join("toy-1")).unwrap();
         let limits = Limits::default();
-        let command = AdapterCommand { command: Vec::new(), directory: "/".into(), limits };
+        let command = AdapterCommand { directory: "/".into(), limits, ..AdapterCommand::default() };
         let copy = folder.path().join("toy-1/packages");
         let workshop = Workshop { folder, pristine: pristine.clone(), command };
         let read = |folder: &Path, name: &str| fs::read_to_string(folder.join(name)).unwrap();

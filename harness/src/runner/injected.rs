@@ -46,6 +46,8 @@ impl Runner<'_> {
     ) -> Result<bool, RunError> {
         self.run.operations += 1;
         self.check_files(step)?;
+        let restarts = self.subject.restarts_for_injections();
+        self.starts_again(restarts);
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
         let Met { seen, injected, are_made, starts_again } =
@@ -53,8 +55,11 @@ impl Runner<'_> {
         let came = injected.as_ref().is_some_and(|injected| injected.came);
         let calls = injected.map(|injected| injected.calls).unwrap_or_default();
         self.run.injected = Some(Calls { calls, came });
+        let starts_again = starts_again || restarts;
         if !came {
-            return self.judge(step, state, &allowed, seen);
+            let judged = self.judge(step, state, &allowed, seen);
+            self.starts_again(restarts);
+            return judged;
         }
         let mut then = self.world.clone();
         let changes = injection.meanwhile.iter().flat_map(|edit| then.edit(edit)).collect();

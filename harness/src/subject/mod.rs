@@ -2,6 +2,7 @@
 
 mod agent;
 mod core;
+pub(crate) mod outside;
 mod patch;
 mod process;
 pub mod serve;
@@ -96,6 +97,11 @@ pub trait Subject {
     /// What is to happen cannot be made to.
     fn ask_injected(&mut self, _request: &Request, _point: &Point) -> io::Result<Option<Injected>> {
         Ok(None)
+    }
+
+    /// Whether it is started again before something happens in it, and after that.
+    fn restarts_for_injections(&self) -> bool {
+        false
     }
 
     /// Name and version of the subject, for reports.

@@ -4,10 +4,14 @@
 //! If the process dies or hangs, that is the subject's answer. If it breaks the protocol, there is
 //! no verdict.
 
+use super::outside::Supervised;
 use super::{Identity, Subject};
+use crate::history::{At, What};
+use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::fault::Fault;
+use crate::protocol::known::INJECTION;
 use crate::protocol::message::{Control, Hello, Message, Open, Reply};
 use crate::protocol::process::{Adapter, Killer, Limits};
 use crate::protocol::translate;
@@ -17,6 +21,7 @@ use rustix::process::Pid;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -24,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How an adapter is started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AdapterCommand {
     /// Its program and arguments.
     pub command: Vec<OsString>,
@@ -32,6 +37,9 @@ pub struct AdapterCommand {
     pub directory: PathBuf,
     /// Its time limits.
     pub limits: Limits,
+    /// The command that supervises another, without its arguments, where things are to happen at calls of
+    /// the process.
+    pub supervisor: Option<Vec<OsString>>,
 }
 
 impl AdapterCommand {
@@ -43,7 +51,7 @@ impl AdapterCommand {
         let arguments = ["adapter", "serve", "--bug", bug].map(OsString::from);
         let command = [program.clone()].into_iter().chain(arguments).collect();
         let directory = std::env::current_dir()?;
-        Ok(AdapterCommand { command, directory, limits: Limits::default() })
+        Ok(AdapterCommand { command, directory, ..AdapterCommand::default() })
     }
 
     /// Opens the subject behind the adapter. A process that can be opened again serves one history
@@ -199,6 +207,10 @@ impl ProcessSubject {
             let why = "root reads every file: run as an ordinary user";
             self.capabilities = self.capabilities.withhold("files.unreadable", why);
         }
+        let is_elsewhere = !self.capabilities.needs_repository();
+        if self.start.supervisor.is_some() && is_elsewhere {
+            self.capabilities = self.capabilities.clone().with(INJECTION);
+        }
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };
         let adapter = &mut process.adapter;
@@ -211,7 +223,7 @@ impl ProcessSubject {
     }
 
     fn started(&self) -> Result<Introduced, Fault> {
-        let AdapterCommand { command, directory, limits } = &self.start;
+        let AdapterCommand { command, directory, limits, .. } = &self.start;
         let mut adapter = Adapter::start(command, directory, &self.environment, *limits)?;
         let hello = read_hello(adapter.ask(&Message::Control(Control::hello()))?)?;
         Ok(Introduced { adapter, hello })
@@ -224,6 +236,29 @@ impl ProcessSubject {
         let mut adapter = ended?.adapter;
         adapter.ask(&Message::Control(Control::Close))?;
         adapter.finish()?;
+        self.process = Ok(self.opened()?);
+        Ok(())
+    }
+
+    /// Has the same store opened in a process that is supervised, and no other one use that.
+    fn reopen_supervised(&mut self, command: Vec<OsString>) -> Result<(), Fault> {
+        let plain = std::mem::replace(&mut self.start.command, command);
+        let is_fresh = std::mem::replace(&mut self.wants_fresh_process, true);
+        let reopened = self.reopen();
+        (self.start.command, self.wants_fresh_process) = (plain, is_fresh);
+        reopened
+    }
+
+    /// Ends the process, as `point` says where it lives still, and opens the same store in another one.
+    fn end_supervised(&mut self, point: &Point) -> Result<(), Fault> {
+        let ended = std::mem::replace(&mut self.process, Err(Fault::LeavesAChild));
+        if let Ok(Introduced { mut adapter, .. }) = ended {
+            if point.what == What::Kill {
+                adapter.killer().kill();
+            } else if adapter.ask(&Message::Control(Control::Close)).is_ok() {
+                adapter.finish()?;
+            }
+        }
         self.process = Ok(self.opened()?);
         Ok(())
     }
@@ -255,6 +290,36 @@ fn served(reply: Reply) -> Result<Value, Fault> {
 }
 
 impl Subject for ProcessSubject {
+    fn restarts_for_injections(&self) -> bool {
+        self.start.supervisor.is_some()
+    }
+
+    fn ask_injected(&mut self, request: &Request, point: &Point) -> io::Result<Option<Injected>> {
+        let Some(supervisor) = &self.start.supervisor else { return Ok(None) };
+        let supervised = Supervised::new(point, &self.open)?;
+        let command = supervised.command(supervisor, &self.start.command);
+        let answer = supervised.beside(|| {
+            // It may come while the process starts.
+            if let Err(fault) = self.reopen_supervised(command) {
+                self.process = Err(fault);
+            }
+            self.ask(request)
+        })?;
+        let is_end = point.call == At::End;
+        let is_alive = self.process.is_ok();
+        if let Err(fault) = self.end_supervised(point) {
+            self.process = Err(fault);
+        }
+        let (calls, came) = supervised.calls()?;
+        let ends = point.what.ends_process();
+        let is_answered = is_alive || !(came && ends);
+        Ok(Some(Injected {
+            answer: is_answered.then_some(answer),
+            came: came && (ends || !is_end),
+            calls,
+        }))
+    }
+
     fn identity(&self) -> Identity {
         self.identity.clone()
     }

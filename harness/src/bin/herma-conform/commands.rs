@@ -68,6 +68,7 @@ pub fn rules(json: bool) -> ExitCode {
 /// There is no verdict.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
+    let chosen = if arguments.inject { chosen.supervised()? } else { chosen };
     let options = options(arguments)?;
     let place = arguments.place.of(&chosen);
     let plan = Plan {
@@ -176,7 +177,9 @@ fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
         let place = &arguments.workspace;
         (format!("{place:?} cannot be read: {error}; nothing was run"), USAGE)
     })?;
-    Ok(Options { operations_max: arguments.operations, workspace, ..Options::default() })
+    let usual = Options::default();
+    let injections = if arguments.inject { 1 } else { usual.injections };
+    Ok(Options { operations_max: arguments.operations, workspace, injections, ..usual })
 }
 
 /// A seed that was not used a moment ago.
@@ -200,6 +203,9 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
             command.push_str(&format!(" --{option} {}", quoted(path)));
         }
     }
+    if arguments.inject {
+        command.push_str(" --inject");
+    }
     command + &chosen.spelled()
 }
 
@@ -215,6 +221,8 @@ pub fn load(file: &Path) -> Result<History, NoVerdict> {
 pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
     let chosen = Chosen::new(&arguments.subject)?;
+    let injects = history.injections().next().is_some();
+    let chosen = if injects { chosen.supervised()? } else { chosen };
     let scratch = scratch(arguments.scratch.clone());
     let (operations, divergences) = tried(&history, &chosen, &scratch)?;
     let Some(first) = divergences.first() else {

@@ -277,6 +277,10 @@ pub struct RunArguments {
     /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,
+    /// In every history let something happen at calls: kills, failed calls, power losses, edits of
+    /// somebody else; in the process of an adapter, too, which needs Linux
+    #[arg(long)]
+    inject: bool,
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,

@@ -81,7 +81,7 @@ impl Chosen {
                     .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
                 let (command, limits) = (command.to_vec(), Limits::default());
                 Ok(Chosen::Adapter {
-                    start: AdapterCommand { command, directory, limits },
+                    start: AdapterCommand { command, directory, limits, supervisor: None },
                     spelled,
                     expectations: None,
                 })
@@ -120,6 +120,17 @@ impl Chosen {
         }
     }
 
+    /// The same with things made to happen at calls, in the process of an adapter from outside.
+    ///
+    /// # Errors
+    /// This program does not know where it is.
+    pub fn supervised(mut self) -> Result<Self, NoVerdict> {
+        if let Chosen::Adapter { start, .. } = &mut self {
+            start.supervisor = Some(vec![this_program()?.into(), "supervised".into()]);
+        }
+        Ok(self)
+    }
+
     /// What opens the subject in a sandbox.
     pub fn opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> Box<dyn Subject> + Sync {
         let adapter = match self {
@@ -141,11 +152,10 @@ impl Chosen {
         let mut start = match self {
             Chosen::Adapter { start, .. } => start.clone(),
             Chosen::Core => {
-                let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
-                let program = std::env::current_exe().map_err(unknown)?;
+                let unknown = |error| (format!("no current directory: {error}"), NO_VERDICT);
                 let directory = std::env::current_dir().map_err(unknown)?;
-                let command = vec![program.into(), "adapter".into(), "serve".into()];
-                AdapterCommand { command, directory, limits: Limits::default() }
+                let command = vec![this_program()?.into(), "adapter".into(), "serve".into()];
+                AdapterCommand { command, directory, ..AdapterCommand::default() }
             }
         };
         start.limits.reply = reply;
@@ -167,6 +177,10 @@ impl Chosen {
             Chosen::Adapter { .. } => SHRINK_BUDGET_OF_ADAPTERS,
         }
     }
+}
+
+fn this_program() -> Result<PathBuf, NoVerdict> {
+    std::env::current_exe().map_err(|error| (format!("where is this program: {error}"), NO_VERDICT))
 }
 
 /// A word, quoted for a shell if necessary.
