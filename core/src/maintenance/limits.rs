@@ -260,7 +260,10 @@ impl Limit<'_> {
         if stored >= most {
             return Ok(true);
         }
-        while let Some(id) = next.filter(|id| objects.has(*id)) {
+        while let Some(id) = next {
+            if !objects.has(id)? {
+                break;
+            }
             let dropped = commit::read(objects, id)?;
             next = dropped.parent;
             if left.iter().any(|one| one.id == id) {

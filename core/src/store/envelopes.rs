@@ -177,7 +177,12 @@ impl<'a> Envelopes<'a> {
             let tree = refs::read(self.store.disk, &self.store.path, &self::name(self.hash, name))?;
             let Some(tree) = tree else { return Ok(false) };
             let all = snapshot::read(self.objects, tree, tree)?;
-            Ok(all.values().all(|item| self.objects.has(item.blob)))
+            for item in all.values() {
+                if !self.objects.has(item.blob)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         };
         match look() {
             Err(error) if error.is_damage() => Ok(false),

@@ -4,7 +4,7 @@
 mod whole;
 
 use crate::disk::atomic_write::{make_new_named, replace_file, write_new_named};
-use crate::disk::{Disk, Kind as FileKind, Stat, Stream};
+use crate::disk::{Disk, Kind as FileKind, Stat, Stream, folder};
 use crate::error::{Context, Error, Result};
 use crate::store::loose;
 use crate::store::mark::Mark;
@@ -62,10 +62,15 @@ impl<'a> Objects<'a> {
 
     /// Whether something stands where the object would, or it was added already. Whether that is
     /// the object, only [`Objects::is_whole`] says.
-    pub fn has(&self, id: Oid) -> bool {
-        let path = loose::path_of(&self.directory, id);
-        let is_file = || self.disk.stat(&path).is_ok_and(|stat| stat.kind == FileKind::File);
-        self.added.contains(&id) || is_file() || self.packs.have(id)
+    ///
+    /// # Errors
+    /// A disk that fails, so that nobody can say.
+    pub fn has(&self, id: Oid) -> Result<bool> {
+        if self.added.contains(&id) {
+            return Ok(true);
+        }
+        let own = folder::stat(self.disk, &loose::path_of(&self.directory, id))?;
+        Ok(own.is_some_and(|stat| stat.kind == FileKind::File) || self.packs.have(id))
     }
 
     /// The bytes of an object of that kind.

@@ -30,7 +30,7 @@ fn stored(
 ) -> Result<(Option<Oid>, Option<Oid>)> {
     match refs::read(store.disk, &store.path, &refs::of_project(hash)) {
         // Looked for once more before it counts as lost: git may just have moved it into a pack.
-        Ok(Some(tip)) if objects.has(tip) || store.objects().has(tip) => {
+        Ok(Some(tip)) if objects.has(tip)? || store.objects().has(tip)? => {
             let newer = newer_than_packed(store, objects, hash, tip)?;
             Ok((Some(tip), newer.or(Some(tip))))
         }

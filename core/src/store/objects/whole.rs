@@ -20,7 +20,7 @@ impl Objects<'_> {
         if self.added.contains(&id) {
             return Ok(true);
         }
-        if !self.has(id) {
+        if !self.has(id)? {
             return Ok(false);
         }
         let own = || {
