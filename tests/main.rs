@@ -13,6 +13,7 @@ mod cost;
 mod damage;
 mod databases;
 mod docs;
+mod every_call;
 mod faults;
 mod gate;
 mod going_on;

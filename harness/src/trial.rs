@@ -323,10 +323,12 @@ fn blame_on_injection(
         let symptom = divergence.mismatch.symptom.clone();
         let cause = happened.rule_of(&divergence.mismatch);
         blame(divergence, cause, "where nothing is made to happen");
-        // The rule says what happened but for which call failed, and how.
-        divergence.mismatch.symptom = match *cause == rules::FAULT_CLEAR_REFUSAL {
-            true => format!("{}: {symptom}", what.word()),
-            false => symptom,
+        // The rule says what happened but for which call failed, and how. Whoever waits for a lock does so
+        // whatever it is asked.
+        divergence.mismatch.symptom = match *cause {
+            _ if *cause == rules::FAULT_CLEAR_REFUSAL => format!("{}: {symptom}", what.word()),
+            _ if *cause == rules::LOCK_STALE => "a lock of a dead process is waited for".to_owned(),
+            _ => symptom,
         };
     }
     Ok(())

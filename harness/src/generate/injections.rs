@@ -43,7 +43,7 @@ fn injection() -> BoxedStrategy<Injection> {
 
 /// A file is checkpointed and changed, something happens, and what follows shows it.
 fn fragment(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (idiom::place(sizes), injection(), 0..12usize, followed())
+    (idiom::place(sizes), injection(), 0..13usize, followed())
         .prop_map(|((dir, path, content), injection, request, next)| {
             let more = names::join(&dir, &"more.txt".into());
             vec![
@@ -125,8 +125,8 @@ fn met_by(request: usize, dir: &ByteString, path: &ByteString) -> Operation {
         4..7 => restore(&dir, 1, request == 4),
         7 => Request::RestoreFile { dir, target, path: inside.into() }.into(),
         8 => Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true }.into(),
-        9 => Request::List { dir }.into(),
-        10 => Request::Diff { dir, target }.into(),
+        9 | 10 => Request::List { dir }.into(),
+        11 => Request::Diff { dir, target }.into(),
         _ => Request::Sweep.into(),
     }
 }

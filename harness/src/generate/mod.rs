@@ -19,6 +19,7 @@ mod maintenance;
 mod names;
 mod operation;
 mod repositories;
+mod stories;
 mod units;
 
 use crate::history::{Event, History, Operation};
@@ -34,6 +35,7 @@ use std::path::PathBuf;
 
 use content::Sizes;
 pub use operation::Kinds;
+pub use stories::stories;
 
 /// What histories are drawn from.
 #[derive(Clone, Debug)]

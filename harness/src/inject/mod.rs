@@ -158,11 +158,9 @@ impl Injector {
         }
     }
 
-    /// Whether somebody edited files already, where somebody does so during the request that is answered
-    /// now.
-    pub fn is_edited(&self) -> Option<bool> {
-        let armed = self.armed();
-        armed.as_ref().filter(|armed| armed.point.what == What::Hold).map(|armed| armed.came)
+    /// What is to happen during the request that is answered now, and whether it came.
+    pub fn happens(&self) -> Option<(What, bool)> {
+        self.armed().as_ref().map(|armed| (armed.point.what, armed.came))
     }
 
     /// Whether the process is to do nothing any more.

@@ -2,6 +2,7 @@
 //! be. Only [`DiskFault::Mode`] and [`DiskFault::NeverSyncs`] reach the store; all others are about the
 //! files of projects.
 
+use crate::history::What;
 use crate::inject::Injector;
 use crate::sandbox::Sandbox;
 use crate::subject::HookedDisk;
@@ -79,7 +80,7 @@ impl FaultyDisk {
         let called = call(path);
         let follows = matches!(self.fault, DiskFault::FollowsLinks)
             && self.is_of_a_project(path)
-            && self.disk.injector().is_edited() == Some(true);
+            && self.disk.injector().happens() == Some((What::Hold, true));
         match path.canonicalize() {
             Ok(led) if follows && called.is_err() => call(&led),
             _ => called,
@@ -113,10 +114,10 @@ impl FaultyDisk {
     /// What it looked at once it does not look at again.
     fn as_before(&self, path: &Path, stat: Stat) -> Stat {
         let mut remembered = self.remembered();
-        match self.disk.injector().is_edited() {
-            Some(true) => return remembered.get(path).copied().unwrap_or(stat),
-            Some(false) => drop(remembered.insert(path.to_owned(), stat)),
-            None => remembered.clear(),
+        match self.disk.injector().happens() {
+            Some((What::Hold, true)) => return remembered.get(path).copied().unwrap_or(stat),
+            Some((What::Hold, false)) => drop(remembered.insert(path.to_owned(), stat)),
+            _ => remembered.clear(),
         }
         stat
     }

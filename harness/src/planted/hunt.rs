@@ -44,7 +44,7 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let of_injections = ["crash/", "fault/", "lock/", "capture/steady", "capture/contained"];
     let of_injections = of_injections.iter().chain(&["restore/keeps-saves"]);
     let injections = of_injections.into_iter().any(|area| bug.rule.id.starts_with(area));
-    let injections = u32::from(injections);
+    let injections = if injections { 2 } else { 0 };
     let options = Options { agent, damage, databases, injections, ..Options::default() };
     for number in 0..HISTORIES_MAX {
         let history = draw(&options, seed, number);

@@ -5,6 +5,7 @@ use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
 use super::faulty_disk::DiskFault;
 use super::intercepted::{refused, takes, write_private};
+use crate::history::What;
 use herma_model::world::hash_of;
 use herma_model::{Answer, Code, Request, rules};
 use std::fs;
@@ -19,7 +20,7 @@ pub static BUGS: &[PlantedBug] = &[
         operations_min: 4,
         flaw: Intercept(|subject, request| {
             let answer = subject.ask(request);
-            if subject.core.is_dead()
+            if subject.core.happened() == Some(What::Kill)
                 && takes(request)
                 && let Some(project) = subject.project(request)
             {

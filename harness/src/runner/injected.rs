@@ -58,7 +58,7 @@ impl Runner<'_> {
         let starts_again = starts_again || restarts;
         if !came {
             let judged = self.judge(step, state, &allowed, seen);
-            self.starts_again(restarts);
+            self.starts_again(starts_again);
             return judged;
         }
         let mut then = self.world.clone();
@@ -158,6 +158,7 @@ impl Runner<'_> {
         self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
         let compare = |allowed| self.world.compare_beside(allowed, &seen, &then.files);
         let checks = allowed.map(compare).unwrap_or_default();
+        let debris = allowed.map(|allowed| then.debris(allowed, &seen)).unwrap_or_default();
         self.record(step, checks);
         if self.has_ended() {
             return Ok(true);
@@ -168,6 +169,9 @@ impl Runner<'_> {
         self.reply = reply;
         self.world.learn_beside(&seen, &then, &lists);
         self.tell_request(step, seen);
+        for path in debris {
+            self.edit(step, &Edit::Remove { path })?;
+        }
         self.judge_lists(step, lists.into_keys())
     }
 

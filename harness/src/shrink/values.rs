@@ -227,15 +227,22 @@ fn event_proposals(event: Event) -> Vec<Operation> {
     }
 }
 
-/// At an earlier call, with simpler edits, or a kill at the first one.
+/// At an earlier call, with simpler edits, or a kill at the first one. A power loss after the answer is
+/// simpler than one at any call.
 fn injection_proposals(injection: &Injection) -> Vec<Operation> {
+    let is_power_loss = matches!(injection.what, What::PowerLoss(_));
     let sooner = match injection.call {
         At::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
+        At::End if is_power_loss => Vec::new(),
         At::End | At::Every => vec![1],
     };
+    let at_end = (is_power_loss && injection.call != At::End).then_some(At::End);
     let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);
-    let mut all: Vec<Injection> =
-        sooner.map(|call| Injection { call, ..injection.clone() }).collect();
+    let mut all: Vec<Injection> = at_end
+        .into_iter()
+        .chain(sooner)
+        .map(|call| Injection { call, ..injection.clone() })
+        .collect();
     for (at, edit) in injection.meanwhile.iter().enumerate() {
         let mut fewer = injection.clone();
         fewer.meanwhile.remove(at);

@@ -2,6 +2,7 @@
 
 use super::agent::{Agent, action};
 use super::{Identity, Subject, patch};
+use crate::history::What;
 use crate::inject::{HookedDisk, Injected, Injector, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
@@ -266,7 +267,12 @@ impl CoreSubject {
         self.injector.arm(point.clone(), base, current_directory)
     }
 
-    /// Whether an injection ended it during the request that is answered now.
+    /// What was made to happen during the request that is answered now.
+    pub fn happened(&self) -> Option<What> {
+        self.injector.happens().and_then(|(what, came)| came.then_some(what))
+    }
+
+    /// Whether that ended it.
     pub fn is_dead(&self) -> bool {
         self.injector.is_dead()
     }

@@ -131,15 +131,15 @@ impl World {
             let saved = matches!(node, Node::File { .. }) && beside.before.get(path) != Some(*node);
             saved && below(&beside.project, path).is_some()
         };
-        let is_held = |path: &ByteString, node: &Node| {
-            let inside = ByteString::from(below(&beside.project, path).unwrap_or_default());
-            let holds = |tree: &Tree| tree.get(&inside).is_some_and(|one| one.node() == *node);
-            seen.files.get(path) == Some(node)
+        // Under whatever name: the folder that it is in may have been moved meanwhile.
+        let is_held = |node: &Node| {
+            let holds = |tree: &Tree| tree.values().any(|one| one.node() == *node);
+            seen.files.iter().any(|(_, one)| one == node)
                 || stored.commits.values().any(|one| holds(&one.tree))
         };
         let saved = beside.edited.iter().filter(is_saved);
         let lost: Vec<&ByteString> =
-            saved.filter(|(path, node)| !is_held(path, node)).map(|(path, _)| path).collect();
+            saved.filter(|(_, node)| !is_held(node)).map(|(path, _)| path).collect();
         checks.check(Judge::Disk, &rules::RESTORE_KEEPS_SAVES, lost.is_empty(), || {
             let found = format!("neither there nor in a checkpoint: {}", plain(&lost));
             Mismatch::new("a save is lost", "what was saved is there, or in a checkpoint", found)

@@ -65,11 +65,16 @@ impl World {
         self.hands.changed(&before, &edited.files, Some(&ByteString::default()));
         let then: Vec<&Checkpoint> =
             edited.histories.values().flat_map(|history| &history.all).collect();
-        let all = self.histories.values_mut().flat_map(|history| &mut history.all);
-        for one in all.chain(self.undos.checkpoints()) {
+        for one in self.histories.values_mut().flat_map(|history| &mut history.all) {
             let then = then.iter().find(|then| then.id == one.id);
             if !then.map_or(is_new_known, |then| then.captured.is_some()) {
                 one.captured = None;
+            }
+        }
+        let listed = self.histories.values().flat_map(|history| &history.all);
+        for undo in self.undos.checkpoints() {
+            if let Some(same) = listed.clone().find(|one| one.id == undo.id) {
+                undo.captured.clone_from(&same.captured);
             }
         }
     }

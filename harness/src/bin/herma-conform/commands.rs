@@ -8,7 +8,7 @@ use crate::subjects::{Chosen, quoted};
 use crate::{HistoryArguments, PlaceArguments, RunArguments};
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
-use herma_harness::generate::Options;
+use herma_harness::generate::{Options, stories};
 use herma_harness::history::History;
 use herma_harness::large;
 use herma_harness::protocol::capabilities::Capabilities;
@@ -68,7 +68,8 @@ pub fn rules(json: bool) -> ExitCode {
 /// There is no verdict.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
-    let chosen = if arguments.inject { chosen.supervised()? } else { chosen };
+    let injects = arguments.inject || arguments.every_call.is_some();
+    let chosen = if injects { chosen.supervised()? } else { chosen };
     let options = options(arguments)?;
     let place = arguments.place.of(&chosen);
     let plan = Plan {
@@ -82,6 +83,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         time_budget: arguments.time_budget.map(Duration::from_secs),
         known: BTreeSet::new(),
         share: arguments.place.shard,
+    };
+    let plan = match arguments.every_call {
+        None => plan,
+        Some(length) => Plan { histories: 0, kept: stories(length), cases: Vec::new(), ..plan },
     };
     let replay = replay_command(arguments, &plan, &chosen);
     let (results, findings) = running::run(&plan, &chosen, &place, replay)?;
@@ -100,7 +105,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.is_unstable() {
         return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
     }
-    if !plan.share.is_whole() {
+    if !plan.share.is_whole() || arguments.every_call.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
     let met = findings.coverage.0.len();
@@ -190,10 +195,13 @@ pub fn fresh_seed() -> u64 {
 }
 
 fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
-    let mut command = format!(
-        "herma-conform run --seed {} --histories {} --operations {}",
-        plan.seeds[0], plan.histories, plan.options.operations_max
-    );
+    let mut command = match arguments.every_call {
+        Some(length) => format!("herma-conform run --every-call {length}"),
+        None => format!(
+            "herma-conform run --seed {} --histories {} --operations {}",
+            plan.seeds[0], plan.histories, plan.options.operations_max
+        ),
+    };
     for (option, path) in [
         ("workspace", &arguments.workspace),
         ("scratch", &arguments.place.scratch),

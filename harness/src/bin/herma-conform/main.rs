@@ -277,6 +277,10 @@ pub struct RunArguments {
     /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,
+    /// Draw no histories: after every sequence of less than so many requests let each thing happen at each
+    /// call of one more
+    #[arg(long, value_name = "REQUESTS", conflicts_with_all = ["histories", "operations", "workspace"])]
+    every_call: Option<usize>,
     /// In every history let something happen at calls: kills, failed calls, power losses, edits of
     /// somebody else; in the process of an adapter, too, which needs Linux
     #[arg(long)]
