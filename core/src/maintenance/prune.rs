@@ -236,7 +236,7 @@ impl Prune<'_> {
         if undo::is_noted(self.disk, &store.path, hash)? {
             return Ok(Verdict::Keep);
         }
-        let known = metadata::read(self.disk, &store.path, hash);
+        let known = metadata::stored(self.disk, &store.path, hash)?;
         let state = evidence::of_project(self.disk, known.as_ref());
         let newest = refs::read(self.disk, &store.path, &refs::of_project(hash))?;
         let newest = newest.and_then(|newest| commit::read(objects, newest).ok());

@@ -1,7 +1,7 @@
 //! `projects/<hash>.json`: which directory a hash stands for, and when it was used.
 
-use crate::disk::Disk;
 use crate::disk::atomic_write::write_whole;
+use crate::disk::{Disk, folder};
 use crate::error::{Error, Result};
 use crate::project::Project;
 use git2::Oid;
@@ -108,9 +108,18 @@ impl Newest {
 /// What is stored of the project of that hash; none where that is missing or unreadable.
 // rule: maintenance/heals
 pub fn read(disk: &dyn Disk, store: &Path, hash: &str) -> Option<Metadata> {
-    let path = path_of(store, hash);
-    let (content, _) = disk.read(&path, METADATA_BYTES_MAX).ok()?;
+    let (content, _) = disk.read(&path_of(store, hash), METADATA_BYTES_MAX).ok()?;
     serde_json::from_slice(&content).ok()
+}
+
+/// The same for who must not take a failing disk for nothing there.
+///
+/// # Errors
+/// The disk fails.
+// rule: fault/clear-refusal
+pub fn stored(disk: &dyn Disk, store: &Path, hash: &str) -> Result<Option<Metadata>> {
+    let content = folder::read_if_file(disk, &path_of(store, hash), METADATA_BYTES_MAX)?;
+    Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
 }
 
 /// Where that is stored.
