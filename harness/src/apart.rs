@@ -36,9 +36,9 @@ pub fn apart(
         let Some(cause) = &found.follows else {
             return Ok(Some((history, found.clone())));
         };
-        let Some(first) = seen.iter().find(|one| one.fingerprint() == *cause) else {
-            return Ok(None);
-        };
+        // Where only another run shows the cause, it may show here later.
+        let is_cause = |one: &&Divergence| one.fingerprint() == *cause && one.step <= found.step;
+        let Some(first) = seen.iter().find(is_cause) else { return Ok(None) };
         history.operations.truncate(found.step + 1);
         history.operations.remove(first.step);
     }
