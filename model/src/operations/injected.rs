@@ -12,9 +12,11 @@ use crate::bytes::{ByteString, below};
 use crate::injected::{Aftermath, Injected, Lists};
 use crate::observation::Observation;
 use crate::plain::plain;
+use crate::request::Request;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
+use std::collections::BTreeMap;
 
 impl World {
     /// Compares what was answered, and what was done to files, during a request in which something was
@@ -58,7 +60,8 @@ impl World {
                 self.compare_files(allowed, seen, &mut checks);
             }
             _ => {
-                checks = self.compare(allowed, &self.without_extra_remarks(allowed, seen));
+                let seen = self.without_extra_remarks(allowed, seen);
+                checks = self.compare(&self.who_may_not_see(&seen.request), &seen);
                 checks.held(&rules::FAULT_CLEAR_REFUSAL, 1);
             }
         }
@@ -127,11 +130,23 @@ impl World {
         });
     }
 
+    /// What is allowed to who may not see that something is to go.
+    fn who_may_not_see(&self, request: &Request) -> Allowed {
+        let mut allowed = self.allows(request);
+        if let Allowed::Sweep(due) = &mut allowed {
+            let each = due.projects.values_mut().chain(due.repositories.values_mut());
+            each.chain(due.archives.values_mut()).for_each(|one| one.may_stay = true);
+        }
+        allowed
+    }
+
     /// Of a checkpoint that left out what could not be read and says so, without what it says of that:
-    /// it is what it must be of everything else.
+    /// it is what it must be of everything else. Nor does it matter that files were written again as they
+    /// were by who could not see that.
     fn without_extra_remarks(&self, allowed: &Allowed, seen: &Observation) -> Observation {
         let extra = extra_remarks(allowed, &seen.answer);
-        let mut seen = seen.clone();
+        let mut seen =
+            Observation { touched: Vec::new(), rewritten: BTreeMap::new(), ..seen.clone() };
         if let Answer::Taken { skipped, .. } = &mut seen.answer {
             skipped.retain(|remark| !extra.contains(&remark.path));
         }

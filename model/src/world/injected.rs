@@ -84,9 +84,7 @@ impl World {
         let extra = &after.unread;
         self.learn(seen);
         let Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } = &seen.answer else {
-            if let (Answer::Swept { counts, .. }, true) = (&seen.answer, !self.is_any_disturbed())
-                && counts.errors > 0
-            {
+            if let (Answer::Swept { .. }, true) = (&seen.answer, !self.is_any_disturbed()) {
                 self.learn_unanswered_sweep(&after.may_be_gone);
             }
             return;
