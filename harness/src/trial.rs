@@ -321,7 +321,7 @@ fn blame_on_injection(
             continue;
         }
         let symptom = divergence.mismatch.symptom.clone();
-        let cause = happened.rule_of(&divergence.mismatch);
+        let cause = happened.rule_of(divergence.rule, &divergence.mismatch);
         blame(divergence, cause, "where nothing is made to happen");
         // The rule says what happened but for which call failed, and how. Whoever waits for a lock does so
         // whatever it is asked.

@@ -15,6 +15,8 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::CRASH_POWER_LOSS, None),
     (&rules::CRASH_KILL, None),
     (&rules::LOCK_STALE, None),
+    (&rules::CONCURRENT_KEEPS, None),
+    (&rules::CONCURRENT_SERIAL, None),
     (&rules::CAPTURE_CONTAINED, None),
     (&rules::CAPTURE_STEADY, None),
     (&rules::RESTORE_KEEPS_SAVES, None),

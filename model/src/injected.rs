@@ -23,6 +23,8 @@ pub enum Injected {
     Moved,
     /// Somebody edited the project that was restored.
     EditedRestore,
+    /// Another process was asked something.
+    Overlapped,
 }
 
 impl Injected {
@@ -39,8 +41,8 @@ impl Injected {
     /// The rule that says what it may cost.
     ///
     /// Implements [`rules::CRASH_KILL`], [`rules::CRASH_POWER_LOSS`],
-    /// [`rules::FAULT_CLEAR_REFUSAL`], [`rules::CAPTURE_STEADY`], [`rules::CAPTURE_CONTAINED`] and
-    /// [`rules::RESTORE_KEEPS_SAVES`].
+    /// [`rules::FAULT_CLEAR_REFUSAL`], [`rules::CAPTURE_STEADY`], [`rules::CAPTURE_CONTAINED`],
+    /// [`rules::RESTORE_KEEPS_SAVES`] and [`rules::CONCURRENT_KEEPS`].
     pub fn rule(self) -> RuleRef {
         match self {
             Injected::Killed => &rules::CRASH_KILL,
@@ -49,17 +51,24 @@ impl Injected {
             Injected::Saved => &rules::CAPTURE_STEADY,
             Injected::Moved => &rules::CAPTURE_CONTAINED,
             Injected::EditedRestore => &rules::RESTORE_KEEPS_SAVES,
+            Injected::Overlapped => &rules::CONCURRENT_KEEPS,
         }
     }
 
-    /// The rule that is broken by what comes after it and does not come without it: a lock of which
-    /// nobody knows that its process is dead has one of its own.
+    /// The rule that is broken where this one is and is not without it. A lock of which nobody knows that
+    /// its process is dead has one of its own; of two processes, what is listed and comes back is what
+    /// both stored.
     ///
-    /// Implements [`rules::LOCK_STALE`].
-    pub fn rule_of(self, mismatch: &Mismatch) -> RuleRef {
+    /// Implements [`rules::LOCK_STALE`], [`rules::CONCURRENT_SERIAL`] and [`rules::CONCURRENT_KEEPS`].
+    pub fn rule_of(self, broken: RuleRef, mismatch: &Mismatch) -> RuleRef {
         let is_busy = mismatch.symptom.contains("refused busy");
-        let waits = is_busy || mismatch.kind == Kind::Timeout;
-        if waits { &rules::LOCK_STALE } else { self.rule() }
+        let area = broken.id.split('/').next().unwrap_or_default();
+        let is_stored = ["list", "diff", "restore", "layout"].contains(&area);
+        match self {
+            _ if is_busy || mismatch.kind == Kind::Timeout => &rules::LOCK_STALE,
+            Injected::Overlapped if !is_stored => &rules::CONCURRENT_SERIAL,
+            _ => self.rule(),
+        }
     }
 }
 

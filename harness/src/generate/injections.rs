@@ -16,7 +16,7 @@ use proptest::sample::{Index, select};
 /// A few fragments, each with the place in a history where it is to stand; of so many histories one has
 /// any.
 pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let fragment = prop_oneof![2 => fragment(sizes), 1 => edited(sizes)];
+    let fragment = prop_oneof![4 => fragment(sizes), 2 => edited(sizes), 1 => overlapped(sizes)];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
     match one_in {
         0 => Just(Vec::new()).boxed(),
@@ -27,7 +27,7 @@ pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Ope
 
 /// What happens at which call. Most requests make few calls; some of the core make a hundred.
 fn injection() -> BoxedStrategy<Injection> {
-    let what = select(What::ALL[..What::ALL.len() - 1].to_vec());
+    let what = select(What::alone().collect::<Vec<_>>());
     let call = prop_oneof![3 => 1..=8u64, 3 => 1..=40u64, 2 => 1..=120u64].prop_map(At::Call);
     let at_end = Just(At::End);
     (what, prop_oneof![3 => call, 1 => at_end])
@@ -92,7 +92,7 @@ fn edited(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
                         vec![Edit::Rename { from, to }, Edit::Link { path: folder.clone(), target }]
                     }
                 };
-                let at = Injection { call: At::Call(call), what: What::Hold, meanwhile };
+                let at = Injection::edited(At::Call(call), meanwhile);
                 all.extend([
                     write(&path, &"the second version".into(), false),
                     Event::Inject(at).into(),
@@ -103,6 +103,37 @@ fn edited(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
                     all.push(Edit::Remove { path: folder.clone() }.into());
                     all.push(Edit::Rename { from, to }.into());
                 }
+            }
+            all.extend([next, restore(&dir, 1, false)]);
+            all
+        })
+        .boxed()
+}
+
+/// Another process takes a checkpoint of the same project, or of another one, or frees space, each time
+/// some calls later.
+fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    (idiom::place(sizes), 1..=24u64, 0..3usize, 0..13usize, followed())
+        .prop_map(|((dir, path, content), call, other, request, next)| {
+            let beside = ByteString::from("work/beta");
+            let other = match other {
+                0 => Request::Checkpoint { dir: dir.clone(), reason: "other".into() },
+                1 => Request::Checkpoint { dir: beside.clone(), reason: "other".into() },
+                _ => Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true },
+            };
+            let mut all = vec![write(&path, &content, false), checkpoint(&dir)];
+            for number in 0..EDITS {
+                let call = At::Call(call + 4 * number);
+                all.extend([
+                    write(&path, &format!("version {number}").as_str().into(), false),
+                    write(
+                        &names::join(&beside, &"in.txt".into()),
+                        &number.to_string().as_str().into(),
+                        false,
+                    ),
+                    Event::Inject(Injection::overlapped(call, other.clone())).into(),
+                    met_by(request, &dir, &path),
+                ]);
             }
             all.extend([next, restore(&dir, 1, false)]);
             all

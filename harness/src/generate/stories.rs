@@ -34,12 +34,19 @@ const LAST: [Asked; 10] = [
     ("status", || Request::Status.into()),
 ];
 
+const PRUNE: Request<Target> =
+    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
+
+fn ensure_of(project: &str) -> Request<Target> {
+    Request::EnsureCheckpoint { dir: project.into(), reason: "before write_file".into() }
+}
+
 fn ensure() -> Operation {
-    Request::EnsureCheckpoint { dir: PROJECT.into(), reason: "before write_file".into() }.into()
+    ensure_of(PROJECT).into()
 }
 
 fn prune() -> Operation {
-    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true }.into()
+    PRUNE.into()
 }
 
 /// Every story of up to so many requests with each thing that can happen, by its name. The first request
@@ -70,7 +77,7 @@ pub fn stories(length: usize) -> Vec<(String, History)> {
 /// All that can happen in a request: edits only where a project is read or written.
 fn injections(request: &str) -> Vec<(String, Injection)> {
     let mut all = Vec::new();
-    for what in What::ALL.into_iter().filter(|what| *what != What::Hold) {
+    for what in What::alone() {
         let name = match what {
             What::PowerLoss(Left::Names) => "power loss, names are left",
             What::PowerLoss(Left::Blocks) => "power loss, some blocks are left",
@@ -87,9 +94,15 @@ fn injections(request: &str) -> Vec<(String, Injection)> {
     }
     if request.starts_with("restore") || ["checkpoint", "ensure"].contains(&request) {
         for (name, meanwhile) in edits() {
-            let injection = Injection { call: At::Every, what: What::Hold, meanwhile };
-            all.push((name.to_owned(), injection));
+            all.push((name.to_owned(), Injection::edited(At::Every, meanwhile)));
         }
+    }
+    let other = if request.starts_with("restore") { "work/beta" } else { PROJECT };
+    for (name, asked) in [
+        ("another process takes a checkpoint", ensure_of(other)),
+        ("another process prunes", PRUNE),
+    ] {
+        all.push((name.to_owned(), Injection::overlapped(At::Every, asked)));
     }
     all
 }

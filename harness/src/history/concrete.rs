@@ -39,10 +39,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
             None => Step::Ask(Vec::new()),
         },
         Operation::Event(Event::Database(database)) => Step::Database(database.clone()),
-        Operation::Event(Event::Inject(injection)) => {
-            let meanwhile = injection.meanwhile.iter().map(|edit| located(edit, world)).collect();
-            Step::Inject(Injection { meanwhile, ..injection.clone() })
-        }
+        Operation::Event(Event::Inject(injection)) => Step::Inject(injection.clone()),
         Operation::Event(Event::RestoreEach { dir }) => {
             Step::Ask(restore_each(&typed(dir, world), world))
         }

@@ -3,7 +3,8 @@
 //! An injection is an operation like any other, so that a history without it is a history, too. How it
 //! is made to happen is `crate::inject`'s affair, what may be answered then is the model's.
 
-use herma_model::Edit;
+use super::{Operation, Target};
+use herma_model::{Edit, Request};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -16,15 +17,55 @@ pub struct Injection {
     pub call: At,
     /// What happens there.
     pub what: What,
-    /// The edits for which the call waits, where it is held.
+    /// What the call waits for: edits where it is held, one request of another process where it overlaps
+    /// that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub meanwhile: Vec<Edit>,
+    pub meanwhile: Vec<Operation>,
 }
 
 impl Injection {
     /// Something that happens at a call and is no edit.
     pub fn new(call: At, what: What) -> Self {
         Injection { call, what, meanwhile: Vec::new() }
+    }
+
+    /// Somebody makes edits while a call waits.
+    pub fn edited(call: At, edits: Vec<Edit>) -> Self {
+        let meanwhile = edits.into_iter().map(Operation::Edit).collect();
+        Injection { call, what: What::Hold, meanwhile }
+    }
+
+    /// The edits that are made meanwhile.
+    pub fn edits(&self) -> impl Iterator<Item = &Edit> {
+        self.meanwhile.iter().filter_map(|one| match one {
+            Operation::Edit(edit) => Some(edit),
+            _ => None,
+        })
+    }
+
+    /// Another process is asked something while a call waits.
+    pub fn overlapped(call: At, request: Request<Target>) -> Self {
+        Injection { call, what: What::Overlap, meanwhile: vec![Operation::Ask(request)] }
+    }
+
+    /// Whether that happens meanwhile which may.
+    ///
+    /// # Errors
+    /// What else may, in words.
+    pub(crate) fn is_possible(&self) -> Result<(), &'static str> {
+        use Request::{Checkpoint, EnsureCheckpoint, List, Prune, Sweep};
+        let is_right = match (self.what, &self.meanwhile[..]) {
+            (What::Hold, edits) => edits.iter().all(|one| matches!(one, Operation::Edit(_))),
+            (What::Overlap, [Operation::Ask(asked)]) => matches!(
+                asked,
+                Checkpoint { .. } | EnsureCheckpoint { .. } | List { .. } | Prune { .. } | Sweep
+            ),
+            (_, meanwhile) => self.what != What::Overlap && meanwhile.is_empty(),
+        };
+        is_right.then_some(()).ok_or(
+            "`meanwhile` has edits where a call is held, one checkpoint, list, prune or sweep where it \
+             overlaps another process, and nothing else",
+        )
     }
 }
 
@@ -53,10 +94,15 @@ pub enum What {
     DiskFull,
     /// A call that reads fails with EIO.
     ReadError,
+    /// A call writes half of its bytes and says so, which the core's disk never shows: it comes to
+    /// adapters only.
+    ShortWrite,
     /// The power goes before the call is made.
     PowerLoss(Left),
     /// The call waits while somebody edits files.
     Hold,
+    /// The call waits while another process is asked something.
+    Overlap,
 }
 
 /// What a power loss leaves of the changes that were not synced.
@@ -73,17 +119,24 @@ pub enum Left {
 
 impl What {
     /// All that can happen.
-    pub const ALL: [What; 9] = [
+    pub const ALL: [What; 11] = [
         What::Kill,
         What::Error,
         What::NoSpace,
         What::DiskFull,
         What::ReadError,
+        What::ShortWrite,
         What::PowerLoss(Left::Names),
         What::PowerLoss(Left::Blocks),
         What::PowerLoss(Left::Nothing),
         What::Hold,
+        What::Overlap,
     ];
+
+    /// All that needs nobody who does something meanwhile.
+    pub fn alone() -> impl Iterator<Item = What> {
+        What::ALL.into_iter().filter(|what| !matches!(what, What::Hold | What::Overlap))
+    }
 
     /// What it is called in a symptom.
     pub fn word(self) -> &'static str {
@@ -93,8 +146,10 @@ impl What {
             What::NoSpace => "no space",
             What::DiskFull => "disk full",
             What::ReadError => "read error",
+            What::ShortWrite => "short write",
             What::PowerLoss(_) => "power loss",
             What::Hold => "edited meanwhile",
+            What::Overlap => "another process meanwhile",
         }
     }
 
@@ -170,6 +225,28 @@ mod tests {
             assert_eq!(read(text), Ok(injection.clone()));
             let written = serde_saphyr::to_string(&injection).unwrap();
             assert_eq!(read(&written), Ok(injection), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_happens_meanwhile_is_edits_or_one_request() {
+        let prune = "prune: {retention_days: 0, max_total_bytes: 0, delete_orphans: true}";
+        for (what, meanwhile, is_possible) in [
+            ("hold", "make_directory: {path: work/a}", true),
+            ("hold", "sweep", false),
+            ("overlap", "sweep", true),
+            ("overlap", prune, true),
+            ("overlap", "sweep, sweep", false),
+            ("overlap", "clear", false),
+            ("overlap", "", false),
+            ("kill", "sweep", false),
+            ("kill", "", true),
+        ] {
+            let text = format!("inject: {{call: 1, what: {what}, meanwhile: [{meanwhile}]}}");
+            let Ok(Operation::Event(Event::Inject(injection))) = read(&text) else {
+                panic!("{text}: {:?}", read(&text))
+            };
+            assert_eq!(injection.is_possible().is_ok(), is_possible, "{text}");
         }
     }
 

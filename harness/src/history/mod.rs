@@ -106,7 +106,10 @@ impl History {
                 Operation::Edit(edit) => edit.paths(),
                 Operation::Event(Event::Database(database)) => vec![&database.path],
                 Operation::Event(Event::Inject(injection)) => {
-                    injection.meanwhile.iter().flat_map(Edit::paths).collect()
+                    if let Err(why) = injection.is_possible() {
+                        return Some(format!("operations[{number}]: {why}"));
+                    }
+                    injection.edits().flat_map(Edit::paths).collect()
                 }
                 _ => return None,
             };

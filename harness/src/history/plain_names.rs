@@ -33,7 +33,7 @@ fn paths(operation: &mut Operation) -> Vec<&mut ByteString> {
         )) => vec![dir],
         Operation::Event(Event::Database(database)) => vec![&mut database.path],
         Operation::Event(Event::Inject(injection)) => {
-            injection.meanwhile.iter_mut().flat_map(|edit| edit.paths_mut()).collect()
+            injection.meanwhile.iter_mut().flat_map(paths).collect()
         }
         Operation::Event(_) => Vec::new(),
         Operation::Edit(edit) => edit.paths_mut(),

@@ -195,7 +195,7 @@ impl Armed {
             What::Error | What::ReadError if is_now => Err(Errno::IO.into()),
             What::NoSpace if is_now => Err(Errno::NOSPC.into()),
             What::DiskFull if self.came => Err(Errno::NOSPC.into()),
-            What::Hold if is_now => Ok(Some(self.point.gate.clone())),
+            What::Hold | What::Overlap if is_now => Ok(Some(self.point.gate.clone())),
             // Half-way through, too.
             What::Kill if writes(call) && self.is_at_next(call, path) => {
                 self.is_dead = true;
@@ -237,9 +237,10 @@ fn counts(what: What, call: Call) -> bool {
         matches!(call, Call::Stat | Call::List | Call::Read | Call::FreeBytes | Call::ReadLink);
     let needs_space = writes(call) || matches!(call, Call::MakeLink | Call::MakeDirectory);
     match what {
-        What::Kill | What::Error | What::PowerLoss(_) => !reads,
+        What::Kill | What::Error | What::PowerLoss(_) | What::Overlap => !reads,
         What::NoSpace | What::DiskFull => needs_space,
         What::ReadError => reads,
+        What::ShortWrite => false,
         What::Hold => true,
     }
 }

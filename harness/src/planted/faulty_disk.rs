@@ -1,6 +1,6 @@
 //! A disk that does one thing wrong. So a planted bug sits inside the core, where a real one would
-//! be. Only [`DiskFault::Mode`] and [`DiskFault::NeverSyncs`] reach the store; all others are about the
-//! files of projects.
+//! be. Only [`DiskFault::Mode`], [`DiskFault::NeverSyncs`] and [`DiskFault::Unlocked`] reach the store;
+//! all others are about the files of projects.
 
 use crate::history::What;
 use crate::inject::Injector;
@@ -33,6 +33,8 @@ pub enum DiskFault {
     NeverSyncs,
     /// It reads what it opens in two pieces, and takes two versions for one.
     ReadsInPieces,
+    /// It takes none of these locks, which are those of the store.
+    Unlocked(fn(&Path) -> bool),
     /// It follows the links on the way to a path that came there while it looked.
     FollowsLinks,
 }
@@ -129,6 +131,11 @@ impl FaultyDisk {
         }
     }
 }
+
+/// What holds no lock.
+struct Nothing;
+
+impl LockGuard for Nothing {}
 
 impl Disk for FaultyDisk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -275,7 +282,10 @@ impl Disk for FaultyDisk {
     }
 
     fn try_lock(&self, path: &Path, sharing: Sharing) -> io::Result<Option<Box<dyn LockGuard>>> {
-        self.disk.try_lock(path, sharing)
+        match self.fault {
+            DiskFault::Unlocked(is_one) if is_one(path) => Ok(Some(Box::new(Nothing))),
+            _ => self.disk.try_lock(path, sharing),
+        }
     }
 
     fn try_lock_bytes(

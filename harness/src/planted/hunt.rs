@@ -41,7 +41,8 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let of_damage = ["maintenance/damage", "capture/stored", "restore/honest"];
     let damage = of_damage.contains(&bug.rule.id);
     let databases = bug.rule.id.starts_with("unit/");
-    let of_injections = ["crash/", "fault/", "lock/", "capture/steady", "capture/contained"];
+    let of_injections =
+        ["concurrent/", "crash/", "fault/", "lock/", "capture/steady", "capture/contained"];
     let of_injections = of_injections.iter().chain(&["restore/keeps-saves"]);
     let injections = of_injections.into_iter().any(|area| bug.rule.id.starts_with(area));
     let injections = if injections { 2 } else { 0 };

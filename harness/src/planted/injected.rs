@@ -6,6 +6,7 @@ use super::PlantedBug;
 use super::faulty_disk::DiskFault;
 use super::intercepted::{refused, takes, write_private};
 use crate::history::What;
+use herma_model::answer::CheckpointOutcome;
 use herma_model::world::hash_of;
 use herma_model::{Answer, Code, Request, rules};
 use std::fs;
@@ -111,6 +112,34 @@ pub static BUGS: &[PlantedBug] = &[
             }
             answer
         }),
+    },
+    PlantedBug {
+        name: "whoever-comes-second-reports-what-the-first-took",
+        rule: &rules::CONCURRENT_SERIAL,
+        about: "A checkpoint that another process took a moment before is reported as a new one.",
+        operations_min: 3,
+        flaw: Intercept(|subject, request| {
+            let Request::Checkpoint { dir, .. } = request else { return subject.ask(request) };
+            let list = Request::List { dir: dir.clone() };
+            let before = subject.core_answer(&list);
+            let answer = subject.ask(request);
+            if let Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped } = &answer
+                && let (Answer::Listed(before), Answer::Listed(after)) =
+                    (before, subject.core_answer(&list))
+                && after.len() > before.len()
+            {
+                let outcome = CheckpointOutcome::Created { id: after[0].id.clone() };
+                return Answer::Taken { outcome, skipped: skipped.clone() };
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "no-lock-of-the-store-is-taken",
+        rule: &rules::CONCURRENT_KEEPS,
+        about: "Whoever frees space removes what another process has stored and not named yet.",
+        operations_min: 5,
+        flaw: Disk(DiskFault::Unlocked(|path| path.ends_with("locks/store"))),
     },
     PlantedBug {
         name: "a-lock-outlives-its-process",

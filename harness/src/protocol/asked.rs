@@ -7,7 +7,7 @@
 use super::capabilities::Capabilities;
 use super::known::INJECTION;
 use crate::database;
-use crate::history::{Event, Operation, Target, concrete};
+use crate::history::{Event, Injection, Operation, Target, concrete};
 use herma_model::request::{About, Effect};
 use herma_model::target::begins_with;
 use herma_model::{ByteString, Edit, Request, World};
@@ -29,7 +29,14 @@ pub fn asked_for(
         }
         Operation::Edit(edit) => kept(is_offered(capabilities, edit)),
         Operation::Event(Event::Advance { .. }) => kept(capabilities.has("test.clock")),
-        Operation::Event(Event::Inject(_)) => kept(capabilities.has(INJECTION)),
+        Operation::Event(Event::Inject(injection)) if capabilities.has(INJECTION) => {
+            let each = |one: &Operation| asked_for(capabilities, one, world).pop();
+            let meanwhile: Vec<Operation> = injection.meanwhile.iter().filter_map(each).collect();
+            let injection = Injection { meanwhile, ..injection.clone() };
+            let is_possible = injection.is_possible().is_ok();
+            is_possible.then(|| Event::Inject(injection).into()).into_iter().collect()
+        }
+        Operation::Event(Event::Inject(_)) => Vec::new(),
         Operation::Event(Event::Database(write)) => {
             let edit = Edit::Remove { path: write.path.clone() };
             // Real databases need a program that writes them, too.

@@ -1,26 +1,24 @@
 //! Injections in a run: something is made to happen at a call of a request, and what is listed after it
 //! says whether that took effect.
 
+use super::meanwhile::{Done, Meanwhile};
 use super::{Calls, Event, Run, RunError, Runner, tell};
 use crate::coverage;
+use crate::history::concrete::{self, Step};
 use crate::history::{At, History, Injection, What};
 use crate::inject::{Gate, Injected, Point};
-use crate::sandbox::edits;
 use herma_model::answer::Answer;
-use herma_model::edit::Change;
 use herma_model::injected::{Injected as Happened, Lists};
 use herma_model::{Allowed, ByteString, Edit, Files, Observation, Request, World};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 /// A request that met an injection.
 struct Met {
     seen: Observation,
     injected: Option<Injected>,
-    /// Whether all was done that was to be done meanwhile: what the request is in the midst of may be
-    /// gone.
-    are_made: bool,
+    meanwhile: Done,
     /// Whether the agent started again after it.
     starts_again: bool,
 }
@@ -31,8 +29,11 @@ impl Runner<'_> {
         match injection.what {
             What::Kill => Happened::Killed,
             What::PowerLoss(_) => Happened::PowerLost,
-            What::Error | What::NoSpace | What::DiskFull | What::ReadError => Happened::CallFailed,
+            What::Error | What::NoSpace | What::DiskFull | What::ReadError | What::ShortWrite => {
+                Happened::CallFailed
+            }
             What::Hold => self.world.beside(request, edited),
+            What::Overlap => Happened::Overlapped,
         }
     }
 
@@ -50,7 +51,7 @@ impl Runner<'_> {
         self.starts_again(restarts);
         let state = coverage::state(&self.world, request);
         let allowed = self.world.allows(request);
-        let Met { seen, injected, are_made, starts_again } =
+        let Met { seen, injected, meanwhile, starts_again } =
             self.meet(step, request, &allowed, injection)?;
         let came = injected.as_ref().is_some_and(|injected| injected.came);
         let calls = injected.map(|injected| injected.calls).unwrap_or_default();
@@ -62,16 +63,23 @@ impl Runner<'_> {
             return judged;
         }
         let mut then = self.world.clone();
-        let changes = injection.meanwhile.iter().flat_map(|edit| then.edit(edit)).collect();
+        let changes =
+            edits_in(&self.world, injection).iter().flat_map(|edit| then.edit(edit)).collect();
         let happened = self.happens(request, injection, &then.files);
         self.run.injections += 1;
         self.injected = Some((injection.what, happened));
         if happened.is_edited() {
             tell(&mut self.watch, || Event::Edited(changes));
-            if !are_made {
+            if meanwhile.is_prevented {
                 then.files.clone_from(&seen.files);
             }
-            let judged = self.judge_edited(step, are_made.then_some(&allowed), seen, then)?;
+            let allowed = (!meanwhile.is_prevented).then_some(&allowed);
+            let judged = self.judge_edited(step, allowed, seen, then)?;
+            self.starts_again(starts_again);
+            return Ok(judged);
+        }
+        if let Some((other, answer)) = meanwhile.asked {
+            let judged = self.judge_overlapped(step, seen, (&other, &answer))?;
             self.starts_again(starts_again);
             return Ok(judged);
         }
@@ -109,24 +117,25 @@ impl Runner<'_> {
         let (call, what) = (injection.call, injection.what);
         let point = Point { call, what, gate: Arc::default() };
         let gate: &Gate = &point.gate;
-        let mut edited = self.world.clone();
-        let changes: Vec<Change> =
-            injection.meanwhile.iter().flat_map(|edit| edited.edit(edit)).collect();
-        let root = self.sandbox.root().to_owned();
+        let (sandbox, seconds, opening) =
+            (self.sandbox.shared(), self.world.seconds(), self.opening);
+        let mut waits = Some(Meanwhile::beside(request, injection, &self.world));
         let keeps_agent = self.run.capabilities.keeps_agent();
-        let (mut injected, mut are_made, mut starts_again) = (Ok(None), true, false);
+        let (mut injected, mut done, mut starts_again) = (Ok(None), Done::default(), false);
         let seen = self.observe_by(step, request, allowed, &mut |subject, request| {
             injected = thread::scope(|scope| {
-                // What cannot be made any more is not: the request is in the midst of it.
-                let apply = || changes.iter().try_for_each(|change| edits::apply(&root, change));
-                let edits = scope.spawn(move || {
-                    let made = if gate.wait() { apply() } else { Ok(()) };
-                    gate.end();
-                    made.is_ok()
+                let (is_ready, ready) = mpsc::channel();
+                let place = (sandbox.shared(), seconds);
+                let other = waits.take().map(|meanwhile| {
+                    scope.spawn(move || meanwhile.happens((gate, is_ready), place, opening))
                 });
+                // Whoever is asked meanwhile is opened before.
+                let _ = ready.recv();
                 let injected = subject.ask_injected(request, &point);
                 gate.end();
-                are_made = edits.join().unwrap_or(false);
+                let died = || Done { is_prevented: true, asked: None };
+                done =
+                    other.map_or_else(Done::default, |one| one.join().unwrap_or_else(|_| died()));
                 injected
             });
             let answer = match &mut injected {
@@ -143,7 +152,37 @@ impl Runner<'_> {
             }
             answer
         })?;
-        Ok(Met { seen, injected: injected?, are_made, starts_again })
+        Ok(Met { seen, injected: injected?, meanwhile: done, starts_again })
+    }
+
+    /// Compares what two requests left of which another process was asked the second meanwhile.
+    fn judge_overlapped(
+        &mut self,
+        step: usize,
+        mut seen: Observation,
+        other: (&Request, &Answer),
+    ) -> Result<bool, RunError> {
+        let (mut checks, mut then) = self.world.compare_overlapped(&seen, other);
+        if then.is_none() {
+            self.oracle.look_closer((&self.world, &self.sandbox), &mut seen)?;
+            (checks, then) = self.world.compare_overlapped(&seen, other);
+        }
+        self.record(step, checks);
+        if self.has_ended() {
+            return Ok(true);
+        }
+        match then {
+            Some(then) => self.world = then,
+            None => {
+                self.world.learn_amiss(&seen);
+                self.list_again(step, &seen)?;
+            }
+        }
+        let reply = std::mem::take(&mut self.reply);
+        let lists = self.lists(step, &seen.request)?;
+        self.reply = reply;
+        self.tell_request(step, seen);
+        self.judge_lists(step, lists.into_keys())
     }
 
     /// Compares what a request left beside which somebody edited files: `then` is the world in which that
@@ -183,7 +222,7 @@ impl Runner<'_> {
         }
     }
 
-    fn judge_lists(
+    pub(super) fn judge_lists(
         &mut self,
         step: usize,
         projects: impl Iterator<Item = ByteString>,
@@ -198,7 +237,7 @@ impl Runner<'_> {
     }
 
     /// What is listed of each project now. Nothing is judged by it.
-    fn lists(&mut self, step: usize, request: &Request) -> Result<Lists, RunError> {
+    pub(super) fn lists(&mut self, step: usize, request: &Request) -> Result<Lists, RunError> {
         let own = request.dir().and_then(|dir| self.world.canonical(dir));
         let known = self.world.histories().map(|(project, _)| project.clone());
         let mut projects: BTreeSet<ByteString> = known.chain(own).collect();
@@ -212,6 +251,16 @@ impl Runner<'_> {
         }
         Ok(lists)
     }
+}
+
+/// The edits of an injection, as they are made in that world.
+fn edits_in(world: &World, injection: &Injection) -> Vec<Edit> {
+    let steps = injection.meanwhile.iter().map(|one| concrete::step(one, world));
+    let edit = |step| match step {
+        Step::Edit(edit) => Some(edit),
+        _ => None,
+    };
+    steps.filter_map(edit).collect()
 }
 
 /// Runs a history once for each call that its injections can come at.

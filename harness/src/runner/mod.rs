@@ -7,6 +7,7 @@
 
 mod databases;
 mod injected;
+mod meanwhile;
 mod shown;
 
 use crate::coverage;
@@ -26,6 +27,7 @@ use herma_model::injected::Injected;
 use herma_model::rules;
 use herma_model::verdict::{Checks, Kind, Violation};
 use herma_model::{Allowed, ByteString, Edit, Observation, Request, StoreEdit, World, blame};
+use meanwhile::Opening;
 use shown::tell;
 pub use shown::{Calls, Event, RequestRecord, Run, RunError, Watch};
 use std::time::Instant;
@@ -80,13 +82,13 @@ pub fn run_until(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_watched(
+pub fn run_watched<'a>(
     until: Until,
-    history: &History,
-    new_subject: &NewSubject<'_>,
+    history: &'a History,
+    new_subject: &'a NewSubject<'a>,
     scratch: &Scratch,
     limit: &Capabilities,
-    watch: Watch<'_>,
+    watch: Watch<'a>,
 ) -> Result<Run, RunError> {
     let sandbox = Sandbox::new(scratch, history)?;
     let runner = Runner::open(history, new_subject, sandbox, limit, watch)?;
@@ -111,14 +113,19 @@ struct Runner<'a> {
     injection: Option<Injection>,
     /// What was made to happen last.
     injected: Option<(What, Injected)>,
+    /// Whether everything is listed after the next request that could have an injection, as after one
+    /// that has.
+    lists_next: bool,
+    /// How another process is opened.
+    opening: Opening<'a>,
     watch: Watch<'a>,
 }
 
 impl<'a> Runner<'a> {
     /// Opens the subject in its sandbox, and starts with a world of the files that are there.
     fn open(
-        history: &History,
-        new_subject: &NewSubject<'_>,
+        history: &'a History,
+        new_subject: &'a NewSubject<'a>,
         sandbox: Sandbox,
         limit: &Capabilities,
         watch: Watch<'a>,
@@ -157,6 +164,8 @@ impl<'a> Runner<'a> {
             databases: Databases::default(),
             injection: None,
             injected: None,
+            lists_next: false,
+            opening: Opening { new_subject, settings: &history.settings },
             watch,
         };
         runner.record(0, checks);
@@ -209,9 +218,10 @@ impl<'a> Runner<'a> {
             Step::Store(edit) => self.edit_store(&edit)?,
             Step::Database(database) => self.write_database(step, &database)?,
             Step::Inject(injection) if injection.call == At::Call(0) => {
-                for edit in &injection.meanwhile {
-                    self.edit(step, edit)?;
+                for operation in &injection.meanwhile {
+                    self.apply(step, operation)?;
                 }
+                self.lists_next = true;
             }
             Step::Inject(injection) => {
                 tell(&mut self.watch, || Event::Injects(injection.clone()));
@@ -242,6 +252,10 @@ impl<'a> Runner<'a> {
             Some(injection) => self.ask_injected(step, request, &injection)?,
             None => self.ask_one(step, request)?,
         };
+        if request.takes_injection() && std::mem::take(&mut self.lists_next) && !self.has_ended() {
+            let lists = self.lists(step, request)?;
+            self.judge_lists(step, lists.into_keys())?;
+        }
         for project in &crowded {
             if !self.has_ended() {
                 self.look_at_list(step, project)?;

@@ -121,6 +121,13 @@ impl Sandbox {
         Ok(sandbox)
     }
 
+    /// The same sandbox, for another subject in it.
+    pub fn shared(&self) -> Self {
+        let (root, v1_repository) = (self.root.clone(), self.v1_repository.clone());
+        let understood = self.understood.clone();
+        Sandbox { _directory: None, root, v1_repository, understood, ..*self }
+    }
+
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
         let (v1_repository, understood) = (Arc::default(), Understood::default());

@@ -13,7 +13,7 @@ pub fn renamed(history: &History) -> Vec<History> {
         match operation {
             Operation::Edit(edit) => used.extend(edit.paths().into_iter().cloned()),
             Operation::Event(Event::Inject(injection)) => {
-                used.extend(injection.meanwhile.iter().flat_map(Edit::paths).cloned());
+                used.extend(injection.edits().flat_map(Edit::paths).cloned());
             }
             _ => {}
         }
@@ -40,7 +40,13 @@ fn with_name(history: &History, path: &ByteString, other: &ByteString) -> Histor
         match operation {
             Operation::Edit(edit) => rename(edit),
             Operation::Event(Event::Inject(injection)) => {
-                injection.meanwhile.iter_mut().for_each(rename);
+                let meanwhile = injection.meanwhile.iter_mut();
+                meanwhile
+                    .filter_map(|one| match one {
+                        Operation::Edit(edit) => Some(edit),
+                        _ => None,
+                    })
+                    .for_each(rename);
             }
             Operation::Ask(Request::RestoreFile { dir, path: asked, .. })
             | Operation::Event(Event::Store(StoreEvent::Stored {

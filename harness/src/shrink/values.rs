@@ -243,11 +243,11 @@ fn injection_proposals(injection: &Injection) -> Vec<Operation> {
         .chain(sooner)
         .map(|call| Injection { call, ..injection.clone() })
         .collect();
-    for (at, edit) in injection.meanwhile.iter().enumerate() {
+    for (at, operation) in injection.meanwhile.iter().enumerate() {
         let mut fewer = injection.clone();
         fewer.meanwhile.remove(at);
         all.push(fewer);
-        for simpler in edit_proposals(edit.clone()) {
+        for simpler in proposals(operation) {
             let mut changed = injection.clone();
             changed.meanwhile[at] = simpler;
             all.push(changed);
@@ -256,6 +256,7 @@ fn injection_proposals(injection: &Injection) -> Vec<Operation> {
     if injection.meanwhile.is_empty() {
         all.push(Injection::new(At::Call(1), What::Kill));
     }
+    all.retain(|one| one.is_possible().is_ok());
     all.into_iter().map(|one| Event::Inject(one).into()).collect()
 }
 

@@ -62,7 +62,8 @@ impl Supervised {
     pub fn beside<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
         let (hold, is_over) = (Hold::beside(&self.points()), AtomicBool::new(false));
         thread::scope(|scope| {
-            let other = (self.point.what == What::Hold).then(|| {
+            let waits = matches!(self.point.what, What::Hold | What::Overlap);
+            let other = waits.then(|| {
                 scope.spawn(|| {
                     if hold.wait(&|| is_over.load(Ordering::SeqCst)) {
                         self.point.gate.hold();
@@ -112,9 +113,11 @@ pub(crate) fn names(what: What) -> (&'static str, &'static str) {
         What::NoSpace => ("no-space", "changing"),
         What::DiskFull => ("full", "changing"),
         What::ReadError => ("read", "reading"),
+        What::ShortWrite => ("short", "changing"),
         What::PowerLoss(Left::Names) => ("power-bytes", "changing"),
         What::PowerLoss(Left::Blocks) => ("power-torn", "changing"),
         What::PowerLoss(Left::Nothing) => ("power-names", "changing"),
         What::Hold => ("save", "all"),
+        What::Overlap => ("hold-take", "changing"),
     }
 }

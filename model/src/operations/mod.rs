@@ -17,6 +17,7 @@ mod external;
 pub mod injected;
 mod label;
 mod list;
+mod overlapped;
 mod print;
 mod project;
 mod refusal;

@@ -8,9 +8,10 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Concurrent,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "Two processes decided by what neither had any more: read and write what they share under one lock.",
     }
     CONCURRENT_KEEPS {
         id: "concurrent/keeps",
@@ -19,8 +20,10 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Concurrent,
+        state: Modelled,
         source: "behaviour: Durability and concurrency",
-        needs: [],
+        needs: ["test.injection"],
+        hint: "A ref was moved over another process's, or objects were removed that nothing named yet: take a lock \
+            that both take, and keep what is young.",
     }
 }

@@ -102,8 +102,6 @@ pub enum State {
     Modelled,
     /// No history meets it: the harness has a lane that puts one fault before one call.
     Faults,
-    /// The same, with a lane of several processes on one store.
-    Concurrent,
     /// The same, with a lane that measures what operations take.
     Cost,
 }
@@ -113,7 +111,6 @@ impl fmt::Display for State {
         formatter.pad(match self {
             State::Modelled => "modelled",
             State::Faults => "decided by the lane `faults`",
-            State::Concurrent => "decided by the lane `concurrent`",
             State::Cost => "decided by the lane `cost`",
         })
     }

@@ -79,8 +79,12 @@ fn metadata(world: &World, found: &StoreLayout, checks: &mut Checks) {
 /// Implements [`rules::LIMIT_NEWEST_REMAIN`].
 fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut Checks) {
     let limit = world.settings.max_snapshots;
-    // What cannot be read may keep space from being freed.
-    if world.may_upkeep_fail() || !world.histories().any(|(_, all)| all.len() > limit) {
+    // What cannot be read may keep space from being freed, and what a power loss brought back stands there
+    // until the next sweep.
+    if world.may_upkeep_fail()
+        || world.is_uncounted()
+        || !world.histories().any(|(_, all)| all.len() > limit)
+    {
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;

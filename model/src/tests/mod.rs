@@ -15,6 +15,7 @@ mod learn;
 mod left_out;
 mod listing;
 mod outside;
+mod overlapped;
 mod printed;
 mod restore;
 mod restored;
