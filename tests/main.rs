@@ -14,7 +14,6 @@ mod damage;
 mod databases;
 mod docs;
 mod every_call;
-mod faults;
 mod gate;
 mod going_on;
 mod histories;

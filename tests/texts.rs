@@ -241,7 +241,7 @@ fn what_is_refused_says_why_and_what_to_do() {
         "report --from results.jsonl",
         "report --from nowhere.jsonl",
         "adapters install nothing@1",
-        "faults --only take:kil:3",
+        "faults --requests two",
         "damage core --only none",
         "bugs --only nothing",
     ] {

@@ -44,7 +44,6 @@ pub mod depth;
 pub mod divergence;
 pub mod expectations;
 pub mod export;
-pub mod faults;
 pub mod generate;
 mod git_objects;
 pub mod history;

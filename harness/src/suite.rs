@@ -172,7 +172,7 @@ impl Findings {
             return if is_broken { Verdict::Broken } else { Verdict::Unstable };
         }
         match (rule.state, self.checks.get(rule.id)) {
-            (State::Faults | State::Cost, _) => Verdict::InALane,
+            (State::Cost, _) => Verdict::InALane,
             (State::Modelled, _) if self.capabilities.lacking(rule).is_some() => {
                 Verdict::NotApplicable
             }

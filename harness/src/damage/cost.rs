@@ -20,7 +20,6 @@ use super::judge::Rule;
 use super::past::{Past, Which, needs};
 use super::places::Kind;
 use crate::sandbox::stock::Stock;
-use herma_model::rules::{self, RuleRef};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -42,8 +41,6 @@ pub struct Cost {
     pub mistaken: Option<usize>,
     /// Whether what a checkpoint takes may be something else from now on.
     pub captures_otherwise: bool,
-    /// What a fault is held to, where it was no damage that came.
-    fault: Option<RuleRef>,
     /// Whether something stands in the way of a file that holds no object.
     blocked: bool,
     /// Projects that hold what is lost still, while something stands in the way of storing it again.
@@ -51,16 +48,6 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// What a fault at one call may cost: nothing.
-    pub fn of_a_fault(rule: RuleRef) -> Cost {
-        Cost { fault: Some(rule), ..Cost::default() }
-    }
-
-    /// The rule of the book that what it costs too much comes under.
-    pub fn book(&self) -> RuleRef {
-        self.fault.unwrap_or(&rules::MAINTENANCE_DAMAGE)
-    }
-
     /// What that damage to the store, which is whole yet, may cost.
     pub fn of(damage: &Damage, past: &Past, stock: &Stock, store: &Path) -> Cost {
         let (place, harm) = (&damage.place, damage.harm);
@@ -94,7 +81,6 @@ impl Cost {
             excused: excused(damage, past, store),
             mistaken: place.project.filter(|_| place.kind == Kind::Metadata && harm.may_mislead()),
             captures_otherwise: place.kind == Kind::Info && harm.may_mislead(),
-            fault: None,
             blocked: !holds_objects && harm.blocks(),
             blocked_takes,
         }
@@ -107,7 +93,6 @@ impl Cost {
         }
         Some(match self.behind.contains(&which) {
             true => Rule::BehindACommit,
-            false if self.fault.is_some() => Rule::NotAsBefore,
             false if self.blocked => Rule::InTheWay,
             false => Rule::CostsMore,
         })
@@ -120,7 +105,6 @@ impl Cost {
         }
         Some(match self.headless.contains(&project) {
             true => Rule::BehindACommit,
-            false if self.fault.is_some() => Rule::NotAsBefore,
             false if self.blocked || self.blocked_takes.contains(&project) => Rule::InTheWay,
             false => Rule::CostsMore,
         })

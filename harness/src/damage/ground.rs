@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::protocol::capabilities::Capabilities;
 use crate::runner::FIRST_SECOND;
 use crate::sandbox::{Sandbox, Scratch, edits, git_alone, manifest};
-use crate::subject::{NewSubject, Subject};
+use crate::subject::Subject;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::bytes::{ancestors, below};
 use herma_model::edit::Change;
@@ -159,16 +159,6 @@ impl<'a> Ground<'a> {
         (self.opened.open)(&self.sandbox, &self.settings, self.seconds)
     }
 
-    /// The same in another way.
-    pub fn open_by(&self, open: &NewSubject<'_>) -> Box<dyn Subject> {
-        open(&self.sandbox, &self.settings, self.seconds)
-    }
-
-    /// What everything lies in.
-    pub fn sandbox(&self) -> &Path {
-        self.sandbox.root()
-    }
-
     /// Takes the store as it is now for what it was before.
     ///
     /// # Errors
@@ -179,17 +169,7 @@ impl<'a> Ground<'a> {
 
     /// A new turn, some time later.
     pub fn turn(&mut self, subject: &mut dyn Subject) {
-        self.later();
-        self.tell_turn(subject);
-    }
-
-    /// Some time goes by.
-    pub fn later(&mut self) {
         self.seconds += STEP;
-    }
-
-    /// Tells what time it is, and that a turn begins.
-    pub fn tell_turn(&self, subject: &mut dyn Subject) {
         if self.capabilities().has("test.clock") {
             subject.ask(&Request::SetClock { seconds: self.seconds });
         }

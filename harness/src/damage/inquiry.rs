@@ -346,7 +346,7 @@ impl<'a, 'b> Inquiry<'a, 'b> {
 
     fn note(&mut self, asked: &str, broken: Option<Broken>) {
         let Some(Broken { rule, due, found }) = broken else { return };
-        let (asked, book) = (asked.to_owned(), rule.in_the_book(self.cost.book()).id);
+        let (asked, book) = (asked.to_owned(), rule.in_the_book().id);
         self.failures.push(Failure { rule, book, asked, due, found });
     }
 }

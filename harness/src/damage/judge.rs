@@ -24,16 +24,6 @@ pub enum Rule {
     BehindACommit,
     /// The same where a fifo or a folder stands in the way of a file.
     InTheWay,
-    /// What a fault at one call of an operation leaves is as before.
-    NotAsBefore,
-    /// A file that changes while it is read is captured as one of its versions, or named.
-    Torn,
-    /// Nothing outside the project is captured.
-    CapturesElsewhere,
-    /// What somebody saves while a restore runs is not lost.
-    SaveLost,
-    /// Where a restore fails half-way, the answer says which paths are as recorded, or which are not.
-    HalfRestored,
     /// A restore that is said to be complete is so.
     FalseSuccess,
     /// What a take reports is stored.
@@ -47,20 +37,14 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule of the book that it comes under, in a lane that is about `lane`.
-    pub fn in_the_book(self, lane: RuleRef) -> RuleRef {
+    /// The rule of the book that it comes under.
+    pub fn in_the_book(self) -> RuleRef {
         match self {
-            Rule::Torn => &rules::CAPTURE_STEADY,
-            Rule::CapturesElsewhere => &rules::CAPTURE_CONTAINED,
-            Rule::SaveLost => &rules::RESTORE_KEEPS_SAVES,
-            Rule::HalfRestored => &rules::FAULT_NAMES_HALF_RESTORED,
             Rule::FalseSuccess => &rules::RESTORE_HONEST,
             Rule::NotStoredAgain => &rules::CAPTURE_STORED,
             Rule::RefusalChanges => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
             Rule::ReachesElsewhere => &rules::RESTORE_CONTAINED,
-            // A damaged store holds nobody up; else it is a lock that does.
-            Rule::Hangs if lane != &rules::MAINTENANCE_DAMAGE => &rules::LOCK_STALE,
-            _ => lane,
+            _ => &rules::MAINTENANCE_DAMAGE,
         }
     }
 
@@ -79,22 +63,6 @@ impl Rule {
             }
             Rule::InTheWay => {
                 "a fifo or a folder in the place of a file costs no more than its loss"
-            }
-            Rule::NotAsBefore => {
-                "a fault costs nothing that was reported: all of it is listed, compared and restored, \
-                 and the next operation works"
-            }
-            Rule::Torn => {
-                "a file that changes while it is read is captured as one of its versions, or left \
-                 out and named"
-            }
-            Rule::CapturesElsewhere => "nothing outside the project is captured",
-            Rule::SaveLost => {
-                "what somebody saves while a restore runs is kept, or in a checkpoint"
-            }
-            Rule::HalfRestored => {
-                "where a restore fails half-way, the answer says which paths are as recorded, or \
-                 which are not"
             }
             Rule::FalseSuccess => {
                 "after a restore every recorded path is as recorded, or named as not restored"
@@ -117,11 +85,6 @@ impl fmt::Display for Rule {
             Rule::CostsMore => "costs-more",
             Rule::BehindACommit => "behind-a-commit",
             Rule::InTheWay => "in-the-way",
-            Rule::NotAsBefore => "not-as-before",
-            Rule::Torn => "torn",
-            Rule::CapturesElsewhere => "captures-elsewhere",
-            Rule::SaveLost => "save-lost",
-            Rule::HalfRestored => "half-restored",
             Rule::FalseSuccess => "false-success",
             Rule::NotStoredAgain => "not-stored-again",
             Rule::RefusalChanges => "refusal-changes",
@@ -231,30 +194,6 @@ pub fn restored(rule: Option<Rule>, seen: &Seen<'_>, answer: &Answer) -> Vec<Bro
     found
 }
 
-/// What is wrong with a refusal in the middle of a restore: some paths are as recorded since, others
-/// are not, and it names neither these nor those.
-pub fn half_restored(seen: &Seen<'_>, answer: &Answer) -> Option<Broken> {
-    let Answer::Refused { message, .. } = answer else { return None };
-    let names = |path: &ByteString| message.contains(&*String::from_utf8_lossy(path));
-    let wrong = wrong(seen);
-    let was_wrong = differences(seen.due, seen.before).into_keys();
-    let restored: Vec<&ByteString> =
-        was_wrong.filter(|path| seen.due.contains_key(*path) && !wrong.contains(path)).collect();
-    let is_half = !restored.is_empty() && !wrong.is_empty();
-    let is_said =
-        || wrong.iter().all(|path| names(path)) || restored.iter().all(|path| names(path));
-    (is_half && !is_said()).then(|| Broken {
-        rule: Rule::HalfRestored,
-        due: "the answer names what was brought back, or what was not".into(),
-        found: format!(
-            "{}; as recorded: {}; not as recorded: {}",
-            said(answer),
-            shown(&restored),
-            shown(&wrong)
-        ),
-    })
-}
-
 /// The paths that are not as recorded. A link or file that was to be removed counts where the restore
 /// is exact.
 fn wrong<'a>(seen: &Seen<'a>) -> Vec<&'a ByteString> {
@@ -350,26 +289,6 @@ mod tests {
         }
         assert_eq!(rules(None, &half, true, &said("a/")), [Rule::FalseSuccess]);
         assert_eq!(rules(None, &half, true, &said("c")), [Rule::FalseSuccess]);
-    }
-
-    #[test]
-    fn a_refusal_half_way_names_what_is_back_or_what_is_not() {
-        let (due, before) = (tree(&[("a/b", "1"), ("c", "1")]), tree(&[("c", "2")]));
-        let broken = |after: &[(&str, &str)], message: &str| {
-            let after = tree(after);
-            let seen = Seen { due: &due, exact: false, before: &before, after: &after };
-            let (code, message) = (Code::Internal, message.to_owned());
-            half_restored(&seen, &Answer::Refused { code, message, changed: Changed::Partial })
-        };
-        assert!(broken(&[("c", "1")], "the disk is full").is_some());
-        for (after, message) in [
-            (&[("c", "1")][..], "a/b was not brought back"),
-            (&[("c", "1")], "only c is as before"),
-            (&[("c", "2")], "nothing was done"),
-            (&[("a/b", "1"), ("c", "1")], "nobody knows what"),
-        ] {
-            assert_eq!(broken(after, message), None, "{message}");
-        }
     }
 
     #[test]

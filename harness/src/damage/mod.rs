@@ -12,7 +12,7 @@ pub(crate) mod ground;
 pub mod harm;
 pub(crate) mod inquiry;
 pub mod judge;
-pub(crate) mod naive;
+pub mod naive;
 pub mod past;
 pub mod places;
 pub(crate) mod plan;

@@ -23,6 +23,9 @@ pub struct Naive {
     seconds: i64,
 }
 
+/// As it is served behind an adapter.
+pub const NAIVE: &str = "naive";
+
 impl Naive {
     /// Opens it in a sandbox.
     pub fn boxed(sandbox: &Sandbox, _: &Settings, seconds: i64) -> Box<dyn Subject> {

@@ -149,12 +149,11 @@ type Sort = (Rule, Kind, Harm);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use herma_model::rules;
 
     fn report() -> Report {
         let failure = |rule: Rule| Failure {
             rule,
-            book: rule.in_the_book(&rules::MAINTENANCE_DAMAGE).id,
+            book: rule.in_the_book().id,
             asked: "a restore".into(),
             due: "it is restored whole".into(),
             found: "refused".into(),

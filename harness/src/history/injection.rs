@@ -7,7 +7,9 @@ use super::{Operation, Target};
 use herma_model::{Edit, Request};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 /// Something that happens at one call of the next request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +80,15 @@ pub enum At {
     End,
     /// At each of them, in a run of the whole history for each.
     Every,
+    /// The same at so many of them, evenly spread.
+    Spread(u64),
+}
+
+impl At {
+    /// Whether it stands for a run for each call.
+    pub fn is_for_several(self) -> bool {
+        matches!(self, At::Every | At::Spread(_))
+    }
 }
 
 /// What happens at a call.
@@ -135,7 +146,7 @@ impl What {
 
     /// All that needs nobody who does something meanwhile.
     pub fn alone() -> impl Iterator<Item = What> {
-        What::ALL.into_iter().filter(|what| !matches!(what, What::Hold | What::Overlap))
+        What::ALL.into_iter().filter(|what| !what.waits())
     }
 
     /// What it is called in a symptom.
@@ -153,9 +164,22 @@ impl What {
         }
     }
 
+    /// Whether the call waits until somebody did something.
+    pub fn waits(self) -> bool {
+        matches!(self, What::Hold | What::Overlap)
+    }
+
     /// Whether it ends the process, so that nothing is answered.
     pub fn ends_process(self) -> bool {
         matches!(self, What::Kill | What::PowerLoss(_))
+    }
+}
+
+impl FromStr for What {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        serde_saphyr::from_str(text).map_err(|error| format!("{text:?} cannot happen: {error}"))
     }
 }
 
@@ -168,6 +192,7 @@ impl fmt::Display for At {
         match (word, self) {
             (Some(word), _) => formatter.pad(word),
             (None, At::Call(number)) => number.fmt(formatter),
+            (None, At::Spread(number)) => write!(formatter, "spread over {number}"),
             (None, _) => Ok(()),
         }
     }
@@ -177,6 +202,7 @@ impl Serialize for At {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             At::Call(number) => serializer.serialize_u64(*number),
+            At::Spread(number) => BTreeMap::from([("spread", number)]).serialize(serializer),
             word => serializer.collect_str(word),
         }
     }
@@ -189,14 +215,16 @@ impl<'de> Deserialize<'de> for At {
         enum Written {
             Number(u64),
             Word(String),
+            Spread { spread: u64 },
         }
         let word = match Written::deserialize(deserializer) {
             Ok(Written::Number(number @ 1..)) => return Ok(At::Call(number)),
             Ok(Written::Word(word)) => word,
-            Ok(Written::Number(_)) | Err(_) => String::new(),
+            Ok(Written::Spread { spread: spread @ 1.. }) => return Ok(At::Spread(spread)),
+            Ok(_) | Err(_) => String::new(),
         };
         let found = WORDS.iter().find(|(one, _)| *one == word);
-        let wrong = || Error::custom("a call is a number from 1, `end` or `every`");
+        let wrong = || Error::custom("a call is a number from 1, `end`, `every` or `{spread: 12}`");
         found.map(|(_, at)| *at).ok_or_else(wrong)
     }
 }
@@ -215,6 +243,7 @@ mod tests {
         for (text, call, what) in [
             ("inject: {call: 3, what: kill}", At::Call(3), What::Kill),
             ("inject: {call: every, what: disk_full}", At::Every, What::DiskFull),
+            ("inject: {call: {spread: 12}, what: error}", At::Spread(12), What::Error),
             (
                 "inject: {call: end, what: {power_loss: names}}",
                 At::End,
@@ -254,7 +283,7 @@ mod tests {
     fn what_is_no_call_is_refused_with_what_is() {
         for text in ["inject: {call: 0, what: kill}", "inject: {call: all, what: kill}"] {
             let error = read(text).unwrap_err();
-            assert!(error.contains("a number from 1, `end` or `every`"), "{error}");
+            assert!(error.contains("a number from 1, `end`, `every`"), "{error}");
         }
     }
 }

@@ -57,7 +57,7 @@ impl History {
 
     /// The same with injections at this call, where they come at each.
     pub fn at_call(&self, call: Option<At>) -> History {
-        self.with_calls(|injected| if injected == At::Every { call } else { None })
+        self.with_calls(|injected| if injected.is_for_several() { call } else { None })
     }
 
     /// The same where nothing happens at any call: edits that one waits for are made before.
@@ -83,7 +83,7 @@ impl History {
 
     /// Whether it stands for a run for each call of a request.
     pub fn is_for_every_call(&self) -> bool {
-        self.injections().any(|(_, injection)| injection.call == At::Every)
+        self.injections().any(|(_, injection)| injection.call.is_for_several())
     }
 
     /// Its injections, each with the number of its operation, from 0.

@@ -3,11 +3,13 @@
 //! In this process it happens on the disk that the core works on ([`Injector`]); what a power loss
 //! leaves is [`durable`]'s. What a history says of it is in [`crate::history`].
 
+mod calls;
 mod disk;
 pub mod durable;
 mod gate;
 pub mod hold;
 
+pub use calls::Calls;
 pub use disk::{Call, Hook, HookedDisk};
 pub use gate::Gate;
 
@@ -195,7 +197,7 @@ impl Armed {
             What::Error | What::ReadError if is_now => Err(Errno::IO.into()),
             What::NoSpace if is_now => Err(Errno::NOSPC.into()),
             What::DiskFull if self.came => Err(Errno::NOSPC.into()),
-            What::Hold | What::Overlap if is_now => Ok(Some(self.point.gate.clone())),
+            what if is_now && what.waits() => Ok(Some(self.point.gate.clone())),
             // Half-way through, too.
             What::Kill if writes(call) && self.is_at_next(call, path) => {
                 self.is_dead = true;

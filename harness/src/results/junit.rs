@@ -89,7 +89,7 @@ fn why_skipped(verdict: Verdict) -> Option<&'static str> {
         Verdict::Held | Verdict::Broken | Verdict::Unstable => None,
         Verdict::NotApplicable => Some("not applicable"),
         Verdict::NotExercised => Some("not exercised"),
-        Verdict::InALane => Some("judged by a lane: `faults`, `concurrent` or `cost`"),
+        Verdict::InALane => Some("judged by a lane: `cost`"),
     }
 }
 

@@ -263,14 +263,23 @@ fn edits_in(world: &World, injection: &Injection) -> Vec<Edit> {
     steps.filter_map(edit).collect()
 }
 
-/// Runs a history once for each call that its injections can come at.
+/// Runs a history once for each call that its injections can come at, or for some of them.
 pub(super) fn at_every_call(
     history: &History,
     once: &dyn Fn(&History) -> Result<Run, RunError>,
 ) -> Result<Run, RunError> {
-    let mut all = Run::default();
-    for call in 1.. {
-        let at = At::Call(call);
+    let (mut all, mut between) = (Run::default(), 1);
+    let spread = history.injections().find_map(|(_, injection)| match injection.call {
+        At::Spread(most) => Some(most.max(1)),
+        _ => None,
+    });
+    if let Some(most) = spread {
+        let none = once(&history.at_call(Some(At::Call(u64::MAX))))?;
+        let calls = none.injected.as_ref().map_or(0, |injected| injected.calls.len() as u64);
+        between = calls.div_ceil(most).max(1);
+    }
+    for number in 0.. {
+        let at = At::Call(1 + number * between);
         let run = once(&history.at_call(Some(at)))?;
         let came = run.injections > 0;
         all.join(run, at);

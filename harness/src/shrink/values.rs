@@ -234,7 +234,7 @@ fn injection_proposals(injection: &Injection) -> Vec<Operation> {
     let sooner = match injection.call {
         At::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
         At::End if is_power_loss => Vec::new(),
-        At::End | At::Every => vec![1],
+        At::End | At::Every | At::Spread(_) => vec![1],
     };
     let at_end = (is_power_loss && injection.call != At::End).then_some(At::End);
     let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);

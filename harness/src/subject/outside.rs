@@ -1,9 +1,9 @@
 //! Making something happen at one call of another process, from outside: a command that supervises any
 //! program (`herma-conform supervised`) tells of its calls below some folders, and does it there.
 
-use crate::history::{At, Left, What};
+use crate::history::{At, What};
 use crate::inject::hold::Hold;
-use crate::inject::{Point, sort_of};
+use crate::inject::{Calls, Point, sort_of};
 use crate::protocol::message::Open;
 use crate::sandbox::Scratch;
 use std::ffi::{OsStr, OsString};
@@ -39,17 +39,18 @@ impl Supervised {
 
     /// The command that supervises `command`, where `supervisor` is that without its arguments.
     pub fn command(&self, supervisor: &[OsString], command: &[OsString]) -> Vec<OsString> {
-        let (fault, calls) = names(self.point.what);
+        let what = serde_json::to_string(&self.point.what).unwrap_or_default();
+        let calls = Calls::of(self.point.what).name();
         let at = match self.point.call {
             At::Call(call) => call,
-            At::Every | At::End => AFTER_ALL,
+            _ => AFTER_ALL,
         };
         let mut all = supervisor.to_vec();
         for folder in &self.below {
             all.extend(["--below".into(), folder.into()]);
         }
         all.extend(["--points".into(), self.points().into(), "--calls".into(), calls.into()]);
-        all.extend(["--at".into(), at.to_string().into(), "--fault".into(), fault.into()]);
+        all.extend(["--at".into(), at.to_string().into(), "--what".into(), what.into()]);
         all.push("--".into());
         all.extend_from_slice(command);
         all
@@ -62,8 +63,7 @@ impl Supervised {
     pub fn beside<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
         let (hold, is_over) = (Hold::beside(&self.points()), AtomicBool::new(false));
         thread::scope(|scope| {
-            let waits = matches!(self.point.what, What::Hold | What::Overlap);
-            let other = waits.then(|| {
+            let other = self.point.what.waits().then(|| {
                 scope.spawn(|| {
                     if hold.wait(&|| is_over.load(Ordering::SeqCst)) {
                         self.point.gate.hold();
@@ -102,22 +102,5 @@ impl Supervised {
 
     fn points(&self) -> PathBuf {
         self.folder.path().join("points")
-    }
-}
-
-/// How that is called on the command line of the supervisor, and the calls that it can come at.
-pub(crate) fn names(what: What) -> (&'static str, &'static str) {
-    match what {
-        What::Kill => ("kill", "changing"),
-        What::Error => ("io", "changing"),
-        What::NoSpace => ("no-space", "changing"),
-        What::DiskFull => ("full", "changing"),
-        What::ReadError => ("read", "reading"),
-        What::ShortWrite => ("short", "changing"),
-        What::PowerLoss(Left::Names) => ("power-bytes", "changing"),
-        What::PowerLoss(Left::Blocks) => ("power-torn", "changing"),
-        What::PowerLoss(Left::Nothing) => ("power-names", "changing"),
-        What::Hold => ("save", "all"),
-        What::Overlap => ("hold-take", "changing"),
     }
 }

@@ -100,9 +100,7 @@ impl fmt::Display for Level {
 pub enum State {
     /// A transition decides it and the oracle counts its checks.
     Modelled,
-    /// No history meets it: the harness has a lane that puts one fault before one call.
-    Faults,
-    /// The same, with a lane that measures what operations take.
+    /// No history meets it: the harness has a lane that measures what operations take.
     Cost,
 }
 
@@ -110,7 +108,6 @@ impl fmt::Display for State {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             State::Modelled => "modelled",
-            State::Faults => "decided by the lane `faults`",
             State::Cost => "decided by the lane `cost`",
         })
     }

@@ -5,11 +5,11 @@ use crate::ending::{
 };
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
-use crate::{HistoryArguments, PlaceArguments, RunArguments};
+use crate::{FaultsArguments, HistoryArguments, PlaceArguments, RunArguments};
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
 use herma_harness::generate::{Options, stories};
-use herma_harness::history::History;
+use herma_harness::history::{At, History};
 use herma_harness::large;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::report;
@@ -86,7 +86,9 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     };
     let plan = match arguments.every_call {
         None => plan,
-        Some(length) => Plan { histories: 0, kept: stories(length), cases: Vec::new(), ..plan },
+        Some(length) => {
+            Plan { histories: 0, kept: told(length, arguments.calls), cases: Vec::new(), ..plan }
+        }
     };
     let replay = replay_command(arguments, &plan, &chosen);
     let (results, findings) = running::run(&plan, &chosen, &place, replay)?;
@@ -120,6 +122,27 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         return Err((message.into(), TOO_LITTLE));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `herma-conform faults`: a run of every short story.
+///
+/// # Errors
+/// There is no verdict.
+pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
+    let FaultsArguments { requests, calls, time_budget, json, place, subject } = arguments.clone();
+    run(&RunArguments {
+        seed: None,
+        histories: None,
+        operations: Options::default().operations_max,
+        time_budget,
+        workspace: None,
+        every_call: Some(requests),
+        calls,
+        inject: false,
+        json,
+        place,
+        subject,
+    })
 }
 
 /// Whether the run is large enough for the floor of behaviours to apply.
@@ -173,6 +196,16 @@ fn enough_ran(findings: &Findings, workspace: bool) -> bool {
         .all(|rule| findings.verdict(rule) == Verdict::Held)
 }
 
+/// Every story of up to so many requests, with what happens at each call, or at so many.
+fn told(length: usize, calls: Option<u64>) -> Vec<(String, History)> {
+    let spread = calls.map(At::Spread);
+    let all = stories(length).into_iter();
+    all.map(|(name, history)| {
+        (name, spread.map_or(history.clone(), |at| history.at_call(Some(at))))
+    })
+    .collect()
+}
+
 fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
     if arguments.operations == 0 {
         return Err(("--operations must be at least 1; nothing was run".into(), USAGE));
@@ -196,7 +229,11 @@ pub fn fresh_seed() -> u64 {
 
 fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
     let mut command = match arguments.every_call {
-        Some(length) => format!("herma-conform run --every-call {length}"),
+        Some(length) => {
+            let calls =
+                arguments.calls.map_or_else(String::new, |calls| format!(" --calls {calls}"));
+            format!("herma-conform run --every-call {length}{calls}")
+        }
         None => format!(
             "herma-conform run --seed {} --histories {} --operations {}",
             plan.seeds[0], plan.histories, plan.options.operations_max

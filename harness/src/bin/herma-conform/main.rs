@@ -12,7 +12,6 @@ mod confined;
 mod cost;
 mod damage;
 mod ending;
-mod faults;
 mod gate;
 mod hermetic;
 mod overdue;
@@ -144,16 +143,16 @@ enum Command {
     /// Damage one file of a store at a time: it must cost what needs that file, and nothing more
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", damage::EXAMPLES))]
     Damage(damage::DamageArguments),
-    /// Let something happen to a subject's process at one call at a time: nothing reported is lost
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", faults::EXAMPLES))]
-    Faults(faults::FaultsArguments),
+    /// Let something happen at every call of every short story: the same as `run --every-call 2`
+    #[command(after_help = EXIT_CODES)]
+    Faults(FaultsArguments),
     /// Let several processes use one store at the same time: some order explains every answer
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", concurrent::EXAMPLES))]
     Concurrent(concurrent::ConcurrentArguments),
     /// Measure what a subject takes where one file is large, and where nothing changed
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", cost::EXAMPLES))]
     Cost(cost::CostArguments),
-    /// Run a command whose every changing call is noted, and that meets a fault at one of them
+    /// Run a command whose every changing call is noted, and at one of which something happens
     #[command(hide = true)]
     Supervised(supervised::SupervisedArguments),
     /// Run a command that can write in one folder only
@@ -281,6 +280,9 @@ pub struct RunArguments {
     /// call of one more
     #[arg(long, value_name = "REQUESTS", conflicts_with_all = ["histories", "operations", "workspace"])]
     every_call: Option<usize>,
+    /// At so many calls, evenly spread, instead of at each
+    #[arg(long, requires = "every_call")]
+    calls: Option<u64>,
     /// In every history let something happen at calls: kills, failed calls, power losses, edits of
     /// somebody else; in the process of an adapter, too, which needs Linux
     #[arg(long)]
@@ -294,8 +296,29 @@ pub struct RunArguments {
     subject: SubjectArguments,
 }
 
+/// The arguments of `faults`.
+#[derive(Clone, clap::Args)]
+pub struct FaultsArguments {
+    /// How many requests a story has at most
+    #[arg(long, default_value_t = 2)]
+    requests: usize,
+    /// At so many calls of each, evenly spread, instead of at each
+    #[arg(long)]
+    calls: Option<u64>,
+    /// Begin no story after two thirds of so long, and no search for a short one after all of it
+    #[arg(long, value_name = "SECONDS")]
+    time_budget: Option<u64>,
+    /// Print the results as one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArguments,
+    #[command(flatten)]
+    subject: SubjectArguments,
+}
+
 /// How many histories run at a time, and where what they leave is.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct PlaceArguments {
     /// How many histories run at the same time; one for each core by default
     #[arg(long)]
@@ -434,7 +457,7 @@ fn main() -> ExitCode {
         Command::Power(arguments) => power::power(arguments),
         Command::Cost(arguments) => cost::cost(arguments),
         Command::Damage(arguments) => damage::damage(arguments),
-        Command::Faults(arguments) => faults::faults(arguments),
+        Command::Faults(arguments) => commands::faults(arguments),
         Command::Concurrent(arguments) => concurrent::concurrent(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(command, scratch.clone())

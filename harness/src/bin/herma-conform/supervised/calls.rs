@@ -1,7 +1,7 @@
 //! The calls that change what is on a disk or read it, and which of their arguments say where.
 
 use super::notify::Waiting;
-use herma_harness::faults::fault::Calls;
+use herma_harness::inject::Calls;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;

@@ -1,6 +1,6 @@
 //! `supervised`: a command of whose every call below some folders that changes something (or, where
-//! that is asked for, reads) is noted, and that meets a fault at one of them. Faults are put before
-//! an adapter so.
+//! that is asked for, reads) is noted, and at one of which something happens. Injections come to an
+//! adapter so.
 //!
 //! It works for any program and all that it starts, as Linux tells of the calls (seccomp).
 
@@ -10,8 +10,8 @@ mod short;
 
 use crate::ending::{NO_VERDICT, fail};
 use calls::{Call, Does};
-use herma_harness::faults::fault::{Calls, Fault};
-use herma_harness::history::Left;
+use herma_harness::history::{Left, What};
+use herma_harness::inject::Calls;
 use herma_harness::inject::durable::Durable;
 use herma_harness::inject::hold::{Hold, power_went};
 use notify::{Answer, Ended, Listener, Waiting};
@@ -51,12 +51,12 @@ pub struct SupervisedArguments {
     /// Which calls count: changing, reading, all
     #[arg(long, default_value = "changing")]
     calls: Calls,
-    /// At which of them the fault comes, from 1
-    #[arg(long, requires = "fault")]
+    /// At which of them it happens, from 1
+    #[arg(long, requires = "what")]
     at: Option<u64>,
-    /// What comes there
+    /// What happens there, as in a history
     #[arg(long)]
-    fault: Option<Fault>,
+    what: Option<What>,
     /// The command
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -81,8 +81,8 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
     notify::outlive_a_request_to_end();
     // So that it can wait for what a process leaves behind that is killed.
     set_child_subreaper(Some(getpid()))?;
-    let power = arguments.fault.and_then(|fault| match fault {
-        Fault::Power(power) => Some(power),
+    let power = arguments.what.and_then(|what| match what {
+        What::PowerLoss(power) => Some(power),
         _ => None,
     });
     let durable = power.map(|_| Durable::all(&arguments.below)).transpose()?;
@@ -196,7 +196,7 @@ impl Supervision<'_> {
             let name = call.name.as_bytes();
             let line = [name, b"\t", path.as_os_str().as_bytes(), b"\n"].concat();
             self.points.write_all(&line)?;
-            answer = self.fault(call, waiting)?;
+            answer = self.happens(call, waiting)?;
         }
         // What waits for everything is about no path.
         if let Some(durable) = &mut self.durable {
@@ -205,27 +205,27 @@ impl Supervision<'_> {
         Ok(answer)
     }
 
-    fn fault(&self, call: &Call, waiting: &Waiting) -> io::Result<Answer> {
-        let (Some(at), Some(fault)) = (self.arguments.at, self.arguments.fault) else {
+    fn happens(&self, call: &Call, waiting: &Waiting) -> io::Result<Answer> {
+        let (Some(at), Some(what)) = (self.arguments.at, self.arguments.what) else {
             return Ok(Answer::GoOn);
         };
         let is_at = self.seen == at;
-        if is_at && fault.holds() {
+        if is_at && what.waits() {
             Hold::beside(&self.arguments.points).hold()?;
         }
-        if is_at && fault.ends_it() {
+        if is_at && what.ends_process() {
             kill_all();
-            if let Fault::Power(power) = fault {
+            if let What::PowerLoss(power) = what {
                 self.lose(power)?;
             }
             end_as_killed();
         }
         let half = || short::half(waiting).map_or(Answer::GoOn, Answer::Made);
-        Ok(match fault {
-            Fault::Io | Fault::Read if is_at => Answer::Fail(libc::EIO),
-            Fault::NoSpace if is_at && call.takes_space() => Answer::Fail(libc::ENOSPC),
-            Fault::Full if self.seen >= at && call.takes_space() => Answer::Fail(libc::ENOSPC),
-            Fault::Short if is_at => half(),
+        Ok(match what {
+            What::Error | What::ReadError if is_at => Answer::Fail(libc::EIO),
+            What::NoSpace if is_at && call.takes_space() => Answer::Fail(libc::ENOSPC),
+            What::DiskFull if self.seen >= at && call.takes_space() => Answer::Fail(libc::ENOSPC),
+            What::ShortWrite if is_at => half(),
             _ => Answer::GoOn,
         })
     }

@@ -2,7 +2,7 @@
 //! listener. Here and nowhere else memory is touched that Rust does not know.
 
 use super::calls::{CALLS, CREATING, Does, Flags};
-use herma_harness::faults::fault::Calls;
+use herma_harness::inject::Calls;
 use std::fs::File;
 use std::io;
 use std::mem;
