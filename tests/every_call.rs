@@ -43,6 +43,8 @@ fn a_restore() {
         ("no space", 5),
         ("a file is saved in its place", 30),
         ("a file is saved by a rename", 30),
+        ("a file that comes back is saved", 30),
+        ("a file that goes is saved", 30),
         ("the project is removed", 30),
     ];
     holds_at_every_call("checkpoint, restore exactly", &happens);

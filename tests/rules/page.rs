@@ -23,7 +23,7 @@ rules alone.
   2: nothing is lost, nothing leaks, no answer is a lie. 3: the same under crashes, I/O errors and
   several processes. A: the wider checkpoint of a whole agent.
 - **since** is the version of the rule book that the rule came with.
-- A rule that is **decided by a lane** is met by no history: `herma-conform faults`, `concurrent` or `cost` judges it.
+- A rule that is **decided by a lane** is met by no history: `herma-conform cost` judges it.
 - **Needs** are the [capabilities](#capabilities) that an implementation must have before it can be
   judged by the rule. Without them the rule is shown as not applicable.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a

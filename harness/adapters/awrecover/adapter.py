@@ -85,7 +85,8 @@ def open_(request):
 
 def checkpoint(request):
     directory, store = project(request)
-    label = f"s{len(awrecover.list_snapshots(store)) + 1:06}"
+    # Of its own, since another process may choose one at the same time.
+    label = f"s{len(awrecover.list_snapshots(store)) + 1:06}-{os.getpid()}"
     try:
         taken = awrecover.snapshot(directory, store, label, incremental=True)
     except awshare.ShareError as error:

@@ -7,6 +7,10 @@ use herma_model::{ByteString, Edit, Request};
 
 const PROJECT: &str = "work/alpha";
 const FILE: &str = "work/alpha/src/main.rs";
+/// What is new in the last change.
+const NEW: &str = "work/alpha/new.txt";
+/// What it removes.
+const REMOVED: &str = "work/alpha/run.sh";
 const FOLDER: &str = "work/alpha/src";
 /// What has the names of what is in the folder, outside the project.
 const TWIN: &str = "outside/twin/main.rs";
@@ -108,7 +112,7 @@ fn injections(request: &str) -> Vec<(String, Injection)> {
 }
 
 /// What somebody does meanwhile, by its name.
-fn edits() -> [(&'static str, Vec<Edit>); 4] {
+fn edits() -> [(&'static str, Vec<Edit>); 6] {
     let save = |path: &str| Edit::Write {
         path: path.into(),
         content: "fn main() { saved() }".into(),
@@ -122,6 +126,8 @@ fn edits() -> [(&'static str, Vec<Edit>); 4] {
             "a file is saved by a rename",
             vec![save("work/alpha/fresh.tmp"), rename("work/alpha/fresh.tmp", FILE)],
         ),
+        ("a file that comes back is saved", vec![save(REMOVED)]),
+        ("a file that goes is saved", vec![save(NEW)]),
         ("a folder becomes a link", vec![rename(FOLDER, "work/alpha/aside"), link]),
         ("the project is removed", vec![Edit::Remove { path: PROJECT.into() }]),
     ]
@@ -140,7 +146,7 @@ fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
     let mut operations = vec![
         put(FILE, "fn main() {}"),
         put("work/alpha/.gitignore", "*.log\n"),
-        write(&"work/alpha/run.sh".into(), &"#!/bin/sh".into(), true),
+        write(&REMOVED.into(), &"#!/bin/sh".into(), true),
         Edit::Link { path: "work/alpha/link".into(), target: "src/main.rs".into() }.into(),
         put(TWIN, "fn outside() {}"),
         put("work/beta/b.txt", "another project"),
@@ -152,6 +158,9 @@ fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
         operations.push(asked());
     }
     operations.extend(change(before.len()));
+    if !before.is_empty() {
+        operations.extend([put(NEW, "new"), Edit::Remove { path: REMOVED.into() }.into()]);
+    }
     operations.push(Request::NewTurn.into());
     operations.push(Event::Inject(injection).into());
     operations.push(last.1());
