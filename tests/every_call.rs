@@ -54,3 +54,9 @@ fn a_restore() {
 fn a_prune() {
     holds_at_every_call("checkpoint, prune", &[("kill", 3), ("error", 3), ("read error", 10)]);
 }
+
+#[test]
+fn a_checkpoint_beside_another_process() {
+    let happens = [("another process takes a checkpoint", 20), ("another process prunes", 20)];
+    holds_at_every_call("checkpoint, checkpoint", &happens);
+}

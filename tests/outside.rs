@@ -75,8 +75,13 @@ fn whatever_happens_at_any_call_of_the_core_in_another_process_costs_nothing() {
     }
     let core = supervised(&[]);
     let saved = "meanwhile: [{write: {path: work/alpha/a, content: saved}}]";
-    for (what, least) in [("what: error".to_owned(), 30), (format!("what: hold, {saved}"), 10)] {
-        let (broken, injections) = met(&format!("call: every, {what}"), &core);
+    let other = "meanwhile: [{checkpoint: {dir: work/alpha, reason: other}}]";
+    for (what, least) in [
+        ("call: every, what: error".to_owned(), 30),
+        (format!("call: every, what: hold, {saved}"), 10),
+        (format!("call: {{spread: 6}}, what: overlap, {other}"), 4),
+    ] {
+        let (broken, injections) = met(&what, &core);
         assert_eq!(broken, Vec::<&str>::new(), "{what}");
         assert!(injections >= least, "{what}: {injections}");
     }

@@ -53,7 +53,9 @@ impl Runner<'_> {
         let allowed = self.world.allows(request);
         let Met { seen, injected, meanwhile, starts_again } =
             self.meet(step, request, &allowed, injection)?;
-        let came = injected.as_ref().is_some_and(|injected| injected.came);
+        // Where no order of two requests says what is right, the second was not asked.
+        let is_alone = injection.what == What::Overlap && meanwhile.asked.is_none();
+        let came = injected.as_ref().is_some_and(|injected| injected.came) && !is_alone;
         let calls = injected.map(|injected| injected.calls).unwrap_or_default();
         self.run.injected = Some(Calls { calls, came });
         let starts_again = starts_again || restarts;
@@ -91,12 +93,9 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        // What is asked next has replies of its own.
-        let reply = std::mem::take(&mut self.reply);
         let (lists, debris) = (self.lists(step, request)?, self.world.debris(&allowed, &seen));
         let after = self.world.aftermath(&allowed, &seen, lists);
         self.world.learn_injected(&seen, happened, &after);
-        self.reply = reply;
         self.tell_request(step, seen);
         self.starts_again(starts_again);
         // Nobody works on beside what a restore left that came to no end.
@@ -178,9 +177,7 @@ impl Runner<'_> {
                 self.list_again(step, &seen)?;
             }
         }
-        let reply = std::mem::take(&mut self.reply);
         let lists = self.lists(step, &seen.request)?;
-        self.reply = reply;
         self.tell_request(step, seen);
         self.judge_lists(step, lists.into_keys())
     }
@@ -202,10 +199,7 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        let request = seen.request.clone();
-        let reply = std::mem::take(&mut self.reply);
-        let lists = self.lists(step, &request)?;
-        self.reply = reply;
+        let lists = self.lists(step, &seen.request)?;
         self.world.learn_beside(&seen, &then, &lists);
         self.tell_request(step, seen);
         for path in debris {
@@ -243,12 +237,15 @@ impl Runner<'_> {
         let mut projects: BTreeSet<ByteString> = known.chain(own).collect();
         projects.retain(|one| self.world.may_be_project(one));
         let mut lists = Lists::new();
+        // What is asked here has replies of its own.
+        let reply = std::mem::take(&mut self.reply);
         for project in projects {
             let list = Request::List { dir: self.world.absolute(&project) };
             if let Answer::Listed(listed) = self.observe(step, &list, &Allowed::Unknown)?.answer {
                 lists.insert(project, listed);
             }
         }
+        self.reply = reply;
         Ok(lists)
     }
 }
