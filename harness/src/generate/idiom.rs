@@ -185,12 +185,15 @@ fn a_directory_becomes_a_link((project, _, content): Place) -> Vec<Operation> {
 }
 
 fn a_file_becomes_a_link(place: &Place, target: &str) -> Vec<Operation> {
-    let path = names::join(&place.0, &"a.txt".into());
+    let (dir, path) = (place.0.clone(), names::join(&place.0, &"a.txt".into()));
+    let link = Edit::Link { path: path.clone(), target: target.into() };
     vec![
         beside(place, "b"),
         write(&path, &"as it was\n".into(), false),
-        checkpoint(&place.0),
-        Edit::Link { path, target: target.into() }.into(),
+        checkpoint(&dir),
+        link.clone().into(),
+        Request::RestoreFile { dir, target: Target::Number(1), path: "a.txt".into() }.into(),
+        link.into(),
         restore(&place.0, 1, false),
     ]
 }

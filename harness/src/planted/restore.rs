@@ -256,12 +256,25 @@ pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "a-file-is-written-through-a-link",
         rule: &rules::RESTORE_TYPE,
-        about: "A file is written through a link in its place, to a file inside the project.",
+        about: "A file is written through a link in its place, to a file inside the project, by a full restore.",
         operations_min: 5,
-        flaw: Intercept(|subject, request| {
-            afterwards(subject, request, |outcome| {
+        flaw: Intercept(|subject, request| match request {
+            Request::RestoreFile { .. } => subject.ask(request),
+            _ => afterwards(subject, request, |outcome| {
                 outcome.each_restored(|outcome, path| outcome.follow(path, true))
-            })
+            }),
+        }),
+    },
+    PlantedBug {
+        name: "one-file-is-written-through-the-link-in-its-place",
+        rule: &rules::RESTORE_FILE_ONLY,
+        about: "A single file is written through a link in its place; a full restore replaces the link.",
+        operations_min: 5,
+        flaw: Intercept(|subject, request| match request {
+            Request::RestoreFile { .. } => afterwards(subject, request, |outcome| {
+                outcome.each_restored(|outcome, path| outcome.follow(path, true))
+            }),
+            _ => subject.ask(request),
         }),
     },
     PlantedBug {
