@@ -47,6 +47,14 @@ pub struct Carried {
     pub(crate) actions: Option<usize>,
 }
 
+impl Carried {
+    /// From now on nobody knows what it has of the agent's state.
+    pub(super) fn forget_parts(&mut self) {
+        self.parts.clear();
+        self.actions = None;
+    }
+}
+
 /// By what a part of the state came to be what it must be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {

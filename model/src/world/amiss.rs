@@ -70,16 +70,16 @@ impl World {
 
 /// A checkpoint as it is stored, and as it was believed to be where that is no contradiction.
 fn checkpoint_of(id: &str, commit: &Commit, believed: Option<&Checkpoint>) -> Checkpoint {
-    let captured = believed.and_then(|one| one.captured.clone()).unwrap_or_default();
-    let captured = if captured.tree == *commit.tree {
-        captured
-    } else {
-        Arc::new(Captured { tree: (*commit.tree).clone(), ..(*captured).clone() })
+    let as_stored = |captured: Arc<Captured>| match captured.tree == *commit.tree {
+        true => captured,
+        false => Arc::new(Captured { tree: (*commit.tree).clone(), ..(*captured).clone() }),
     };
+    // What it left out no tree shows: of whom nobody knew what it holds, nobody knows it now.
+    let captured = believed.map_or_else(|| Some(Arc::default()), |one| one.captured.clone());
     let time = commit.seconds.parse().unwrap_or_default();
     Checkpoint {
         id: id.to_owned(),
-        captured: Some(captured),
+        captured: captured.map(as_stored),
         reason: believed.and_then(|one| one.reason.clone()),
         time,
         safety: believed.is_some_and(|one| one.safety),

@@ -20,12 +20,16 @@ impl World {
         let is_answered = !injected.ends_process() && is_success(&seen.answer);
         if is_answered {
             self.learn_success(seen, after);
+            self.forget_state(seen);
             return;
         }
         let seen = self.with_what_took_effect(seen, lists);
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let is_automatic = matches!(seen.request, Request::EnsureCheckpoint { .. });
         self.learn(&seen);
+        if injected == Injected::CallFailed {
+            self.forget_state(&seen);
+        }
         match (&seen.request, project) {
             (Request::Sweep | Request::Prune { .. }, _) => {
                 self.learn_unanswered_sweep(&after.may_be_gone)
@@ -77,6 +81,13 @@ impl World {
                 undo.captured.clone_from(&same.captured);
             }
         }
+    }
+
+    /// What could not be read of the agent's state the checkpoint that was taken has not: no answer says so.
+    fn forget_state(&mut self, seen: &Observation) {
+        let id = seen.taken();
+        let all = self.histories.values_mut().flat_map(|history| &mut history.all);
+        all.filter(|one| Some(&one.id) == id).for_each(|one| one.carried.forget_parts());
     }
 
     /// What could not be read is left out, where that is said.
