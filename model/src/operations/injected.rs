@@ -61,7 +61,10 @@ impl World {
             }
             _ => {
                 let seen = self.without_extra_remarks(allowed, seen);
-                checks = self.compare(&self.who_may_not_see(&seen.request), &seen);
+                // Who could not count what there is keeps no bound.
+                let mut then = self.clone();
+                then.maintenance.uncounted = true;
+                checks = then.compare(&self.who_may_not_see(&seen.request), &seen);
                 checks.held(&rules::FAULT_CLEAR_REFUSAL, 1);
             }
         }

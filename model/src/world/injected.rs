@@ -15,18 +15,19 @@ pub const BOUND_MET_MAX: u64 = 2 << 20;
 impl World {
     /// Takes in a request during which something was made to happen.
     pub fn learn_injected(&mut self, seen: &Observation, injected: Injected, after: &Aftermath) {
-        self.maintenance.uncounted = true;
         let lists = &after.lists;
         let is_answered = !injected.ends_process() && is_success(&seen.answer);
         if is_answered {
             self.learn_success(seen, after);
             self.forget_state(seen);
+            self.maintenance.uncounted = true;
             return;
         }
         let seen = self.with_what_took_effect(seen, lists);
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let is_automatic = matches!(seen.request, Request::EnsureCheckpoint { .. });
         self.learn(&seen);
+        self.maintenance.uncounted = true;
         if injected == Injected::CallFailed {
             self.forget_state(&seen);
         }

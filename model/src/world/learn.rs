@@ -28,10 +28,7 @@ impl World {
             self.learn_list(&project, listed);
         }
         self.learn_damage(seen);
-        let swept = matches!(
-            seen.answer,
-            Answer::Swept { outcome: SweepOutcome::Done, counts } if counts.errors == 0
-        );
+        let swept = matches!(seen.answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
         self.maintenance.uncounted &= !swept;
         if let Some(contents) = &seen.contents {
             self.learn_contents(contents, self.size_bound(&seen.request) > 0);

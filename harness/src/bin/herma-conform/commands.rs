@@ -151,6 +151,7 @@ fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
     plan.options.workspace.is_none()
         && plan.histories >= HISTORIES_OF_CORE
         && plan.options.operations_max >= usual.operations_max
+        && plan.options.injections == usual.injections
         && findings.capabilities == Capabilities::of_the_core()
 }
 
