@@ -1,5 +1,6 @@
 //! How the store is laid out: what other tools rely on, who may read it, and what is noted in it.
 
+use crate::object::Object;
 use crate::observation::{Histories, Metadata, StoreLayout};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
@@ -100,7 +101,10 @@ fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut 
     let unlisted = stored.refs.iter().filter(|(name, _)| name.starts_with(UNLISTED));
     let unlisted = unlisted.map(|(_, id)| id);
     let seen: BTreeSet<&String> = stored.visible.values().flatten().chain(unlisted).collect();
-    let waiting = found.commits.saturating_sub(seen.len());
+    // An index of a pack names what the pack has lost.
+    let is_checkpoint = |one: &&Object| matches!(one, Object::Checkpoint(_));
+    let lost = world.lost().iter().filter(is_checkpoint).count();
+    let waiting = found.commits.saturating_sub(seen.len() + lost);
     let allowed = limit * world.known_directories().len();
     checks.check(Judge::Git, rule, waiting <= allowed, || {
         let due = format!("at most {allowed} dropped ones waiting for their space to be reclaimed");
