@@ -3,12 +3,11 @@
 
 use super::machine::{Machine, at_each_call, code};
 use crate::maintenance::world::failing;
-use herma_core::{Config, Manager, Outcome, RestoreOptions};
+use herma_core::{Config, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 #[test]
 fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
