@@ -217,6 +217,11 @@ impl Error {
         matches!(self, Error::Io { source, .. } if io_code(source) == "no_space")
     }
 
+    /// Whether it says that somebody may not do that.
+    pub(crate) fn is_denied(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+
     /// What went wrong, without what it means for the whole request; for a remark on one path.
     pub(crate) fn cause(&self) -> String {
         match self {

@@ -14,6 +14,7 @@ use crate::runner::{Event, RequestRecord, RunError, Until, run_watched};
 use crate::sandbox::Scratch;
 use crate::shrink::shorten;
 use crate::subject::NewSubject;
+use herma_model::answer::Answer;
 use herma_model::rules::RuleRef;
 use herma_model::verdict::word;
 use herma_model::{ByteString, Files, Node};
@@ -167,6 +168,7 @@ impl Comparison<'_> {
     fn done(&self, subject: &NewSubject<'_>, history: &History) -> Result<Vec<Done>, RunError> {
         let (mut all, mut ids) = (Vec::new(), Vec::new());
         let (mut place, mut start) = (String::new(), Files::default());
+        let mut left_out: BTreeSet<ByteString> = BTreeSet::new();
         let mut watch = |event| match event {
             Event::Began { root, files } => {
                 place = String::from_utf8_lossy(&root).into_owned();
@@ -178,7 +180,18 @@ impl Comparison<'_> {
             | Event::Injects(_) => {}
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
-                let answer = comparable(&asked.answer, &place, &mut ids);
+                let mut answer = asked.answer.clone();
+                match &mut answer {
+                    Answer::Taken { skipped, .. } => {
+                        left_out.extend(skipped.iter().map(|one| one.path.clone()));
+                    }
+                    // Whether it is as it was then, only the clock of the file system tells.
+                    Answer::Restored(restored) => {
+                        restored.kept.retain(|one| !left_out.contains(&one.path));
+                    }
+                    _ => {}
+                }
+                let answer = comparable(&answer, &place, &mut ids);
                 let files = changes(&start, &asked.after, &place);
                 all.push(Done { asked, request, answer, files });
             }
