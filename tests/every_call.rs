@@ -2,14 +2,14 @@
 //! everything that may happen `herma-conform run --every-call 3` does the same.
 
 use herma_harness::generate::stories;
-use herma_harness::history::History;
+use herma_harness::history::{At, History};
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::trial::trial;
 
 /// The story of that name.
 fn story(name: &str) -> History {
-    let mut all = stories(2).into_iter();
+    let mut all = stories(2, At::Every).into_iter();
     all.find(|(one, _)| one == name).unwrap_or_else(|| panic!("there is no story {name:?}")).1
 }
 

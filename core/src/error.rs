@@ -217,7 +217,7 @@ impl Error {
         matches!(self, Error::Io { source, .. } if io_code(source) == "no_space")
     }
 
-    /// Whether it says that somebody may not do that.
+    /// Whether the permission for it is missing.
     pub(crate) fn is_denied(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
     }

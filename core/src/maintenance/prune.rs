@@ -86,7 +86,7 @@ pub fn prune(
     }
     match before.and_then(|before| Ok(before.saturating_sub(folder::bytes(disk, base)?))) {
         Ok(bytes) => prune.pruned.bytes_freed = bytes,
-        // A folder that nobody may read only makes the number unknown; it may be one that is removed.
+        // A folder without the permission to read it makes the number unknown; it may be one that is removed.
         Err(error) if error.is_denied() => {}
         Err(error) => prune.failed("counting the bytes that were freed", &error),
     }

@@ -64,7 +64,7 @@ impl<'a> Objects<'a> {
     /// the object, only [`Objects::is_whole`] says.
     ///
     /// # Errors
-    /// A disk that fails, so that nobody can say.
+    /// The disk fails.
     pub fn has(&self, id: Oid) -> Result<bool> {
         if self.added.contains(&id) {
             return Ok(true);

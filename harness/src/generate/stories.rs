@@ -53,9 +53,9 @@ fn prune() -> Operation {
     PRUNE.into()
 }
 
-/// Every story of up to so many requests with each thing that can happen, by its name. The first request
-/// is a checkpoint, since without one nothing can be lost.
-pub fn stories(length: usize) -> Vec<(String, History)> {
+/// Every story of up to so many requests with each thing that can happen at these calls, by its name. The
+/// first request is a checkpoint, since without one nothing can be lost.
+pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
     let mut all = Vec::new();
     let mut earlier: Vec<Vec<Asked>> = vec![Vec::new()];
     for _ in 0..length {
@@ -64,7 +64,7 @@ pub fn stories(length: usize) -> Vec<(String, History)> {
         for (before, one) in
             earlier.iter().flat_map(|before| last.iter().map(move |one| (before, one)))
         {
-            all.extend(injections(one.0).into_iter().map(|(what, injection)| {
+            all.extend(injections(one.0, at).into_iter().map(|(what, injection)| {
                 let names: Vec<&str> = before.iter().chain([one]).map(|(name, _)| *name).collect();
                 (format!("{}: {what}", names.join(", ")), story(before, *one, injection))
             }));
@@ -79,7 +79,7 @@ pub fn stories(length: usize) -> Vec<(String, History)> {
 }
 
 /// All that can happen in a request: edits only where a project is read or written.
-fn injections(request: &str) -> Vec<(String, Injection)> {
+fn injections(request: &str, at: At) -> Vec<(String, Injection)> {
     let mut all = Vec::new();
     for what in What::alone() {
         let name = match what {
@@ -90,7 +90,7 @@ fn injections(request: &str) -> Vec<(String, Injection)> {
         };
         // Before the end it leaves what another one leaves at an earlier call.
         if what != What::PowerLoss(Left::Nothing) {
-            all.push((name.to_owned(), Injection::new(At::Every, what)));
+            all.push((name.to_owned(), Injection::new(at, what)));
         }
         if what.ends_process() {
             all.push((format!("{name}, after the answer"), Injection::new(At::End, what)));
@@ -98,7 +98,7 @@ fn injections(request: &str) -> Vec<(String, Injection)> {
     }
     if request.starts_with("restore") || ["checkpoint", "ensure"].contains(&request) {
         for (name, meanwhile) in edits() {
-            all.push((name.to_owned(), Injection::edited(At::Every, meanwhile)));
+            all.push((name.to_owned(), Injection::edited(at, meanwhile)));
         }
     }
     let other = if request.starts_with("restore") { "work/beta" } else { PROJECT };
@@ -106,7 +106,7 @@ fn injections(request: &str) -> Vec<(String, Injection)> {
         ("another process takes a checkpoint", ensure_of(other)),
         ("another process prunes", PRUNE),
     ] {
-        all.push((name.to_owned(), Injection::overlapped(At::Every, asked)));
+        all.push((name.to_owned(), Injection::overlapped(at, asked)));
     }
     all
 }

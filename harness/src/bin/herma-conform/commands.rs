@@ -87,7 +87,8 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let plan = match arguments.every_call {
         None => plan,
         Some(length) => {
-            Plan { histories: 0, kept: told(length, arguments.calls), cases: Vec::new(), ..plan }
+            let kept = stories(length, arguments.calls.map_or(At::Every, At::Spread));
+            Plan { histories: 0, kept, cases: Vec::new(), ..plan }
         }
     };
     let replay = replay_command(arguments, &plan, &chosen);
@@ -195,16 +196,6 @@ fn enough_ran(findings: &Findings, workspace: bool) -> bool {
     [&rules::CAPTURE_BYTES, &rules::CAPTURE_HONEST, &rules::RESTORE_HONEST, &rules::LAYOUT_FSCK]
         .into_iter()
         .all(|rule| findings.verdict(rule) == Verdict::Held)
-}
-
-/// Every story of up to so many requests, with what happens at each call, or at so many.
-fn told(length: usize, calls: Option<u64>) -> Vec<(String, History)> {
-    let spread = calls.map(At::Spread);
-    let all = stories(length).into_iter();
-    all.map(|(name, history)| {
-        (name, spread.map_or(history.clone(), |at| history.at_call(Some(at))))
-    })
-    .collect()
 }
 
 fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
