@@ -259,7 +259,7 @@ fn every_skeleton_gets_a_verdict_without_being_changed() {
             command: command.clone(),
             directory: "/".into(),
             limits,
-            supervisor: None,
+            ..AdapterCommand::default()
         };
         let open = start.opener();
         let (_, capabilities) = introduce(&open, &scratch).unwrap();
@@ -310,7 +310,7 @@ fn serving(limits: Limits) -> AdapterCommand {
         command: command.map(Into::into).to_vec(),
         directory: "/".into(),
         limits,
-        supervisor: None,
+        ..AdapterCommand::default()
     }
 }
 
@@ -372,7 +372,12 @@ while read -r line; do
   esac
 done"#;
     let command = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
-    let start = AdapterCommand { command, directory: "/".into(), limits: LIMITS, supervisor: None };
+    let start = AdapterCommand {
+        command,
+        directory: "/".into(),
+        limits: LIMITS,
+        ..AdapterCommand::default()
+    };
     let list = vec![Operation::Ask(Request::List { dir: "work/alpha".into() })];
     let history = History { operations: list, plain_home: true, ..History::default() };
     let kept = ["first", "second"].map(|name| (name.to_owned(), history.clone())).to_vec();
@@ -431,7 +436,7 @@ fn claiming(capabilities: &str) -> AdapterCommand {
          \"1\"}},\"capabilities\":{capabilities}}}}}'; cat > /dev/null"
     );
     let command = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
-    AdapterCommand { command, directory: "/".into(), limits: LIMITS, supervisor: None }
+    AdapterCommand { command, directory: "/".into(), limits: LIMITS, ..AdapterCommand::default() }
 }
 
 #[test]
@@ -514,7 +519,7 @@ fn a_subject_that_crashes_or_hangs_is_a_divergence_and_an_adapter_that_ends_is_n
             command: ["/bin/sh", "-c", &script].map(OsString::from).to_vec(),
             directory: "/".into(),
             limits: LIMITS,
-            supervisor: None,
+            ..AdapterCommand::default()
         };
         let open = start.opener();
         let list = Operation::Ask(Request::List { dir: "work/alpha".into() });

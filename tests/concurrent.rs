@@ -2,12 +2,12 @@
 //! that forget what another process does meanwhile.
 
 use herma_harness::History;
+use herma_harness::concurrent::Opened;
 use herma_harness::concurrent::judge::judge;
+use herma_harness::concurrent::naive::NAIVE;
 use herma_harness::concurrent::record::Record;
 use herma_harness::concurrent::report::{Failure, Figures};
 use herma_harness::concurrent::{HASTY, Lane, Outcome, canary};
-use herma_harness::damage::Opened;
-use herma_harness::damage::naive::NAIVE;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::runner::FIRST_SECOND;
 use herma_harness::sandbox::{Sandbox, Scratch, git_alone};

@@ -1,8 +1,8 @@
 //! The cost lane as a person uses it: what reads whole files into memory is found, and what does not is
 //! not.
 
+use herma_harness::concurrent::Opened;
 use herma_harness::cost::{Lane, canary};
-use herma_harness::damage::Opened;
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, Identity};

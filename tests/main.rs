@@ -10,7 +10,7 @@ mod cases;
 mod command;
 mod concurrent;
 mod cost;
-mod damage;
+mod damages;
 mod databases;
 mod docs;
 mod every_call;

@@ -43,43 +43,29 @@ pub fn mode(entry: &Entry) -> &'static str {
 
 /// The id of the outermost tree that holds exactly these entries.
 pub fn tree_id(tree: &Tree) -> ObjectId {
-    each_tree(tree, &mut |_, _| {})
+    each_tree(tree, &mut |_| {})
 }
 
 /// The ids of all trees and blobs that hold these entries.
 pub fn ids(tree: &Tree) -> BTreeSet<ObjectId> {
-    named(tree).into_iter().map(|(id, ..)| id).collect()
+    let mut ids: BTreeSet<ObjectId> = tree.values().map(|entry| blob_id(entry.bytes())).collect();
+    each_tree(tree, &mut |id| {
+        ids.insert(id);
+    });
+    ids
 }
 
-/// The name of an object that the model knows by what it holds.
-pub fn name_of(object: &Object) -> String {
+/// The name of an object that the model knows by what it holds; none where its content is opaque.
+pub fn name_of(object: &Object) -> Option<String> {
     match object {
-        Object::Checkpoint(id) => id.clone(),
-        Object::Folder(tree) => tree_id(tree).to_string(),
-        Object::Content(bytes) => blob_id(bytes).to_string(),
+        Object::Checkpoint(id) => Some(id.clone()),
+        Object::Folder(tree) => Some(tree_id(tree).to_string()),
+        Object::Content(bytes) => Some(blob_id(bytes).to_string()),
+        Object::State(_) => None,
     }
 }
 
-/// What an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectKind {
-    /// The bytes of a file or link.
-    Blob,
-    /// A directory.
-    Tree,
-}
-
-/// All trees and blobs that hold these entries, each with the path that needs it.
-pub fn named(tree: &Tree) -> Vec<(ObjectId, ObjectKind, ByteString)> {
-    let blob = |(path, entry): (&ByteString, &Entry)| {
-        (blob_id(entry.bytes()), ObjectKind::Blob, path.clone())
-    };
-    let mut found: Vec<_> = tree.iter().map(blob).collect();
-    each_tree(tree, &mut |path, id| found.push((id, ObjectKind::Tree, path.clone())));
-    found
-}
-
-fn each_tree(tree: &Tree, each: &mut dyn FnMut(&ByteString, ObjectId)) -> ObjectId {
+fn each_tree(tree: &Tree, each: &mut dyn FnMut(ObjectId)) -> ObjectId {
     // What each directory holds: the sort key, the mode, the name and the id of each entry.
     type Raw = (Vec<u8>, &'static str, Vec<u8>, ObjectId);
     let mut directories: BTreeMap<ByteString, Vec<Raw>> = BTreeMap::new();
@@ -105,7 +91,7 @@ fn each_tree(tree: &Tree, each: &mut dyn FnMut(&ByteString, ObjectId)) -> Object
             bytes.extend_from_slice(&id.0);
         }
         let id = object_id("tree", &bytes);
-        each(&path, id);
+        each(id);
         if path.is_empty() {
             return id;
         }

@@ -1,7 +1,7 @@
 //! A large project to run histories on: many, deep, long-named and large files, the same each time. It
 //! ends where a real project begins, which `workspace` reads.
 
-use crate::damage::plan::noise;
+use crate::sandbox::manifest::digest;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -63,6 +63,12 @@ pub fn make(root: &Path) -> io::Result<Made> {
         project.file(name, &noise(name, size)[..size])?;
     }
     Ok(project.made)
+}
+
+/// Bytes that do not get smaller.
+fn noise(name: &str, length: usize) -> Vec<u8> {
+    let block = |at| digest(format!("{name} {at}").as_bytes()).to_be_bytes();
+    (0..length.div_ceil(8)).flat_map(block).collect()
 }
 
 struct Project<'a> {

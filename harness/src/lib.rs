@@ -38,7 +38,6 @@ pub mod compare;
 pub mod concurrent;
 pub mod cost;
 pub mod coverage;
-pub mod damage;
 mod database;
 pub mod depth;
 pub mod divergence;

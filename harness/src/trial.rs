@@ -242,8 +242,8 @@ fn blame_on_damage(
             matches!(event, StoreEvent::Metadata { .. } | StoreEvent::Index { .. })
         }),
         (&rules::MAINTENANCE_DAMAGE, |event| {
-            use StoreEvent::{Head, Ref, Stored};
-            matches!(event, Stored { .. } | Ref { .. } | Head { .. })
+            use StoreEvent::{File, Ref, Stored};
+            matches!(event, Stored { .. } | Ref { .. } | File { .. })
         }),
     ];
     let needs_cause = |one: &Divergence| {

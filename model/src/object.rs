@@ -32,6 +32,8 @@ pub enum Object {
     Folder(Tree),
     /// The bytes of files and targets of links.
     Content(Content),
+    /// The agent's state in the checkpoint of that id.
+    State(String),
 }
 
 impl Object {
@@ -65,6 +67,7 @@ impl Object {
                 let needs = all.filter(|(_, entry)| entry.bytes() == bytes);
                 needs.map(|(path, _)| path.clone()).collect()
             }
+            Object::State(_) => BTreeSet::new(),
             Object::Folder(held) => {
                 let same = folders(tree).into_iter().filter(|path| inside(tree, path) == *held);
                 let same: Vec<ByteString> = same.collect();
@@ -78,7 +81,7 @@ impl Object {
     /// Whether a checkpoint of that id, which holds this, needs it.
     pub fn is_needed_by(&self, id: &str, tree: &Tree) -> bool {
         match self {
-            Object::Checkpoint(own) => own == id,
+            Object::Checkpoint(own) | Object::State(own) => own == id,
             _ => !self.paths_in(id, tree).is_empty(),
         }
     }

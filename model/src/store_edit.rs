@@ -29,6 +29,59 @@ pub enum Damage {
     Folder,
 }
 
+impl Damage {
+    /// All of them.
+    pub const ALL: [Damage; 8] = [
+        Damage::Removed,
+        Damage::Emptied,
+        Damage::Halved,
+        Damage::Garbled,
+        Damage::Flipped,
+        Damage::Link,
+        Damage::Fifo,
+        Damage::Folder,
+    ];
+}
+
+/// A file of the store that belongs to no project, and in which no object is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreFile {
+    /// By which git recognizes a repository.
+    Head,
+    /// The settings of git.
+    Config,
+    /// Many refs in one file.
+    PackedRefs,
+    /// The commits at which histories end.
+    Shallow,
+    /// The estimated size of the store.
+    Usage,
+    /// The names that are not captured.
+    Exclude,
+    /// How contents are converted.
+    Attributes,
+    /// The parents of all commits, which git derives to be faster.
+    CommitGraph,
+    /// The order of the objects in a pack, which git derives to be faster.
+    ReverseIndex,
+}
+
+impl StoreFile {
+    /// All of them.
+    pub const ALL: [StoreFile; 9] = [
+        StoreFile::Head,
+        StoreFile::Config,
+        StoreFile::PackedRefs,
+        StoreFile::Shallow,
+        StoreFile::Usage,
+        StoreFile::Exclude,
+        StoreFile::Attributes,
+        StoreFile::CommitGraph,
+        StoreFile::ReverseIndex,
+    ];
+}
+
 /// What a foreign folder in the base looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,8 +162,10 @@ pub enum StoreEdit {
         /// How.
         damage: Damage,
     },
-    /// That by which git knows a repository is damaged.
-    Head {
+    /// A file of the store is damaged that belongs to no project.
+    File {
+        /// Which file.
+        file: StoreFile,
         /// How.
         damage: Damage,
     },

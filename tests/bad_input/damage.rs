@@ -1,8 +1,8 @@
-//! What one damaged file of the store costs: what needs it, and nothing more.
+//! Damage of the store that no history makes: twice, or where many files are stored as a pack. One damaged
+//! file at a time is the business of `herma-conform damage`.
 
-use super::machine::{Machine, code};
-use herma_core::disk::SystemDisk;
-use herma_core::{Config, Listed, RestoreOptions};
+use super::machine::Machine;
+use herma_core::{Listed, RestoreOptions};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -110,66 +110,6 @@ fn an_index_of_a_pack_costs_what_is_in_that_pack_and_packs_go_on_being_made() {
 }
 
 #[test]
-fn what_is_not_whole_any_more_is_stored_again_also_where_nothing_changed() {
-    for (what, how) in DAMAGES {
-        for object in ["HEAD:a.txt", "HEAD:src", "HEAD:"] {
-            let machine = Machine::new();
-            let id = machine.take();
-            let object = machine.object(&object.replace("HEAD", &id));
-            // What was there before the index was written is only looked at again if touched.
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            machine.manager().checkpoint(&machine.project(), "nothing new").unwrap();
-            damage(&object, *how);
-            machine.manager().checkpoint(&machine.project(), "nothing new").unwrap();
-            machine.write("a.txt", "spoilt\n");
-            fs::remove_dir_all(machine.project().join("src")).unwrap();
-            let options = RestoreOptions { exact: true, force: false };
-            let restored = machine.manager().restore(&machine.project(), id.as_bytes(), options);
-            let restored = restored.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert!(restored.failed.is_empty(), "{what} {object:?}: {restored:?}");
-            assert_eq!(
-                (machine.read("a.txt"), machine.read("src/b.txt")),
-                ("one\n".into(), "two\n".into())
-            );
-        }
-    }
-}
-
-#[test]
-fn a_damaged_commit_costs_its_own_checkpoint() {
-    for (what, how) in DAMAGES {
-        for lost in 0..3 {
-            let machine = Machine::new();
-            let contents = ["1\n", "2\n", "3\n"];
-            let ids = contents.map(|content| machine.next(content));
-            damage(&machine.object(&ids[lost]), *how);
-            let verified = machine.manager().verify(&mut |_, _| ()).unwrap();
-            let damaged: Vec<&String> = verified.damaged.iter().map(|one| &one.id).collect();
-            assert_eq!(damaged, [&ids[lost]], "{what}");
-            let listed = machine.list();
-            let newest_first: Vec<&String> = listed.iter().map(|one| &one.id).collect();
-            assert_eq!(newest_first, [&ids[2], &ids[1], &ids[0]], "{what}");
-            for (one, number) in listed.iter().zip([2, 1, 0]) {
-                assert_eq!(one.damage.is_some(), number == lost, "{what}: {one:?}");
-                assert!(one.time > 0, "{what}");
-            }
-            let refused = machine.manager().restore(
-                &machine.project(),
-                ids[lost].as_bytes(),
-                RestoreOptions::default(),
-            );
-            assert_eq!(code(refused), "corrupt_checkpoint", "{what}");
-            assert_eq!(machine.read("src/b.txt"), contents[2], "{what}");
-            for other in (0..3).filter(|other| *other != lost) {
-                machine.restores(&ids[other], contents[other]);
-            }
-            let newer = machine.next("4\n");
-            machine.restores(&newer, "4\n");
-        }
-    }
-}
-
-#[test]
 fn what_a_damaged_newest_commit_hides_is_there_where_nothing_changed_since() {
     for (what, how) in DAMAGES {
         let machine = Machine::new();
@@ -216,59 +156,6 @@ fn where_the_ref_and_the_only_commit_are_damaged_the_next_checkpoint_is_taken() 
 }
 
 #[test]
-fn a_damaged_folder_costs_the_checkpoints_that_hold_it() {
-    for (what, how) in DAMAGES {
-        let machine = Machine::new();
-        let contents = ["1\n", "2\n", "3\n"];
-        let ids = contents.map(|content| machine.next(content));
-        damage(&machine.object(&format!("{}:src", ids[1])), *how);
-        let damaged: Vec<bool> = machine.list().iter().map(|one| one.damage.is_some()).collect();
-        assert_eq!(damaged, [false, true, false], "{what}");
-        let project = machine.project();
-        assert_eq!(code(machine.manager().diff(&project, ids[1].as_bytes())), "corrupt_checkpoint");
-        machine.manager().diff(&project, ids[0].as_bytes()).unwrap();
-        machine.restores(&ids[0], contents[0]);
-        machine.restores(&ids[2], contents[2]);
-    }
-}
-
-#[test]
-fn a_damaged_ref_or_head_costs_nothing() {
-    for (what, how) in DAMAGES {
-        // A HEAD that names a commit is another tool's business.
-        let heads = ["refs/hermes", "HEAD"];
-        for file in heads.into_iter().take(if *what == "another id" { 1 } else { 2 }) {
-            let machine = Machine::new();
-            let ids = ["1\n", "2\n"].map(|content| machine.next(content));
-            let mut path = machine.base().join("store").join(file);
-            if path.is_dir() {
-                path = fs::read_dir(path).unwrap().next().unwrap().unwrap().path();
-            }
-            damage(&path, *how);
-            assert_eq!(machine.list().len(), 2, "{what} {file}");
-            machine.restores(&ids[0], "1\n");
-            let newer = machine.next("3\n");
-            machine.restores(&newer, "3\n");
-            assert!(machine.git_finds_nothing_broken(), "{what} {file}");
-        }
-    }
-}
-
-#[test]
-fn what_came_before_a_damaged_commit_is_not_reclaimed() {
-    let machine = Machine::new();
-    let ids = ["1\n", "2\n", "3\n"].map(|content| machine.next(content));
-    damage(&machine.object(&ids[1]), DAMAGES[1].1);
-    let newer = machine.next("4\n");
-    let options = herma_core::PruneOptions::from(machine.manager().config());
-    let pruned = machine.manager().prune(&options, &mut |_| ()).unwrap();
-    assert_eq!(pruned.errors, 0);
-    for (id, content) in [(&ids[0], "1\n"), (&ids[2], "3\n"), (&newer, "4\n")] {
-        machine.restores(id, content);
-    }
-}
-
-#[test]
 fn a_look_at_everything_names_each_checkpoint_and_path_that_is_lost() {
     let machine = Machine::new();
     let ids = ["1\n", "2\n", "3\n"].map(|content| machine.next(content));
@@ -292,36 +179,6 @@ fn a_look_at_everything_names_each_checkpoint_and_path_that_is_lost() {
     assert_eq!(lost, due);
 }
 
-/// Those of the damages that leave no file.
-fn no_files() -> impl Iterator<Item = &'static Damage> {
-    DAMAGES.iter().filter(|(what, _)| ["a link", "a fifo", "a folder"].contains(what))
-}
-
-#[test]
-fn what_is_no_file_is_no_list_of_refs_or_boundaries() {
-    for (file, kept) in [("packed-refs", 3), ("shallow", 2)] {
-        for (what, how) in no_files() {
-            let machine = Machine::new();
-            let config = Config { max_snapshots: kept, ..Config::default() };
-            let few = machine.with(SystemDisk, config);
-            let ids = ["1\n", "2\n", "3\n"].map(|content| {
-                machine.write("src/b.txt", content);
-                assert!(few.checkpoint(&machine.project(), content).is_ok());
-                few.list(&machine.project()).unwrap()[0].id.clone()
-            });
-            let path = machine.base().join("store").join(file);
-            let _ = fs::remove_file(&path);
-            how(&path);
-            let list = || few.list(&machine.project()).unwrap();
-            assert_eq!(list().len(), kept, "{what} {file}");
-            machine.restores(&ids[1], "2\n");
-            machine.write("src/b.txt", "4\n");
-            assert!(few.checkpoint(&machine.project(), "4").is_ok(), "{what} {file}");
-            assert_eq!(list().len(), kept, "{what} {file}");
-        }
-    }
-}
-
 #[test]
 fn a_ref_that_is_lost_is_not_where_git_packed_it_once() {
     let machine = Machine::new();
@@ -338,24 +195,4 @@ fn a_ref_that_is_lost_is_not_where_git_packed_it_once() {
     // Another tool that goes on from what is packed is believed.
     machine.git_says(&["pack-refs", "--all"]);
     assert_eq!(machine.list()[0].id, machine.git_says(&["rev-list", "-1", "--all"]));
-}
-
-#[test]
-fn no_index_of_a_pack_is_waited_for() {
-    for (what, how) in no_files() {
-        let machine = Machine::new();
-        machine.next("1\n");
-        machine.git_says(&["gc", "--quiet"]);
-        let packs = fs::read_dir(machine.base().join("store/objects/pack")).unwrap();
-        let mut packs = packs.map(|entry| entry.unwrap().path());
-        damage(&packs.find(|path| path.extension().is_some_and(|end| end == "idx")).unwrap(), *how);
-        assert!(machine.list()[0].damage.is_some(), "{what}");
-        // Also what would be stored as a pack of its own.
-        (0..100).for_each(|number| machine.write(&format!("{number}.txt"), &number.to_string()));
-        let id = machine.next("2\n");
-        machine.restores(&id, "2\n");
-        // The next one stands on the newest that is whole, and there is none.
-        let verified = machine.manager().verify(&mut |_, _| ()).unwrap();
-        assert_eq!((verified.checkpoints, verified.damaged.len()), (1, 0), "{what}");
-    }
 }

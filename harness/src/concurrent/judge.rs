@@ -8,9 +8,9 @@
 use super::checker::{Explained, Timed, Unexplained, Verdict, explain};
 use super::record::{Call, Record, Round, told};
 use super::state::{Asked, Held, Wrong, leaves_doubt, reason, reported_by};
-use crate::damage::judge::said;
 use herma_model::answer::Listed;
 use herma_model::rules::RuleRef;
+use herma_model::verdict::word;
 use herma_model::{Answer, ByteString, Files, World};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -247,5 +247,27 @@ impl<'a> Sightings<'a> {
         let report = own_report(call);
         let reporting = |other: &&Call| own_report(other) == report;
         is_of_another || self.round.calls.iter().filter(reporting).count() > 1
+    }
+}
+
+/// A message is shown up to so many characters.
+const MESSAGE_MAX: usize = 300;
+
+/// An answer in a few words.
+fn said(answer: &Answer) -> String {
+    match answer {
+        Answer::Refused { code, message, .. } => {
+            let line = message.lines().map(str::trim).collect::<Vec<_>>().join(" / ");
+            let dots = if line.chars().count() > MESSAGE_MAX { "…" } else { "" };
+            let some: String = line.chars().take(MESSAGE_MAX).collect();
+            format!("refused: {code}: {some}{dots}")
+        }
+        Answer::Listed(listed) => format!("a list of {}", listed.len()),
+        Answer::Diffed { entries, .. } => format!("a preview of {} paths", entries.len()),
+        Answer::Restored(one) => {
+            format!("restored, with {} paths kept and {} failed", one.kept.len(), one.failed.len())
+        }
+        Answer::Crashed(text) => text.clone(),
+        other => word(other),
     }
 }

@@ -8,17 +8,20 @@
 //! `herma-conform concurrent --help`.
 
 pub mod checker;
+mod dice;
 mod hasty;
 pub mod judge;
+pub mod naive;
 mod plan;
 pub mod record;
 pub mod report;
 mod state;
 mod store;
 
-use crate::damage::{DamageError, Opened};
+use crate::protocol::capabilities::Capabilities;
+use crate::protocol::fault::Fault;
 use crate::sandbox::Scratch;
-use crate::subject::{AdapterCommand, Identity};
+use crate::subject::{AdapterCommand, Identity, NewSubject};
 pub use hasty::{HASTY, opened_hasty};
 use herma_model::rules;
 use judge::{Judgement, Sort, judge};
@@ -26,11 +29,36 @@ pub use plan::ROUNDS;
 use record::Record;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io;
 pub use store::Manner;
 use store::Store;
 
 /// The rounds that the canary has to fail in.
 const CANARY_ROUNDS: usize = 2;
+
+/// Why nothing can be said of a subject.
+#[derive(Debug, thiserror::Error)]
+pub enum LaneError {
+    /// The sandbox cannot be used.
+    #[error("the sandbox cannot be used: {0}")]
+    Sandbox(#[from] io::Error),
+    /// The subject did not do what comes before what is judged.
+    #[error("there is nothing to judge: {0}")]
+    Setup(String),
+    /// The adapter broke the protocol.
+    #[error("the adapter broke the protocol: {0}")]
+    Adapter(Fault),
+}
+
+/// A subject, and what it can be asked.
+pub struct Opened<'a> {
+    /// Opens it in a sandbox.
+    pub open: &'a NewSubject<'a>,
+    /// Who it is.
+    pub subject: Identity,
+    /// What it can be asked.
+    pub capabilities: Capabilities,
+}
 
 /// A subject behind an adapter, and how many of them there are at the same time.
 pub struct Lane<'a> {
@@ -64,12 +92,7 @@ impl Lane<'_> {
     ///
     /// # Errors
     /// The sandbox cannot be used, or the adapter broke the protocol.
-    pub fn run(
-        &self,
-        store: u64,
-        rounds: usize,
-        scratch: &Scratch,
-    ) -> Result<Outcome, DamageError> {
+    pub fn run(&self, store: u64, rounds: usize, scratch: &Scratch) -> Result<Outcome, LaneError> {
         let (record, mut judgement) = self.run_once(store, rounds, Manner::Together, scratch)?;
         let all = judgement.broken.len();
         if all > 0 {
@@ -90,7 +113,7 @@ impl Lane<'_> {
         sort: &Sort,
         times: usize,
         scratch: &Scratch,
-    ) -> Result<usize, DamageError> {
+    ) -> Result<usize, LaneError> {
         let mut shown = 0;
         for _ in 0..times {
             let sorts = self.sorts(store, rounds, Manner::Together, scratch)?;
@@ -106,7 +129,7 @@ impl Lane<'_> {
         rounds: usize,
         manner: Manner,
         scratch: &Scratch,
-    ) -> Result<BTreeSet<Sort>, DamageError> {
+    ) -> Result<BTreeSet<Sort>, LaneError> {
         let (_, judgement) = self.run_once(store, rounds, manner, scratch)?;
         Ok(judgement.broken.into_iter().map(|one| one.sort).collect())
     }
@@ -117,7 +140,7 @@ impl Lane<'_> {
         rounds: usize,
         manner: Manner,
         scratch: &Scratch,
-    ) -> Result<(Record, Judgement), DamageError> {
+    ) -> Result<(Record, Judgement), LaneError> {
         let open = self.start.process_opener();
         let record = Store::new(self, &open, store, scratch)?.run(store, rounds, manner)?;
         let judgement = judge(&record);
@@ -129,7 +152,7 @@ impl Lane<'_> {
 ///
 /// # Errors
 /// It cannot be asked.
-pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, DamageError> {
+pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, LaneError> {
     let start = AdapterCommand::of_a_bug(program, HASTY)?;
     let (subject, capabilities) = (Identity::new(HASTY, ""), hasty::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };

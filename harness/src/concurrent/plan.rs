@@ -4,8 +4,8 @@
 //! a change of the same project holds is for no rule to say. So where a project is restored, it is
 //! only listed beside that.
 
+use super::dice::Dice;
 use super::record::Contents;
-use crate::damage::dice::Dice;
 use crate::protocol::capabilities::Capabilities;
 use std::collections::BTreeMap;
 use std::time::Duration;

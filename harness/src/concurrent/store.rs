@@ -2,9 +2,9 @@
 //! asked and answered is written down. Nothing is judged here.
 
 use super::Lane;
+use super::LaneError;
 use super::plan::{self, PROJECTS, Plan, Planned};
 use super::record::{Call, Contents, Record, Round};
-use crate::damage::DamageError;
 use crate::history::History;
 use crate::runner::FIRST_SECOND;
 use crate::sandbox::{Sandbox, Scratch, store_edits};
@@ -57,7 +57,7 @@ impl<'a> Store<'a> {
         open: &'a (dyn Fn(&Sandbox, &Settings, i64) -> ProcessSubject + Sync),
         store: u64,
         scratch: &Scratch,
-    ) -> Result<Self, DamageError> {
+    ) -> Result<Self, LaneError> {
         let history = History { plain_home: true, ..History::default() };
         let sandbox = Sandbox::new(scratch, &history)?;
         let able = &lane.opened.capabilities;
@@ -82,7 +82,7 @@ impl<'a> Store<'a> {
         store: u64,
         rounds: usize,
         manner: Manner,
-    ) -> Result<Record, DamageError> {
+    ) -> Result<Record, LaneError> {
         let able = &self.lane.opened.capabilities;
         let mut record = Record {
             subject: self.lane.opened.subject.clone(),
@@ -107,7 +107,7 @@ impl<'a> Store<'a> {
         Ok(record)
     }
 
-    fn round(&mut self, plan: &Plan, number: usize, manner: Manner) -> Result<Round, DamageError> {
+    fn round(&mut self, plan: &Plan, number: usize, manner: Manner) -> Result<Round, LaneError> {
         for (project, contents) in &plan.files {
             self.put(&self.sandbox.root().join(project), contents)?;
         }
@@ -139,7 +139,7 @@ impl<'a> Store<'a> {
     }
 
     /// Every process is there, and knows what time it is.
-    fn begin(&mut self, seconds: i64) -> Result<(), DamageError> {
+    fn begin(&mut self, seconds: i64) -> Result<(), LaneError> {
         // One that was killed, or died.
         self.processes.retain(|process| process.killer().is_some());
         while self.processes.len() < self.lane.processes {
@@ -150,7 +150,7 @@ impl<'a> Store<'a> {
                 process.ask(&Request::SetClock { seconds });
             }
             if let Some(fault) = process.fault() {
-                return Err(DamageError::Adapter(fault.clone()));
+                return Err(LaneError::Adapter(fault.clone()));
             }
         }
         Ok(())
@@ -238,15 +238,10 @@ impl<'a> Store<'a> {
 
     /// Nothing else runs: whether a checkpoint is taken after a kill, what is listed of each project, how the newest checkpoints compare with what
     /// is there, and whether one comes back.
-    fn look(
-        &mut self,
-        plan: &Plan,
-        seconds: i64,
-        calls: &mut Vec<Call>,
-    ) -> Result<(), DamageError> {
+    fn look(&mut self, plan: &Plan, seconds: i64, calls: &mut Vec<Call>) -> Result<(), LaneError> {
         let mut fresh = (self.open)(&self.sandbox, &self.settings, seconds);
         if let Some(fault) = fresh.fault() {
-            return Err(DamageError::Adapter(fault.clone()));
+            return Err(LaneError::Adapter(fault.clone()));
         }
         if plan.kill.is_some() {
             // Whatever the dead process held, the next checkpoint is taken.

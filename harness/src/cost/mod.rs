@@ -8,7 +8,7 @@ pub mod greedy;
 pub mod meter;
 pub mod report;
 
-use crate::damage::{DamageError, Opened};
+use crate::concurrent::{LaneError, Opened};
 use crate::history::History;
 use crate::runner::FIRST_SECOND;
 use crate::sandbox::{Sandbox, Scratch};
@@ -54,7 +54,7 @@ impl Lane<'_> {
     /// # Errors
     /// The sandbox cannot be used, the adapter broke the protocol, or the subject does not do what is
     /// to be measured.
-    pub fn run(&self, scratch: &Scratch, progress: &dyn Fn(&str)) -> Result<Outcome, DamageError> {
+    pub fn run(&self, scratch: &Scratch, progress: &dyn Fn(&str)) -> Result<Outcome, LaneError> {
         let mut outcome = Outcome::new(self.opened.subject.clone());
         progress("a small file");
         let little = self.memory(LITTLE, scratch)?;
@@ -91,11 +91,7 @@ impl Lane<'_> {
     }
 
     /// The most memory that each operation takes where a file has so many bytes.
-    fn memory(
-        &self,
-        bytes: u64,
-        scratch: &Scratch,
-    ) -> Result<Vec<(&'static str, u64)>, DamageError> {
+    fn memory(&self, bytes: u64, scratch: &Scratch) -> Result<Vec<(&'static str, u64)>, LaneError> {
         let mut ground = Ground::new(self, scratch)?;
         let mut figures = Vec::new();
         ground.write(LARGE, bytes, 1)?;
@@ -103,7 +99,7 @@ impl Lane<'_> {
         let mut measured = |ground: &mut Ground, name, request: &Request| {
             let (answer, memory) = ground.measured(request)?;
             figures.push((name, memory));
-            Ok::<_, DamageError>(answer)
+            Ok::<_, LaneError>(answer)
         };
         let (dir, take) = (ground.dir.clone(), ground.take());
         let list = Request::List { dir: dir.clone() };
@@ -129,7 +125,7 @@ impl Lane<'_> {
     }
 
     /// How many bytes are read for a checkpoint of files of so many bytes, none of which changed.
-    fn reading(&self, bytes: u64, scratch: &Scratch) -> Result<Result<u64, String>, DamageError> {
+    fn reading(&self, bytes: u64, scratch: &Scratch) -> Result<Result<u64, String>, LaneError> {
         let mut ground = Ground::new(self, scratch)?;
         let take = ground.take();
         for number in 0..FILES {
@@ -154,7 +150,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn new(lane: &Lane<'_>, scratch: &Scratch) -> Result<Self, DamageError> {
+    fn new(lane: &Lane<'_>, scratch: &Scratch) -> Result<Self, LaneError> {
         let history = History { plain_home: true, ..History::default() };
         let sandbox = Sandbox::new(scratch, &history)?;
         let project = sandbox.root().join("work/alpha");
@@ -185,7 +181,7 @@ impl Ground {
     }
 
     /// Asks in a turn of its own.
-    fn ask(&mut self, request: &Request) -> Result<Answer, DamageError> {
+    fn ask(&mut self, request: &Request) -> Result<Answer, LaneError> {
         self.seconds += STEP;
         let capabilities = self.subject.capabilities();
         if capabilities.has("test.clock") {
@@ -196,13 +192,13 @@ impl Ground {
         }
         let answer = self.subject.ask(request);
         match self.subject.fault() {
-            Some(fault) => Err(DamageError::Adapter(fault.clone())),
+            Some(fault) => Err(LaneError::Adapter(fault.clone())),
             None => Ok(answer),
         }
     }
 
     /// Asks a process that was asked nothing before: what one has taken it may keep.
-    fn measured(&mut self, request: &Request) -> Result<(Answer, u64), DamageError> {
+    fn measured(&mut self, request: &Request) -> Result<(Answer, u64), LaneError> {
         self.ask(&Request::Reopen)?;
         let meter = self.meter()?;
         let (answer, memory) = meter.memory(|| self.ask(request));
@@ -210,7 +206,7 @@ impl Ground {
     }
 
     /// How many bytes are read for a request, if the system tells.
-    fn read_by(&mut self, request: &Request) -> Result<Result<u64, String>, DamageError> {
+    fn read_by(&mut self, request: &Request) -> Result<Result<u64, String>, LaneError> {
         self.ask(&Request::Reopen)?;
         let meter = self.meter()?;
         let Ok(before) = meter.bytes_read() else {
@@ -226,21 +222,21 @@ impl Ground {
         Ok(Ok(meter.bytes_read()?.saturating_sub(before)))
     }
 
-    fn meter(&self) -> Result<Meter, DamageError> {
-        let gone = || DamageError::NoPast("the process ended".into());
+    fn meter(&self) -> Result<Meter, LaneError> {
+        let gone = || LaneError::Setup("the process ended".into());
         Ok(Meter::of(self.subject.leader().ok_or_else(gone)?))
     }
 }
 
-fn created(answer: &Answer) -> Result<(), DamageError> {
+fn created(answer: &Answer) -> Result<(), LaneError> {
     match answer {
         Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => Ok(()),
         answer => Err(not_done("a checkpoint", answer)),
     }
 }
 
-fn not_done(due: &str, answer: &Answer) -> DamageError {
-    DamageError::NoPast(format!("{due}, and the answer was {answer:?}"))
+fn not_done(due: &str, answer: &Answer) -> LaneError {
+    LaneError::Setup(format!("{due}, and the answer was {answer:?}"))
 }
 
 /// So many bytes that hardly compress, in steps.
@@ -278,7 +274,7 @@ fn same(path: &Path, bytes: u64, seed: u64) -> io::Result<bool> {
 ///
 /// # Errors
 /// As [`Lane::run`].
-pub fn canary(program: &std::ffi::OsString, scratch: &Scratch) -> Result<bool, DamageError> {
+pub fn canary(program: &std::ffi::OsString, scratch: &Scratch) -> Result<bool, LaneError> {
     let start = AdapterCommand::of_a_bug(program, greedy::GREEDY)?;
     let opened = Opened {
         open: &start.opener(),

@@ -66,7 +66,7 @@ impl Script {
             }
             // What a pack is called in another place, nobody knows.
             StoreEdit::Stored { piece: Piece::PackIndex, .. } => return None,
-            StoreEdit::Stored { damage, .. } | StoreEdit::Head { damage } => (plain(), damage),
+            StoreEdit::Stored { damage, .. } | StoreEdit::File { damage, .. } => (plain(), damage),
             StoreEdit::Ref { project, damage } => (of_project("refs/hermes/", project, ""), damage),
             StoreEdit::Index { project, damage } => (of_project("indexes/", project, ""), damage),
             StoreEdit::Metadata { project, damage } => {

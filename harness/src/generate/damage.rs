@@ -8,7 +8,7 @@ use super::content::Sizes;
 use super::idiom::{self, checkpoint, restore, write};
 use super::names;
 use crate::history::{Event, Operation, StoreEvent, Target};
-use herma_model::store_edit::Damage;
+use herma_model::store_edit::{Damage, StoreFile};
 use herma_model::{ByteString, Edit, Piece, Request};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -28,17 +28,7 @@ pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
 
 /// What becomes of a file of the store, but for what may be believed.
 pub fn damage() -> BoxedStrategy<Damage> {
-    let all = [
-        Damage::Removed,
-        Damage::Emptied,
-        Damage::Halved,
-        Damage::Garbled,
-        Damage::Flipped,
-        Damage::Link,
-        Damage::Fifo,
-        Damage::Folder,
-    ];
-    select(all.to_vec()).boxed()
+    select(Damage::ALL.to_vec()).boxed()
 }
 
 fn event(event: StoreEvent) -> Operation {
@@ -61,8 +51,9 @@ fn stored() -> BoxedStrategy<Operation> {
         (names::project(), damage()).prop_map(|(dir, damage)| StoreEvent::Index { dir, damage });
     let metadata =
         (names::project(), damage()).prop_map(|(dir, damage)| StoreEvent::Metadata { dir, damage });
-    let head = damage().prop_map(|damage| StoreEvent::Head { damage });
-    prop_oneof![8 => stored, 2 => named, 1 => index, 1 => metadata, 1 => head]
+    let file = (select(StoreFile::ALL.to_vec()), damage())
+        .prop_map(|(file, damage)| StoreEvent::File { file, damage });
+    prop_oneof![8 => stored, 2 => named, 1 => index, 1 => metadata, 2 => file]
         .prop_map(event)
         .boxed()
 }

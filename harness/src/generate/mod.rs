@@ -10,6 +10,7 @@ mod attributes;
 mod collected;
 mod content;
 mod damage;
+mod damages;
 mod hands;
 mod idiom;
 mod injections;
@@ -34,6 +35,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::path::PathBuf;
 
 use content::Sizes;
+pub use damages::damages;
 pub use operation::Kinds;
 pub use stories::stories;
 

@@ -136,7 +136,7 @@ fn store_edit(event: &StoreEvent, world: &World) -> Option<StoreEdit> {
         StoreEvent::Ref { dir, damage } => {
             StoreEdit::Ref { project: project(dir), damage: *damage }
         }
-        StoreEvent::Head { damage } => StoreEdit::Head { damage: *damage },
+        StoreEvent::File { file, damage } => StoreEdit::File { file: *file, damage: *damage },
         StoreEvent::Collected => StoreEdit::Collected,
     })
 }

@@ -14,7 +14,7 @@ pub(crate) mod reading;
 pub use injection::{At, Injection, Left, What};
 pub use operation::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 
-use herma_model::store_edit::{Damage, Likeness};
+use herma_model::store_edit::{Damage, Likeness, StoreFile};
 use herma_model::{ByteString, Edit, Piece, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -191,8 +191,10 @@ pub enum StoreEvent {
         /// How.
         damage: Damage,
     },
-    /// That by which git knows a repository is damaged.
-    Head {
+    /// A file of the store is damaged that belongs to no project, if there is one.
+    File {
+        /// Which file.
+        file: StoreFile,
         /// How.
         damage: Damage,
     },

@@ -10,6 +10,7 @@ use crate::sandbox::stock::Stock;
 use crate::sandbox::store_edits::Harmed;
 use crate::sandbox::{Sandbox, Understood, edits};
 use herma_model::observation::is_stored;
+use herma_model::store::ENVELOPES;
 use herma_model::{ByteString, Object, World};
 use serde::de::IgnoredAny;
 use std::collections::BTreeSet;
@@ -65,7 +66,9 @@ impl Harms {
     pub fn is_of_history(&self) -> bool {
         self.0.iter().any(|one| {
             let path = Path::new("store").join(&one.path);
-            one.path == Path::new("HEAD") || is_stored(path.as_os_str().as_bytes())
+            let git_reads = ["HEAD", "config", "packed-refs", "shallow"];
+            git_reads.iter().any(|read| one.path == Path::new(read))
+                || is_stored(path.as_os_str().as_bytes())
         })
     }
 
@@ -118,8 +121,9 @@ impl Harms {
         objects: &BTreeSet<Object>,
     ) -> io::Result<BTreeSet<Object>> {
         let folder = store.join("objects");
-        let absent: Vec<&Object> =
-            objects.iter().filter(|one| !loose::is_whole(&folder, &name_of(one))).collect();
+        let named = objects.iter().filter_map(|object| Some((object, name_of(object)?)));
+        let absent: Vec<(&Object, String)> =
+            named.filter(|(_, name)| !loose::is_whole(&folder, name)).collect();
         if absent.is_empty() {
             return Ok(BTreeSet::new());
         }
@@ -130,8 +134,26 @@ impl Harms {
             ["pack", "idx"].iter().any(|ending| self.stands(store, &pack.with_extension(ending)))
         };
         stock.packs.retain(|pack, _| !is_harmed(pack));
-        let packed = |one: &&&Object| stock.packs.values().any(|ids| ids.contains(&name_of(one)));
-        Ok(absent.iter().filter(|one| !packed(one)).map(|one| (*one).clone()).collect())
+        let packed = |name: &String| stock.packs.values().any(|ids| ids.contains(name));
+        let lost = absent.into_iter().filter(|(_, name)| !packed(name));
+        Ok(lost.map(|(object, _)| object.clone()).collect())
+    }
+
+    /// The agent's state in checkpoints of which a damaged `packed-refs` named it, and nothing does now.
+    pub fn lost_states(&self, store: &Path) -> BTreeSet<Object> {
+        let packed = text(store, "packed-refs");
+        let harms = self.0.iter().filter(|one| one.path == Path::new("packed-refs"));
+        let before = harms.map(|one| String::from_utf8_lossy(&one.was));
+        let names: BTreeSet<String> = before
+            .flat_map(|text| {
+                let names = text.lines().filter_map(|line| line.split_once(' '));
+                let names = names.map(|(_, name)| name.to_owned());
+                names.filter(|name| name.starts_with(ENVELOPES)).collect::<Vec<_>>()
+            })
+            .collect();
+        let is_lost = |name: &&String| !packed.contains(&name[..]) && !store.join(name).exists();
+        let id = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
+        names.iter().filter(is_lost).map(|name| Object::State(id(name))).collect()
     }
 }
 
@@ -139,8 +161,10 @@ impl Harms {
 fn mend(copy: &Path, one: &Harmed) -> io::Result<()> {
     let path = copy.join(&one.path);
     let name = one.path.file_name().unwrap_or_default().to_string_lossy();
-    let is_read = one.path.starts_with("objects") || one.path.starts_with("HEAD");
-    let noted = || copy.join("projects").join(format!("{name}.json")).exists();
+    let is_packed_refs = one.path == Path::new("packed-refs");
+    let is_read = one.path.starts_with("objects")
+        || ["HEAD", "config", "shallow"].iter().any(|read| one.path == Path::new(read));
+    let noted = |name: &str| copy.join("projects").join(format!("{name}.json")).exists();
     let parent = path.parent().unwrap_or(copy);
     let _ = if path.is_dir() { fs::remove_dir(&path) } else { fs::remove_file(&path) };
     // What a subject did away with, with the other half of it, was no pack any more.
@@ -148,23 +172,38 @@ fn mend(copy: &Path, one: &Harmed) -> io::Result<()> {
         let half = path.with_extension(ending);
         path.starts_with(copy.join("objects/pack")) && half != path && !half.exists()
     });
-    if is_half || !(is_read || one.path.starts_with("refs") && noted()) {
+    let is_noted = || one.path.starts_with("refs") && noted(&name);
+    if is_half || !(is_read || is_packed_refs || is_noted()) {
         return Ok(());
     }
     if !parent.exists() {
         fs::create_dir_all(parent)?;
         fs::set_permissions(parent, fs::metadata(copy)?.permissions())?;
     }
-    fs::write(&path, &one.was)?;
+    let was = String::from_utf8_lossy(&one.was);
+    // Of what else it names the metadata says nothing.
+    let is_noted = |line: &&str| {
+        line.trim_end().split_once(" refs/hermes/").is_some_and(|(_, hash)| noted(hash))
+    };
+    let bytes = match is_packed_refs {
+        true => was.split_inclusive('\n').filter(is_noted).collect::<String>().into_bytes(),
+        false => one.was.clone(),
+    };
+    fs::write(&path, bytes)?;
     fs::set_permissions(&path, one.permissions.clone())
+}
+
+/// What a file of the store holds; nothing where there is no file.
+fn text(store: &Path, path: &str) -> String {
+    match Left::at(&store.join(path)) {
+        Ok(Left::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        _ => String::new(),
+    }
 }
 
 /// The projects whose newest checkpoint nothing in the store names.
 pub fn adrift(world: &World, store: &Path) -> BTreeSet<ByteString> {
-    let text = |path: &str| match Left::at(&store.join(path)) {
-        Ok(Left::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-        _ => String::new(),
-    };
+    let text = |path: &str| text(store, path);
     let packed = text("packed-refs");
     // What is cut short may hold the id, and says nothing to who reads it as JSON.
     let is_json = |text: &String| serde_json::from_str::<IgnoredAny>(text).is_ok();

@@ -124,7 +124,9 @@ impl Oracle {
 
     /// Which of these objects are not stored whole.
     fn lost(&self, sandbox: &Sandbox, objects: &BTreeSet<Object>) -> io::Result<BTreeSet<Object>> {
-        self.harms.lost(&sandbox.store(), &*self.git(sandbox)?, objects)
+        let mut lost = self.harms.lost(&sandbox.store(), &*self.git(sandbox)?, objects)?;
+        lost.extend(self.harms.lost_states(&sandbox.store()));
+        Ok(lost)
     }
 
     /// Git, on a store in which it can read everything.

@@ -44,8 +44,8 @@ pub fn asked_for(
             kept(is_asked && is_offered(capabilities, &edit))
         }
         Operation::Event(Event::Store(what)) => {
-            use crate::history::StoreEvent::{Head, Ref, Stored};
-            let is_damage = matches!(what, Stored { .. } | Ref { .. } | Head { .. });
+            use crate::history::StoreEvent::{File, Ref, Stored};
+            let is_damage = matches!(what, Stored { .. } | Ref { .. } | File { .. });
             let may = if is_damage { "test.damage" } else { "test.store" };
             kept(capabilities.has(may) && capabilities.has("layout"))
         }

@@ -2,11 +2,11 @@
 //! foreign files, and damage.
 
 use super::harm::Left;
-use super::stock::Stock;
+use super::stock::{Stock, files};
 use super::v1_repository::FirstLayout;
 use super::{Sandbox, git_alone};
 use crate::git_objects;
-use herma_model::store_edit::{Damage, Likeness};
+use herma_model::store_edit::{Damage, Likeness, StoreFile};
 use herma_model::{Object, Piece, StoreEdit, World};
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -109,7 +109,10 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
         StoreEdit::Ref { project, damage } => {
             return harm(Path::new("refs/hermes").join(world.hash(project)), damage);
         }
-        StoreEdit::Head { damage } => return harm("HEAD".into(), damage),
+        StoreEdit::File { file, damage } => {
+            let path = path_of(&sandbox.store(), *file)?;
+            return path.map_or(Ok(Done::Nothing), |path| harm(path, damage));
+        }
         StoreEdit::Collected => {
             let store = sandbox.store();
             if !store.join("HEAD").exists() {
@@ -121,8 +124,8 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
             let of = world.history(project).iter().find(|one| one.id == *id);
             let held = of.and_then(|one| one.captured.as_ref());
             let object = held.and_then(|held| Object::of(piece, id, &held.tree));
-            let Some(object) = object else { return Ok(Done::Nothing) };
-            let name = git_objects::name_of(&object);
+            let name = object.and_then(|object| git_objects::name_of(&object));
+            let Some(name) = name else { return Ok(Done::Nothing) };
             let (folder, rest) = name.split_at(2);
             let own = Path::new("objects").join(folder).join(rest);
             let is_index = *piece == Piece::PackIndex;
@@ -158,6 +161,24 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
         }
     }
     Ok(Done::Put)
+}
+
+/// Where a file is in the store; none where its name says what is in it and there is none.
+fn path_of(store: &Path, file: StoreFile) -> io::Result<Option<PathBuf>> {
+    Ok(Some(match file {
+        StoreFile::Head => "HEAD".into(),
+        StoreFile::Config => "config".into(),
+        StoreFile::PackedRefs => "packed-refs".into(),
+        StoreFile::Shallow => "shallow".into(),
+        StoreFile::Usage => "usage".into(),
+        StoreFile::Exclude => "info/exclude".into(),
+        StoreFile::Attributes => "info/attributes".into(),
+        StoreFile::CommitGraph => "objects/info/commit-graph".into(),
+        StoreFile::ReverseIndex => {
+            let all = if store.is_dir() { files(store)? } else { Vec::new() };
+            return Ok(all.into_iter().find(|path| path.extension() == Some(OsStr::new("rev"))));
+        }
+    }))
 }
 
 /// Plain git packs a store and removes what is garbage by its own rules.

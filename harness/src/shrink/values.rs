@@ -309,7 +309,9 @@ fn store_proposals(event: StoreEvent) -> Vec<StoreEvent> {
             all.push(StoreEvent::Ref { dir, damage: Damage::Removed });
             all
         }
-        StoreEvent::Head { .. } => vec![StoreEvent::Head { damage: Damage::Removed }],
+        StoreEvent::File { file, .. } => {
+            vec![StoreEvent::File { file, damage: Damage::Removed }]
+        }
         StoreEvent::Marker { .. } => vec![StoreEvent::Marker { hours: None }],
         StoreEvent::Lookalike { of, days } if days > 0 => {
             vec![StoreEvent::Lookalike { of, days: 0 }]

@@ -40,6 +40,8 @@ pub struct AdapterCommand {
     /// The command that supervises another, without its arguments, where things are to happen at calls of
     /// the process.
     pub supervisor: Option<Vec<OsString>>,
+    /// Whether the store may be damaged where its layout is known, whatever the adapter claims.
+    pub is_damageable: bool,
 }
 
 impl AdapterCommand {
@@ -210,6 +212,9 @@ impl ProcessSubject {
         let is_elsewhere = !self.capabilities.needs_repository();
         if self.start.supervisor.is_some() && is_elsewhere {
             self.capabilities = self.capabilities.clone().with(INJECTION);
+        }
+        if self.start.is_damageable && self.capabilities.has("test.store") {
+            self.capabilities = self.capabilities.clone().with("test.damage");
         }
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };

@@ -68,7 +68,13 @@ pub(super) fn affected(
 ) -> Vec<Affected> {
     let mut affected = Vec::new();
     let units_now = unit::units(&unit::paths_of_files(&world.files, &due.project));
-    for unit in units(world, &due.target, &due.before) {
+    let mut units = units(world, &due.target, &due.before);
+    // A file of the checkpoint becomes part of a unit whose other members are ignored and in its folder.
+    let is_recorded = |unit: &Unit| due.target.tree.keys().any(|path| unit.has(path));
+    let joined = units_now.iter().filter(|unit| !units.contains(unit) && is_recorded(unit));
+    let joined: Vec<Unit> = joined.filter(|_| world.has("capture.units")).cloned().collect();
+    units.extend(joined);
+    for unit in units {
         let then = captured(&due.target, &unit);
         // What was left out as a file of its own may have become part of a unit since.
         let unrecorded = || due.target.unrecorded.iter().filter(|(path, _)| unit.has(path));

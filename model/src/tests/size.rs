@@ -1,6 +1,7 @@
 //! What all checkpoints together take, and what is dropped to keep that within a bound.
 
 use super::*;
+use crate::store_edit::StoreFile;
 use pretty_assertions::assert_eq;
 
 /// A scene with four checkpoints of `alpha` and two of `beta`. Each needs an object of its own and
@@ -52,7 +53,8 @@ fn where_a_pack_is_not_found_nobody_need_keep_the_bound() {
     let seen = scene.right("take alpha");
     let seen = Observation { contents: Some(left(&scene, 4, 2, (10, 10))), ..seen };
     assert_eq!(scene.broken(&seen), TOTAL);
-    scene.world.edit_store(&StoreEdit::Head { damage: Damage::Emptied }, true);
+    let head = StoreEdit::File { file: StoreFile::Head, damage: Damage::Emptied };
+    scene.world.edit_store(&head, true);
     assert_eq!(scene.broken(&seen), "");
 }
 

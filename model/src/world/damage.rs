@@ -21,6 +21,8 @@ pub(crate) struct Damages {
     lost: BTreeSet<Object>,
     disturbed: BTreeSet<ByteString>,
     adrift: BTreeSet<ByteString>,
+    /// Whether nothing says any more where histories end.
+    is_endless: bool,
     /// Checkpoints that were listed although they are damaged.
     shown: BTreeSet<String>,
     /// Those that a list left out.
@@ -88,12 +90,12 @@ impl World {
 
     /// Whether a checkpoint of the project was damaged.
     pub fn is_disturbed(&self, project: &[u8]) -> bool {
-        self.damages.disturbed.contains(&ByteString::from(project))
+        self.damages.is_endless || self.damages.disturbed.contains(&ByteString::from(project))
     }
 
     /// Whether one of any project was.
     pub fn is_any_disturbed(&self) -> bool {
-        !self.damages.disturbed.is_empty()
+        self.damages.is_endless || !self.damages.disturbed.is_empty()
     }
 
     /// Whether nothing names the newest checkpoint of the project.
@@ -151,6 +153,16 @@ impl World {
             self.damages.hidden.retain(|id| !is_listed(id));
             self.damages.shown.extend(damaged.into_iter().filter(is_listed));
         }
+    }
+
+    /// Takes in that nothing says any more where histories end.
+    pub(super) fn lose_ends(&mut self) {
+        self.damages.is_endless = true;
+    }
+
+    /// Whether evicted checkpoints may be listed again, with what is left of them.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.damages.is_endless
     }
 
     pub(super) fn set_adrift(&mut self, project: ByteString) {

@@ -4,7 +4,7 @@
 use super::World;
 use crate::bytes::ByteString;
 use crate::object::Piece;
-use crate::store_edit::{Damage, StoreEdit};
+use crate::store_edit::{Damage, StoreEdit, StoreFile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When a project was used, as far as any implementation may have noted it.
@@ -116,8 +116,12 @@ impl World {
                     maintenance.blocked.insert(project);
                 }
             }
-            StoreEdit::Stored { piece: Piece::PackIndex, .. } | StoreEdit::Head { .. } => {
+            StoreEdit::Stored { piece: Piece::PackIndex, .. } => maintenance.hindered = true,
+            StoreEdit::File { file, .. } => {
                 maintenance.hindered = true;
+                if file == StoreFile::Shallow {
+                    self.lose_ends();
+                }
             }
             // What these cost, the store shows; git keeps all that is named.
             StoreEdit::Stored { .. } | StoreEdit::Ref { .. } | StoreEdit::Collected => {}

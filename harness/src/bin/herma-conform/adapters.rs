@@ -3,8 +3,8 @@
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
+use herma_harness::concurrent::naive::{NAIVE, Naive};
 use herma_harness::cost::greedy::{GREEDY, opened_greedy};
-use herma_harness::damage::naive::{NAIVE, Naive};
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
 use herma_harness::subject::NewSubject;

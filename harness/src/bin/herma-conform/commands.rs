@@ -5,10 +5,13 @@ use crate::ending::{
 };
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
-use crate::{FaultsArguments, HistoryArguments, PlaceArguments, RunArguments};
+use crate::{
+    CommonArguments, DamageArguments, FaultsArguments, HistoryArguments, PlaceArguments,
+    RunArguments,
+};
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
-use herma_harness::generate::{Options, stories};
+use herma_harness::generate::{Options, damages, stories};
 use herma_harness::history::{At, History};
 use herma_harness::large;
 use herma_harness::protocol::capabilities::Capabilities;
@@ -62,38 +65,45 @@ pub fn rules(json: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The examples of `damage`.
+pub const DAMAGE_EXAMPLES: &str = "\
+Examples:
+  herma-conform damage                                 every damage of the reference implementation
+  herma-conform damage --damages 60                    some of them, which the seed chooses
+  herma-conform damage --time-budget 900 hermes-agent@0.19.0";
+
 /// `herma-conform run`.
 ///
 /// # Errors
 /// There is no verdict.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
-    let chosen = Chosen::new(&arguments.subject)?;
+    let chosen = Chosen::new(&arguments.common.subject)?;
     let injects = arguments.inject || arguments.every_call.is_some();
     let chosen = if injects { chosen.supervised()? } else { chosen };
+    let chosen = if arguments.every_damage { chosen.damageable() } else { chosen };
     let options = options(arguments)?;
-    let place = arguments.place.of(&chosen);
+    let place = arguments.common.place.of(&chosen);
     let plan = Plan {
         seeds: vec![arguments.seed.unwrap_or_else(fresh_seed)],
         histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
         kept: kept_histories(&place.keep)?,
         cases: if options.workspace.is_none() { running::cases()? } else { Vec::new() },
         options,
-        jobs: arguments.place.jobs(),
+        jobs: arguments.common.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
-        time_budget: arguments.time_budget.map(Duration::from_secs),
+        time_budget: arguments.common.time_budget.map(Duration::from_secs),
         known: BTreeSet::new(),
-        share: arguments.place.shard,
+        share: arguments.common.place.shard,
     };
-    let plan = match arguments.every_call {
+    let fixed = fixed(arguments, plan.seeds[0]);
+    let is_fixed = fixed.is_some();
+    let plan = match fixed {
         None => plan,
-        Some(length) => {
-            let kept = stories(length, arguments.calls.map_or(At::Every, At::Spread));
-            Plan { histories: 0, kept, cases: Vec::new(), ..plan }
-        }
+        Some(kept) => Plan { histories: 0, kept, cases: Vec::new(), ..plan },
     };
     let replay = replay_command(arguments, &plan, &chosen);
     let (results, findings) = running::run(&plan, &chosen, &place, replay)?;
-    if arguments.json {
+    if arguments.common.json {
         say(&text::json(&results));
     } else {
         say(&text::report(&results, colour()));
@@ -108,7 +118,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.is_unstable() {
         return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
     }
-    if !plan.share.is_whole() || arguments.every_call.is_some() {
+    if !plan.share.is_whole() || is_fixed {
         return Ok(ExitCode::SUCCESS);
     }
     let met = findings.coverage.0.len();
@@ -125,25 +135,54 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The histories that a run makes instead of generating any.
+fn fixed(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> {
+    if let Some(length) = arguments.every_call {
+        return Some(stories(length, arguments.calls.map_or(At::Every, At::Spread)));
+    }
+    if !arguments.every_damage {
+        return None;
+    }
+    let all = damages();
+    let step = all.len() / arguments.damages.unwrap_or(all.len()).clamp(1, all.len());
+    let first = (seed % step as u64) as usize;
+    Some(all.into_iter().skip(first).step_by(step).collect())
+}
+
+impl RunArguments {
+    /// A run in which nothing is chosen yet.
+    fn preset(common: CommonArguments) -> Self {
+        RunArguments {
+            seed: None,
+            histories: None,
+            operations: Options::default().operations_max,
+            workspace: None,
+            every_call: None,
+            calls: None,
+            every_damage: false,
+            damages: None,
+            inject: false,
+            common,
+        }
+    }
+}
+
 /// `herma-conform faults`: a run of every short story.
 ///
 /// # Errors
 /// There is no verdict.
 pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
-    let FaultsArguments { requests, calls, time_budget, json, place, subject } = arguments.clone();
-    run(&RunArguments {
-        seed: None,
-        histories: None,
-        operations: Options::default().operations_max,
-        time_budget,
-        workspace: None,
-        every_call: Some(requests),
-        calls,
-        inject: false,
-        json,
-        place,
-        subject,
-    })
+    let FaultsArguments { requests, calls, common } = arguments.clone();
+    run(&RunArguments { every_call: Some(requests), calls, ..RunArguments::preset(common) })
+}
+
+/// `herma-conform damage`: a run of every damage.
+///
+/// # Errors
+/// There is no verdict.
+pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
+    let DamageArguments { seed, damages, common } = arguments.clone();
+    run(&RunArguments { seed, every_damage: true, damages, ..RunArguments::preset(common) })
 }
 
 /// Whether the run is large enough for the floor of behaviours to apply.
@@ -220,21 +259,30 @@ pub fn fresh_seed() -> u64 {
 }
 
 fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
-    let mut command = match arguments.every_call {
-        Some(length) => {
-            let calls =
-                arguments.calls.map_or_else(String::new, |calls| format!(" --calls {calls}"));
-            format!("herma-conform run --every-call {length}{calls}")
-        }
-        None => format!(
-            "herma-conform run --seed {} --histories {} --operations {}",
-            plan.seeds[0], plan.histories, plan.options.operations_max
-        ),
-    };
+    let RunArguments { every_call, calls, every_damage, damages, .. } = arguments;
+    let mut command = "herma-conform run".to_owned();
+    if every_call.is_none() {
+        command += &format!(" --seed {}", plan.seeds[0]);
+    }
+    if every_call.is_none() && !every_damage {
+        let (histories, operations) = (plan.histories, plan.options.operations_max);
+        command += &format!(" --histories {histories} --operations {operations}");
+    }
+    if *every_damage {
+        command.push_str(" --every-damage");
+    }
+    let numbers = [
+        ("every-call", every_call.map(|requests| requests as u64)),
+        ("calls", *calls),
+        ("damages", damages.map(|damages| damages as u64)),
+    ];
+    for (option, number) in numbers {
+        command += &number.map_or_else(String::new, |number| format!(" --{option} {number}"));
+    }
     for (option, path) in [
         ("workspace", &arguments.workspace),
-        ("scratch", &arguments.place.scratch),
-        ("keep", &arguments.place.keep),
+        ("scratch", &arguments.common.place.scratch),
+        ("keep", &arguments.common.place.keep),
     ] {
         if let Some(path) = path {
             command.push_str(&format!(" --{option} {}", quoted(path)));
@@ -257,7 +305,7 @@ pub fn load(file: &Path) -> Result<History, NoVerdict> {
 /// There is no verdict.
 pub fn replay(arguments: &HistoryArguments) -> Result<ExitCode, NoVerdict> {
     let history = load(&arguments.file)?;
-    let chosen = Chosen::new(&arguments.subject)?;
+    let chosen = Chosen::new(&arguments.subject)?.damageable();
     let injects = history.injections().next().is_some();
     let chosen = if injects { chosen.supervised()? } else { chosen };
     let scratch = scratch(arguments.scratch.clone());

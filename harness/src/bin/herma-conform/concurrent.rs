@@ -11,7 +11,7 @@ use herma_harness::concurrent::judge::{Judgement, judge};
 use herma_harness::concurrent::record::Record;
 use herma_harness::concurrent::report::{Failure, Figures, Report};
 use herma_harness::concurrent::{Lane, ROUNDS, canary};
-use herma_harness::damage::{DamageError, Opened};
+use herma_harness::concurrent::{LaneError, Opened};
 use herma_harness::suite::introduce;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -153,6 +153,6 @@ fn judged_again(file: &Path) -> Result<ExitCode, NoVerdict> {
     })
 }
 
-fn failed(error: DamageError) -> NoVerdict {
+fn failed(error: LaneError) -> NoVerdict {
     (format!("{error}; no verdict is given"), NO_VERDICT)
 }

@@ -4,8 +4,8 @@ use crate::ending::{
     BROKEN, NO_CANARY, NO_VERDICT, NoVerdict, SELF_CHECK, TOO_LITTLE, no_verdict, say, scratch,
 };
 use crate::subjects::{Chosen, SubjectArguments};
+use herma_harness::concurrent::{LaneError, Opened};
 use herma_harness::cost::{Lane, canary};
-use herma_harness::damage::{DamageError, Opened};
 use herma_harness::suite::introduce;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub struct CostArguments {
 pub fn cost(arguments: &CostArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.subject)?;
     let scratch = scratch(arguments.scratch.clone());
-    let failed = |error: DamageError| (format!("{error}; no verdict is given"), NO_VERDICT);
+    let failed = |error: LaneError| (format!("{error}; no verdict is given"), NO_VERDICT);
     let unknown = |error| (format!("where is this program: {error}"), NO_VERDICT);
     let program = std::env::current_exe().map_err(unknown)?.into();
     eprintln!("measuring: the canary");
@@ -56,7 +56,7 @@ pub fn cost(arguments: &CostArguments) -> Result<ExitCode, NoVerdict> {
     let opened = Opened { open: &open, subject, capabilities };
     let lane = Lane { opened: &opened, start: &start, bytes: arguments.large << 20 };
     let outcome = match lane.run(&scratch, &|what| eprintln!("measuring: {what}")) {
-        Err(DamageError::NoPast(why)) => {
+        Err(LaneError::Setup(why)) => {
             say(&format!("not run: {why}\n"));
             return Ok(ExitCode::from(TOO_LITTLE));
         }

@@ -10,7 +10,6 @@ mod comparing;
 mod concurrent;
 mod confined;
 mod cost;
-mod damage;
 mod ending;
 mod gate;
 mod hermetic;
@@ -140,9 +139,9 @@ enum Command {
     Adapters(AdaptersCommand),
     /// Change a bundled subject's source in one small way at a time, and count what its gate notices
     Power(power::PowerArguments),
-    /// Damage one file of a store at a time: it must cost what needs that file, and nothing more
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", damage::EXAMPLES))]
-    Damage(damage::DamageArguments),
+    /// Damage every file of a few small stores in every way: the same as `run --every-damage`
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", commands::DAMAGE_EXAMPLES))]
+    Damage(DamageArguments),
     /// Let something happen at every call of every short story: the same as `run --every-call 2`
     #[command(after_help = EXIT_CODES)]
     Faults(FaultsArguments),
@@ -269,10 +268,6 @@ pub struct RunArguments {
     /// The most operations of one history
     #[arg(long, default_value_t = 60)]
     operations: usize,
-    /// Begin no history after two thirds of so long, and no search for a short one after all of it; each
-    /// failure is still run again
-    #[arg(long, value_name = "SECONDS")]
-    time_budget: Option<u64>,
     /// A real directory; every history runs on a copy of it
     #[arg(long)]
     workspace: Option<PathBuf>,
@@ -283,10 +278,27 @@ pub struct RunArguments {
     /// At so many calls, evenly spread, instead of at each
     #[arg(long, requires = "every_call")]
     calls: Option<u64>,
+    /// Generate no histories: damage every file of a few small stores in every way
+    #[arg(long, conflicts_with_all = ["histories", "operations", "workspace", "every_call"])]
+    every_damage: bool,
+    /// So many damages, evenly spread, instead of all
+    #[arg(long, requires = "every_damage")]
+    damages: Option<usize>,
     /// In every history let something happen at calls: kills, failed calls, power losses, edits of
     /// somebody else; in the process of an adapter, too, which needs Linux
     #[arg(long)]
     inject: bool,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// What `run` and its presets have in common.
+#[derive(Clone, clap::Args)]
+pub struct CommonArguments {
+    /// Begin no history after two thirds of so long, and no search for a short one after all of it; each
+    /// failure is still run again
+    #[arg(long, value_name = "SECONDS")]
+    time_budget: Option<u64>,
     /// Print the results as one JSON document
     #[arg(long)]
     json: bool,
@@ -305,16 +317,21 @@ pub struct FaultsArguments {
     /// At so many calls of each, evenly spread, instead of at each
     #[arg(long)]
     calls: Option<u64>,
-    /// Begin no story after two thirds of so long, and no search for a short one after all of it
-    #[arg(long, value_name = "SECONDS")]
-    time_budget: Option<u64>,
-    /// Print the results as one JSON document
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// The arguments of `damage`.
+#[derive(Clone, clap::Args)]
+pub struct DamageArguments {
+    /// The seed that chooses some of them; a fresh one each time by default
     #[arg(long)]
-    json: bool,
+    seed: Option<u64>,
+    /// So many damages, evenly spread, instead of all
+    #[arg(long)]
+    damages: Option<usize>,
     #[command(flatten)]
-    place: PlaceArguments,
-    #[command(flatten)]
-    subject: SubjectArguments,
+    common: CommonArguments,
 }
 
 /// How many histories run at a time, and where what they leave is.
@@ -456,7 +473,7 @@ fn main() -> ExitCode {
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
         Command::Cost(arguments) => cost::cost(arguments),
-        Command::Damage(arguments) => damage::damage(arguments),
+        Command::Damage(arguments) => commands::damage(arguments),
         Command::Faults(arguments) => commands::faults(arguments),
         Command::Concurrent(arguments) => concurrent::concurrent(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {

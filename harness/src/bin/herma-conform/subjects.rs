@@ -4,7 +4,6 @@
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE};
 use crate::hermetic;
 use herma_harness::bundled;
-use herma_harness::protocol::process::Limits;
 use herma_harness::sandbox::Sandbox;
 use herma_harness::shrink;
 use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
@@ -79,9 +78,9 @@ impl Chosen {
                     format!("-- {}", command.iter().map(quoted).collect::<Vec<_>>().join(" "));
                 let directory = std::env::current_dir()
                     .map_err(|error| (format!("no current directory: {error}"), NO_VERDICT))?;
-                let (command, limits) = (command.to_vec(), Limits::default());
+                let command = command.to_vec();
                 Ok(Chosen::Adapter {
-                    start: AdapterCommand { command, directory, limits, supervisor: None },
+                    start: AdapterCommand { command, directory, ..AdapterCommand::default() },
                     spelled,
                     expectations: None,
                 })
@@ -129,6 +128,14 @@ impl Chosen {
             start.supervisor = Some(vec![this_program()?.into(), "supervised".into()]);
         }
         Ok(self)
+    }
+
+    /// The same, of which the store may be damaged whatever its adapter claims.
+    pub fn damageable(mut self) -> Self {
+        if let Chosen::Adapter { start, .. } = &mut self {
+            start.is_damageable = true;
+        }
+        self
     }
 
     /// What opens the subject in a sandbox.

@@ -1,0 +1,200 @@
+//! Damaged stores: every file of a few small stores, damaged in every way, and everything that can be
+//! asked of it then. What else can happen to a store, and when, other histories generate.
+
+use super::idiom::{checkpoint, write};
+use crate::history::{Event, History, Operation, StoreEvent, Target};
+use herma_model::store_edit::{Damage, StoreFile};
+use herma_model::{ByteString, Edit, Piece, Request, Settings};
+
+const ALPHA: &str = "work/alpha";
+const BETA: &str = "work/beta";
+
+/// What a store is like before it is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Baseline {
+    /// Every object has a file of its own.
+    Loose,
+    /// Git collected it.
+    Collected,
+    /// Git collected it before the last checkpoint.
+    CollectedBefore,
+    /// The oldest checkpoints were evicted.
+    Evicted,
+}
+
+impl Baseline {
+    const ALL: [(&str, Baseline); 4] = [
+        ("loose objects", Baseline::Loose),
+        ("a pack", Baseline::Collected),
+        ("a pack and loose objects", Baseline::CollectedBefore),
+        ("few checkpoints", Baseline::Evicted),
+    ];
+
+    fn is_packed(self) -> bool {
+        matches!(self, Baseline::Collected | Baseline::CollectedBefore)
+    }
+
+    /// How many checkpoints of the first project are kept.
+    fn kept(self) -> usize {
+        if self == Baseline::Evicted { 2 } else { 3 }
+    }
+
+    fn has(self, file: StoreFile) -> bool {
+        match file {
+            StoreFile::PackedRefs | StoreFile::CommitGraph | StoreFile::ReverseIndex => {
+                self.is_packed()
+            }
+            StoreFile::Shallow => self == Baseline::Evicted,
+            _ => true,
+        }
+    }
+
+    /// Everything that can be damaged in it, by its name.
+    fn places(self) -> Vec<(String, Box<dyn Fn(Damage) -> StoreEvent>)> {
+        let mut places: Vec<(String, Box<dyn Fn(Damage) -> StoreEvent>)> = Vec::new();
+        let pieces = [
+            ("the commit", Piece::Checkpoint),
+            ("the root folder", Piece::Folder("".into())),
+            ("a folder", Piece::Folder("src".into())),
+            ("a changed file", Piece::File("src/main.rs".into())),
+            ("a shared file", Piece::File("same.txt".into())),
+            ("the index of the pack", Piece::PackIndex),
+        ];
+        for back in 0..self.kept() {
+            for (name, piece) in pieces.clone() {
+                // The last checkpoint has no pack where git collected before it.
+                let is_packed = self == Baseline::Collected || self.is_packed() && back > 0;
+                if piece != Piece::PackIndex || is_packed {
+                    let damaged = move |damage| StoreEvent::Stored {
+                        dir: ALPHA.into(),
+                        back,
+                        piece: piece.clone(),
+                        damage,
+                    };
+                    places.push((format!("{name} of checkpoint {back}"), Box::new(damaged)));
+                }
+            }
+        }
+        let dir = || ByteString::from(ALPHA);
+        let metadata = move |damage| StoreEvent::Metadata { dir: dir(), damage };
+        places.push(("the metadata".into(), Box::new(metadata)));
+        places.push((
+            "the index".into(),
+            Box::new(move |damage| StoreEvent::Index { dir: dir(), damage }),
+        ));
+        if self != Baseline::Collected {
+            places.push((
+                "the ref".into(),
+                Box::new(move |damage| StoreEvent::Ref { dir: dir(), damage }),
+            ));
+        }
+        for file in StoreFile::ALL.into_iter().filter(|file| self.has(*file)) {
+            let damaged = move |damage| StoreEvent::File { file, damage };
+            places.push((format!("{file:?}"), Box::new(damaged)));
+        }
+        places
+    }
+
+    /// What happens until the store is like that.
+    fn operations(self) -> Vec<Operation> {
+        let put = |path: &str, content: &str| write(&path.into(), &content.into(), false);
+        let collected = || Operation::from(Event::Store(StoreEvent::Collected));
+        let mut operations = vec![
+            put("work/alpha/same.txt", "the same in all checkpoints"),
+            put("work/alpha/src/lib.rs", "pub fn lib() {}"),
+            put("work/beta/same.txt", "the same in all checkpoints"),
+            put("work/beta/b.txt", "beta"),
+            checkpoint(&BETA.into()),
+        ];
+        for number in 1..=3 {
+            operations
+                .push(put("work/alpha/src/main.rs", &format!("fn main() {{ do_{number}() }}")));
+            operations.push(put(&format!("work/alpha/{number}.txt"), "new"));
+            if number == 3 && self == Baseline::CollectedBefore {
+                operations.push(collected());
+            }
+            operations.push(Request::NewTurn.into());
+            operations.push(checkpoint(&ALPHA.into()));
+        }
+        operations.extend((self == Baseline::Collected).then(collected));
+        operations
+    }
+}
+
+/// Probes of a damaged store; each story begins with another one.
+const PROBES: [(&str, fn(Baseline) -> Vec<Operation>); 4] =
+    [("look", look), ("take", take), ("restore", restore), ("maintain", maintain)];
+
+/// The checkpoint of the first project before so many others, whatever a list leaves out.
+fn target(back: usize) -> Target {
+    Target::Id { of: ALPHA.into(), back, digits: 40 }
+}
+
+fn look(baseline: Baseline) -> Vec<Operation> {
+    let lists = [ALPHA, BETA].map(|dir| Request::List { dir: dir.into() }.into());
+    let diff = |back| Request::Diff { dir: ALPHA.into(), target: target(back) }.into();
+    lists.into_iter().chain((0..baseline.kept()).map(diff)).collect()
+}
+
+/// Unchanged, changed, and of another project with the same content.
+fn take(_: Baseline) -> Vec<Operation> {
+    let ensure = |dir: &str| Request::EnsureCheckpoint { dir: dir.into(), reason: "probe".into() };
+    let put = |path: &str, content: &str| write(&path.into(), &content.into(), false);
+    vec![
+        Request::NewTurn.into(),
+        ensure(ALPHA).into(),
+        put("work/alpha/probe.txt", "probe"),
+        checkpoint(&ALPHA.into()),
+        Request::List { dir: ALPHA.into() }.into(),
+        put("work/beta/src/main.rs", "fn main() { do_3() }"),
+        checkpoint(&BETA.into()),
+        Event::RestoreEach { dir: BETA.into() }.into(),
+    ]
+}
+
+fn restore(baseline: Baseline) -> Vec<Operation> {
+    let back = |back| {
+        let wrecked = [
+            Edit::Remove { path: "work/alpha/same.txt".into() }.into(),
+            write(&"work/alpha/src/main.rs".into(), &"wrecked".into(), false),
+        ];
+        let (dir, target) = (ALPHA.into(), target(back));
+        let restored = Request::Restore { dir, target, exact: true, force: false };
+        wrecked.into_iter().chain([restored.into()])
+    };
+    (0..baseline.kept()).rev().flat_map(back).collect()
+}
+
+fn maintain(_: Baseline) -> Vec<Operation> {
+    let prune = Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
+    vec![Request::Status.into(), Request::Sweep.into(), prune.into()]
+}
+
+/// Every damage, by its name.
+pub fn damages() -> Vec<(String, History)> {
+    let mut all = Vec::new();
+    for (baseline_name, baseline) in Baseline::ALL {
+        for (place, event) in baseline.places() {
+            for damage in Damage::ALL {
+                for (first, (probe, _)) in PROBES.into_iter().enumerate() {
+                    let name = format!("{baseline_name}: {place} is {damage:?}, then {probe}");
+                    all.push((name, story(baseline, event(damage), first)));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn story(baseline: Baseline, damage: StoreEvent, first: usize) -> History {
+    let mut operations = baseline.operations();
+    operations.push(Event::Store(damage).into());
+    for (_, probe) in PROBES.iter().cycle().skip(first).take(PROBES.len()) {
+        operations.extend(probe(baseline));
+    }
+    operations.push(Event::RestoreEach { dir: ALPHA.into() }.into());
+    let kept = if baseline == Baseline::Evicted { baseline.kept() } else { 0 };
+    let max_snapshots = if kept > 0 { kept } else { Settings::default().max_snapshots };
+    let settings = Settings { max_snapshots, ..Settings::default() };
+    History { plain_home: true, settings, operations, ..History::default() }
+}

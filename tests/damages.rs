@@ -1,0 +1,33 @@
+//! What `herma-conform damage` does, on one damage of each file: the file is there and is damaged, and the
+//! core answers as it must.
+
+use herma_harness::generate::damages;
+use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::runner::{Event, Until, run_watched};
+use herma_harness::sandbox::Scratch;
+use herma_harness::subject::CoreSubject;
+
+#[test]
+fn damages_finds_each_file_that_it_is_to_damage() {
+    let removed = damages().into_iter().filter(|(name, _)| name.contains("is Removed, then take"));
+    let mut count = 0;
+    for (name, history) in removed {
+        let mut is_damaged = false;
+        let mut watch = |event: Event| {
+            is_damaged |= matches!(event, Event::StoreEdited(_, Some(_)));
+        };
+        let run = run_watched(
+            Until::End,
+            &history,
+            &CoreSubject::boxed,
+            &Scratch::default_place(),
+            &Capabilities::default(),
+            Some(&mut watch),
+        );
+        let run = run.unwrap();
+        assert!(run.divergences.is_empty(), "{name}: {:?}", run.divergences);
+        assert!(is_damaged, "{name}");
+        count += 1;
+    }
+    assert_eq!(count * 8 * 4, damages().len());
+}
