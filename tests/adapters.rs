@@ -319,7 +319,8 @@ fn the_core_behind_an_adapter_gets_the_verdicts_that_it_gets_in_process() {
     // Without its supervisor an adapter is asked nothing while something happens.
     let mut plan = plan(5, 40);
     plan.options.injections = 0;
-    let scratch = Scratch::default_place();
+    let program = herma_tests::built_binary("herma-conform");
+    let scratch = Scratch::default_place().with_program(program);
     let start = serving(Limits::default());
     let open = start.opener();
     let outside = run_suite(&plan, &open, &scratch, &|_| {}).unwrap();

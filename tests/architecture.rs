@@ -33,7 +33,7 @@ const HARNESS: &str = "
     oracle protocol generate
     subject bundled null runner
     canary export hostile transcript trial apart shrink check compare
-    concurrent cost large
+    concurrent large
     planted cases
     suite careful power results expectations";
 

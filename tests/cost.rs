@@ -1,46 +1,59 @@
-//! The cost lane as a person uses it: what reads whole files into memory is found, and what does not is
-//! not.
+//! What requests take, as a person has it measured: the core is judged by both rules, and so is a process
+//! behind an adapter.
 
-use herma_harness::concurrent::Opened;
-use herma_harness::cost::{Lane, canary};
-use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::cases;
 use herma_harness::sandbox::Scratch;
-use herma_harness::subject::{AdapterCommand, Identity};
+use herma_harness::subject::{AdapterCommand, CoreSubject};
+use herma_harness::{History, run};
+use herma_model::rules;
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
-use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 
-#[test]
-fn a_store_that_reads_every_file_into_memory_is_found() {
-    let program = built_binary("herma-conform").into();
-    assert!(canary(&program, &Scratch::default_place()).unwrap());
+/// The history of a written case.
+fn history(id: &str) -> History {
+    let cases = cases::bundled().unwrap();
+    cases.iter().find(|case| case.id == id).unwrap().history()
 }
 
 #[test]
-fn the_core_takes_no_more_for_a_large_file_and_reads_nothing_that_did_not_change() {
-    let program: OsString = built_binary("herma-conform").into();
-    let command = [program].into_iter().chain(["adapter", "serve"].map(OsString::from)).collect();
-    let directory = std::env::current_dir().unwrap();
-    let start = AdapterCommand { command, directory, ..AdapterCommand::default() };
-    let (subject, capabilities) = (Identity::default(), Capabilities::complete());
-    let opened = Opened { open: &start.opener(), subject, capabilities };
-    let lane = Lane { opened: &opened, start: &start, bytes: 48 << 20 };
-    let outcome = lane.run(&Scratch::default_place(), &|_| {}).unwrap();
-    assert_eq!(outcome.broken().count(), 0, "{}", outcome.text());
-    assert_eq!((outcome.figures.len(), outcome.not_judged.len()), (6, 0));
-}
-
-#[test]
-fn of_a_subject_that_brings_nothing_back_nothing_is_said() {
-    let program = built_binary("herma-conform");
-    let words = ["adapter", "serve", "--bug", "hasty"];
-    let output = Command::new(&program)
-        .args(["cost", "--large", "32", "--"])
-        .arg(&program)
-        .args(words)
+fn cost_judges_both_rules_on_the_core() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(built_binary("herma-conform"))
+        .args(["cost", "--large", "80", "--keep"])
+        .arg(folder.path())
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(5));
-    assert!(String::from_utf8(output.stdout).unwrap().starts_with("not run: "));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for rule in [&rules::COST_MEMORY, &rules::COST_UNCHANGED] {
+        let line = said.lines().find(|line| line.starts_with(rule.id)).unwrap();
+        assert!(line.contains(" held "), "{line}");
+    }
+    assert!(said.contains("replay: herma-conform run --measure 80"), "{said}");
+}
+
+#[test]
+fn measure_asks_a_process_of_its_own_only_where_with_program_names_one() {
+    let plain = Scratch::default_place();
+    let able = plain.with_program(built_binary("herma-conform"));
+    let history = history("an-unchanged-file-is-not-read-again");
+    for (scratch, checks) in [(able, Some(1)), (plain, None)] {
+        let run = run(&history, &CoreSubject::boxed, &scratch).unwrap();
+        assert_eq!(run.divergences.len(), 0, "{:?}", run.divergences);
+        assert_eq!(run.checks.get(rules::COST_UNCHANGED.id).copied(), checks);
+        assert_eq!(run.capabilities.lacking(&rules::COST_UNCHANGED).is_none(), checks.is_some());
+    }
+}
+
+#[test]
+fn measure_finds_a_planted_bug_behind_an_adapter() {
+    let program = built_binary("herma-conform");
+    let bug = "unchanged-files-are-read-again";
+    let start = AdapterCommand::of_this_suite(Path::new(&program), Some(bug)).unwrap();
+    let history = history("an-unchanged-file-is-not-read-again");
+    let run = run(&history, &start.opener(), &Scratch::default_place()).unwrap();
+    let broken: Vec<&str> = run.divergences.iter().map(|one| one.rule.id).collect();
+    assert_eq!(broken, ["cost/unchanged"]);
 }

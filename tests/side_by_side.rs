@@ -106,8 +106,8 @@ fn an_exported_history_that_hangs_at_a_fifo_ends_and_a_socket_is_made_as_one() {
             return;
         }
     }
-    let binary = herma_tests::built_binary("herma-conform").into_os_string();
-    let mut start = AdapterCommand::of_a_bug(&binary, "a-fifo-is-waited-for").unwrap();
+    let binary = herma_tests::built_binary("herma-conform");
+    let mut start = AdapterCommand::of_this_suite(&binary, Some("a-fifo-is-waited-for")).unwrap();
     start.limits.reply = Duration::from_secs(1);
     let of = |kind| {
         let path = "work/alpha/special".into();

@@ -177,7 +177,8 @@ impl Comparison<'_> {
             Event::Edited(_)
             | Event::StoreEdited(..)
             | Event::DatabaseWritten(..)
-            | Event::Injects(_) => {}
+            | Event::Injects(_)
+            | Event::Measures => {}
             Event::Requested(asked) => {
                 let request = comparable(&asked.request, &place, &mut ids);
                 let mut answer = asked.answer.clone();

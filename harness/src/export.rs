@@ -176,6 +176,11 @@ pub fn script(
                      exit 2"
                 ));
             }
+            Event::Measures => {
+                script.line("# The suite measures what the next request takes.");
+                script.open(&settings, &run.capabilities, opened);
+                opened = true;
+            }
             Event::StoreEdited(edit, file) => match script.store_edit(&edit, file.as_deref()) {
                 Some(line) => {
                     if !script.text.contains(damage::FUNCTIONS) {

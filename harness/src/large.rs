@@ -1,7 +1,7 @@
 //! A large project to run histories on: many, deep, long-named and large files, the same each time. It
 //! ends where a real project begins, which `workspace` reads.
 
-use crate::sandbox::manifest::digest;
+use herma_model::content::noise;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -17,8 +17,8 @@ const DEEP: usize = 200;
 const NAME_BYTES_MAX: usize = 255;
 /// Folders of such names in each other: a path may have 4,096 bytes, and a sandbox lies around it.
 const LONG: usize = 12;
-/// At the usual bound on a file, and above it. Larger ones are the business of the lane `cost`: here
-/// all that is there is read after each operation.
+/// At the usual bound on a file, and above it. Larger ones are the business of histories that measure:
+/// here all that is there is read after each operation.
 const SIZES: [(&str, usize); 2] = [("at-most.bin", 10 << 20), ("too-large.bin", (10 << 20) + 1)];
 
 /// What was made.
@@ -60,15 +60,9 @@ pub fn make(root: &Path) -> io::Result<Made> {
     let folders: PathBuf = (0..LONG).map(|_| long.as_str()).collect();
     project.file(folders.join("file.txt"), b"a long path\n")?;
     for (name, size) in SIZES {
-        project.file(name, &noise(name, size)[..size])?;
+        project.file(name, &noise(size, size as u32))?;
     }
     Ok(project.made)
-}
-
-/// Bytes that do not get smaller.
-fn noise(name: &str, length: usize) -> Vec<u8> {
-    let block = |at| digest(format!("{name} {at}").as_bytes()).to_be_bytes();
-    (0..length.div_ceil(8)).flat_map(block).collect()
 }
 
 struct Project<'a> {

@@ -36,7 +36,6 @@ pub mod cases;
 mod check;
 pub mod compare;
 pub mod concurrent;
-pub mod cost;
 pub mod coverage;
 mod database;
 pub mod depth;

@@ -38,8 +38,8 @@ pub fn rules_text() -> String {
     let mut text = String::new();
     for rule in rules::catalogue() {
         text.push_str(&format!(
-            "{:<30} tier {}  {}\n    {}\n    source: {}\n",
-            rule.id, rule.tier, rule.state, rule.statement, rule.source
+            "{:<30} tier {}\n    {}\n    source: {}\n",
+            rule.id, rule.tier, rule.statement, rule.source
         ));
     }
     text.push_str(&format!("{} rules\n", rules::catalogue().count()));
@@ -55,7 +55,6 @@ pub fn rules_json() -> String {
             "tier": rule.tier.to_string(),
             "level": rule.level.to_string(),
             "since": rule.since,
-            "state": rule.state.to_string(),
             "source": rule.source,
             "needs": rule.needs,
             "hint": rule.hint,

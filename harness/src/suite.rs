@@ -18,7 +18,7 @@ use crate::shrink::{self, Budget, Shrunk, is_past};
 use crate::subject::{Identity, NewSubject};
 use crate::transcript::transcript;
 use crate::trial::{Trial, trial_until};
-use herma_model::rules::{self, RuleRef, State};
+use herma_model::rules::{self, RuleRef};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -158,8 +158,6 @@ pub enum Verdict {
     NotExercised,
     /// The subject lacks a capability that is needed to judge it.
     NotApplicable,
-    /// Another command of the suite decides it, and no history does.
-    InALane,
 }
 
 impl Findings {
@@ -171,13 +169,10 @@ impl Findings {
             let is_broken = failures.any(|(_, failure)| !failure.is_unstable());
             return if is_broken { Verdict::Broken } else { Verdict::Unstable };
         }
-        match (rule.state, self.checks.get(rule.id)) {
-            (State::Cost, _) => Verdict::InALane,
-            (State::Modelled, _) if self.capabilities.lacking(rule).is_some() => {
-                Verdict::NotApplicable
-            }
-            (State::Modelled, Some(1..)) => Verdict::Held,
-            (State::Modelled, _) => Verdict::NotExercised,
+        match self.checks.get(rule.id) {
+            _ if self.capabilities.lacking(rule).is_some() => Verdict::NotApplicable,
+            Some(1..) => Verdict::Held,
+            _ => Verdict::NotExercised,
         }
     }
 

@@ -72,6 +72,9 @@ pub fn transcript(
                 format!(": {}", plain(&injection.meanwhile))
             }
         )),
+        Event::Measures => {
+            lines.push("what the next request takes is measured, in a process of its own".into());
+        }
         Event::StoreEdited(edit, file) => lines.push(planted(&edit, file.as_deref())),
         Event::Requested(asked) => {
             lines.push(format!("> {}", plain(&Message::Request(asked.request.clone()))));

@@ -154,12 +154,14 @@ pub static ONLY_SAID: &[RuleRef] = &[
 
 /// Rules about the form of a store and of what is printed, about what is known of a file beside what it
 /// holds, and about the words of a command or a configuration, that neither explain anything nor
-/// follow from anything.
+/// follow from anything; and about what an operation takes.
 pub static STANDS_ALONE: &[RuleRef] = &[
     &rules::TURN_SHELL_WORDS,
     &rules::CAPTURE_REASON_ONE_LINE,
     &rules::LIST_LAYOUT,
     &rules::CONFIG_KEYS,
+    &rules::COST_MEMORY,
+    &rules::COST_UNCHANGED,
     &rules::ISOLATION_PRIVATE,
     &rules::ISOLATION_SELF_CONTAINED,
     &rules::LAYOUT_METADATA,

@@ -9,7 +9,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
+
+/// So many bytes are shown of more in a debug text.
+pub const SHOWN_MAX: usize = 4096;
 
 /// A sequence of bytes, usually text.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,9 +52,17 @@ impl fmt::Display for ByteString {
     }
 }
 
+/// The same, of many bytes the first ones, how many there are, and a hash that tells them from others.
 impl fmt::Debug for ByteString {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{}\"", self.0.escape_ascii())
+        let shown = &self.0[..self.0.len().min(SHOWN_MAX)];
+        write!(formatter, "\"{}\"", shown.escape_ascii())?;
+        if shown.len() < self.0.len() {
+            let mut hasher = DefaultHasher::new();
+            self.0.hash(&mut hasher);
+            write!(formatter, " of {} bytes, {:016x}", self.0.len(), hasher.finish())?;
+        }
+        Ok(())
     }
 }
 
@@ -173,6 +185,15 @@ mod tests {
         let name = ByteString::from(&b"a\n\x1b\xff"[..]);
         assert_eq!(format!("{name}"), r"a\n\x1b\xff");
         assert_eq!(format!("{name:?}"), r#""a\n\x1b\xff""#);
+    }
+
+    #[test]
+    fn the_debug_text_of_many_bytes_is_short_and_tells_them_from_others() {
+        let text =
+            |last: u8| format!("{:?}", ByteString([&[b'x'; SHOWN_MAX][..], &[last]].concat()));
+        assert!(text(1).starts_with("\"xxx") && text(1).contains("x\" of 4097 bytes, "));
+        assert_ne!(text(1), text(2));
+        assert_eq!(text(1), text(1));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Up to so many bytes everything is written as it is.
 const SHORT_MAX: usize = 64;
 /// No content that is written in a short form has more bytes.
-const SIZE_MAX: usize = 16 << 20;
+const SIZE_MAX: usize = 256 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(
@@ -133,7 +133,7 @@ mod tests {
     fn what_no_history_can_hold_is_refused() {
         let much = r#"{"repeat":"x","times":18446744073709551615}"#;
         assert!(read(much).unwrap_err().to_string().contains("too large"));
-        assert!(read(r#"{"noise":17000000,"seed":1}"#).is_err());
+        assert!(read(r#"{"noise":270000000,"seed":1}"#).is_err());
         assert!(read(r#"{"noise":-1,"seed":1}"#).is_err());
     }
 }

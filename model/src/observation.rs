@@ -49,6 +49,17 @@ pub struct Observation {
     pub lost: Option<BTreeSet<Object>>,
     /// What SQLite reads in each real database around a restore.
     pub databases: BTreeMap<ByteString, DatabaseRows>,
+    /// What its processes took.
+    pub measured: Option<Measured>,
+}
+
+/// What the processes took that answered one request, started for it alone, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The most memory of their own, all together.
+    pub memory: u64,
+    /// What they read.
+    pub bytes_read: u64,
 }
 
 /// What SQLite reads in the files of a database.
@@ -96,6 +107,7 @@ impl Observation {
             histories: None,
             lost: None,
             databases: BTreeMap::new(),
+            measured: None,
         }
     }
 

@@ -23,7 +23,6 @@ rules alone.
   2: nothing is lost, nothing leaks, no answer is a lie. 3: the same under crashes, I/O errors and
   several processes. A: the wider checkpoint of a whole agent.
 - **since** is the version of the rule book that the rule came with.
-- A rule that is **decided by a lane** is met by no history: `herma-conform cost` judges it.
 - **Needs** are the [capabilities](#capabilities) that an implementation must have before it can be
   judged by the rule. Without them the rule is shown as not applicable.
 - The **usual cause** of a failure is a guess from bugs seen in real stores. It is never part of a
@@ -95,8 +94,8 @@ fn entry(rule: RuleRef, places: &Places) -> String {
         format!("\n<a id=\"{anchor}\"></a>\n\n### {}\n\n{}\n\n", rule.id, rule.statement);
     writeln!(
         text,
-        "**{}** · tier {} ({kind}) · since {} · {} · source: {}\n",
-        rule.level, rule.tier, rule.since, rule.state, rule.source
+        "**{}** · tier {} ({kind}) · since {} · source: {}\n",
+        rule.level, rule.tier, rule.since, rule.source
     )
     .unwrap();
     let needs: Vec<_> =
@@ -104,7 +103,7 @@ fn entry(rule: RuleRef, places: &Places) -> String {
     let own = Place { path: record(rule), name: constant(rule) };
     for (what, said) in [
         ("Needs", needs.join(", ")),
-        ("Usual cause", rule.hint.unwrap_or_default().to_owned()),
+        ("Usual cause", rule.hint.to_owned()),
         ("Record", links([&own].into_iter())),
         ("Model", links(places.in_the_model(rule))),
         ("Core", links(places.in_the_core(rule))),

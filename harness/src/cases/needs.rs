@@ -14,6 +14,7 @@ use crate::protocol::capabilities::Capabilities;
 use crate::runner::{RunError, run};
 use crate::sandbox::{Sandbox, Scratch};
 use crate::subject::{CoreSubject, Identity, NewSubject, Subject};
+use herma_model::observation::Measured;
 use herma_model::{Answer, Request, Settings};
 use std::io;
 
@@ -139,6 +140,10 @@ impl Subject for Limited {
 
     fn ask_injected(&mut self, request: &Request, point: &Point) -> io::Result<Option<Injected>> {
         self.subject.ask_injected(request, point)
+    }
+
+    fn ask_measured(&mut self, request: &Request) -> (Answer, Option<Measured>) {
+        self.subject.ask_measured(request)
     }
 
     fn identity(&self) -> Identity {

@@ -153,7 +153,7 @@ impl Lane<'_> {
 /// # Errors
 /// It cannot be asked.
 pub fn canary(program: &OsString, scratch: &Scratch) -> Result<bool, LaneError> {
-    let start = AdapterCommand::of_a_bug(program, HASTY)?;
+    let start = AdapterCommand::of_this_suite(program.as_ref(), Some(HASTY))?;
     let (subject, capabilities) = (Identity::new(HASTY, ""), hasty::able_to());
     let opened = Opened { open: &start.opener(), subject, capabilities };
     let lane = Lane { opened: &opened, start: &start, seed: 0, processes: 4, git_gc: false };

@@ -17,6 +17,7 @@ mod injections;
 mod kept_times;
 mod last;
 mod maintenance;
+mod measured;
 mod names;
 mod operation;
 mod repositories;
@@ -25,7 +26,7 @@ mod units;
 
 use crate::history::{Event, History, Operation};
 use crate::protocol::capabilities::{Capabilities, Units};
-use crate::protocol::known::INJECTION;
+use crate::protocol::known::{INJECTION, MEASUREMENT};
 use herma_model::{ByteString, Request, Settings};
 use proptest::collection::vec;
 use proptest::option;
@@ -36,6 +37,7 @@ use std::path::PathBuf;
 
 use content::Sizes;
 pub use damages::damages;
+pub use measured::measured;
 pub use operation::Kinds;
 pub use stories::stories;
 
@@ -54,6 +56,8 @@ pub struct Options {
     pub damage: bool,
     /// Of so many histories something is made to happen at calls in one; in none for 0.
     pub injections: u32,
+    /// One history of so many measures what requests take, and does nothing else; none for 0.
+    pub measured: u32,
     /// Whether there is an agent beside its files.
     pub agent: bool,
     /// Whether there are databases, whose files belong together.
@@ -72,6 +76,7 @@ impl Default for Options {
             hands: true,
             damage: true,
             injections: 6,
+            measured: 150,
             agent: true,
             databases: true,
             units,
@@ -87,10 +92,12 @@ impl Options {
         let hands = self.hands && capabilities.has("restore.others");
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
         let injections = if capabilities.has(INJECTION) { self.injections } else { 0 };
+        let measured = if capabilities.has(MEASUREMENT) { self.measured } else { 0 };
         let agent = self.agent && capabilities.keeps_agent();
         let databases = self.databases && capabilities.has("capture.units");
         let units = capabilities.units();
-        Options { maintenance, hands, damage, injections, agent, databases, units, ..self.clone() }
+        let options = Options { maintenance, hands, damage, injections, ..self.clone() };
+        Options { measured, agent, databases, units, ..options }
     }
 }
 
@@ -107,6 +114,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let (maintenance, told, units) = (options.maintenance, options.hands, options.units);
     let damages = options.damage && !real;
     let injections = if real { 0 } else { options.injections };
+    let measured = if real { 0 } else { options.measured };
     let is_agent = options.agent;
     let has_databases = options.databases && !real;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
@@ -145,7 +153,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             false => Just(Vec::new()).boxed(),
         };
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
-        let end = (end, databases, injections::fragments(sizes, injections));
+        let end =
+            (end, databases, injections::fragments(sizes, injections), measured::history(measured));
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -154,7 +163,10 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             // What a damaged object costs of an agent's state nobody has decided: one or the other.
             let mut packed = gc.iter().flat_map(|(_, operations)| operations);
             let is_whole = damage.is_empty() && !packed.any(collected::damages);
-            let (end, databases, injections) = end;
+            let (end, databases, injections, measured) = end;
+            if let Some(history) = measured {
+                return history;
+            }
             // Nor what it costs where something happened at a call.
             let is_quiet = injections.is_empty();
             let agent = if is_whole && is_quiet { agent } else { Vec::new() };

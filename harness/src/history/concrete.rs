@@ -19,6 +19,8 @@ pub enum Step {
     Database(DatabaseWrite),
     /// Something happens while the subject is asked next.
     Inject(Injection),
+    /// What the next request takes is measured.
+    Measure,
     /// The subject is asked, once or several times.
     Ask(Vec<Request>),
 }
@@ -40,6 +42,7 @@ pub fn step(operation: &Operation, world: &World) -> Step {
         },
         Operation::Event(Event::Database(database)) => Step::Database(database.clone()),
         Operation::Event(Event::Inject(injection)) => Step::Inject(injection.clone()),
+        Operation::Event(Event::Measure) => Step::Measure,
         Operation::Event(Event::RestoreEach { dir }) => {
             Step::Ask(restore_each(&typed(dir, world), world))
         }

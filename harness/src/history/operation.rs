@@ -82,6 +82,8 @@ pub enum Event {
     Database(DatabaseWrite),
     /// Something happens at one call of the next request that reads or changes checkpoints.
     Inject(Injection),
+    /// The next such request is asked of a process of its own, and what its processes take is measured.
+    Measure,
 }
 
 /// How a real database is written, which is made where there is none.
@@ -160,7 +162,7 @@ impl From<Event> for Operation {
 }
 
 /// The names of [`Event`].
-const EVENTS: &[&str] = &["advance", "restore_each", "store", "database", "inject"];
+const EVENTS: &[&str] = &["advance", "restore_each", "store", "database", "inject", "measure"];
 /// The names of [`Edit`].
 const EDITS: &[&str] = &[
     "write",

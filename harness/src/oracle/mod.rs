@@ -204,6 +204,7 @@ impl Oracle {
             histories: None,
             lost,
             databases: Default::default(),
+            measured: None,
         })
     }
 

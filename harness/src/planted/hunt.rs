@@ -46,7 +46,8 @@ pub fn hunt(bug: &PlantedBug, seed: u64, scratch: &Scratch) -> Result<Score, Run
     let of_injections = of_injections.iter().chain(&["restore/keeps-saves"]);
     let injections = of_injections.into_iter().any(|area| bug.rule.id.starts_with(area));
     let injections = if injections { 2 } else { 0 };
-    let options = Options { agent, damage, databases, injections, ..Options::default() };
+    let measured = u32::from(bug.rule.subject() == "cost");
+    let options = Options { agent, damage, databases, injections, measured, ..Options::default() };
     for number in 0..HISTORIES_MAX {
         let history = draw(&options, seed, number);
         let outcome = trial(&history, &open, scratch)?;

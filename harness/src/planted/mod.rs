@@ -10,6 +10,7 @@ mod after_restore;
 mod agent;
 mod capture;
 mod configured;
+mod cost;
 mod damaged;
 mod faulty_disk;
 mod hands;
@@ -35,7 +36,7 @@ mod units;
 use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::sandbox::Sandbox;
-use crate::subject::{CoreSubject, Identity, Subject};
+use crate::subject::{CoreSubject, Identity, Measurable, Subject};
 use faulty_disk::{DiskFault, FaultyDisk};
 use herma_model::rules::RuleRef;
 use herma_model::{Answer, Request, Settings};
@@ -74,7 +75,7 @@ impl PlantedBug {
     }
 
     fn open(&self, sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
-        match self.flaw {
+        let subject: Box<dyn Subject> = match self.flaw {
             Flaw::Intercepted(ask) => Box::new(InterceptedSubject {
                 subject: Intercepted::new(sandbox, settings, seconds),
                 ask,
@@ -89,9 +90,11 @@ impl PlantedBug {
             Flaw::Configured(configure) => {
                 let mut settings = settings.clone();
                 configure(&mut settings);
-                CoreSubject::boxed(sandbox, &settings, seconds)
+                Box::new(CoreSubject::new(sandbox, &settings, seconds))
             }
-        }
+        };
+        let (sandbox, settings) = (sandbox.shared(), settings.clone());
+        Measurable { subject, bug: Some(self.name), sandbox, settings, seconds }.boxed()
     }
 }
 
@@ -142,6 +145,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static PlantedBug> {
         migration::BUGS,
         configured::BUGS,
         injected::BUGS,
+        cost::BUGS,
         agent::BUGS,
     ]
     .into_iter()

@@ -5,7 +5,7 @@
 //! Operations that could harm the machine are left out for everybody.
 
 use super::capabilities::Capabilities;
-use super::known::INJECTION;
+use super::known::{INJECTION, MEASUREMENT};
 use crate::database;
 use crate::history::{Event, Injection, Operation, Target, concrete};
 use herma_model::request::{About, Effect};
@@ -37,6 +37,7 @@ pub fn asked_for(
             is_possible.then(|| Event::Inject(injection).into()).into_iter().collect()
         }
         Operation::Event(Event::Inject(_)) => Vec::new(),
+        Operation::Event(Event::Measure) => kept(capabilities.has(MEASUREMENT)),
         Operation::Event(Event::Database(write)) => {
             let edit = Edit::Remove { path: write.path.clone() };
             // Real databases need a program that writes them, too.

@@ -5,8 +5,8 @@
 //! shown as *not applicable*, never as held.
 
 use super::known::{
-    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, OWN_WAYS, SIZES, WHOLE_AGENT, find,
-    known, unknown,
+    COMPLETE, INJECTION, MAX_FILE_BYTES, MAX_TOTAL_BYTES, MEASUREMENT, OWN_WAYS, SIZES,
+    WHOLE_AGENT, find, known, unknown,
 };
 use super::message::Hello;
 use crate::history::{History, Operation};
@@ -148,7 +148,7 @@ impl Capabilities {
         for (name, value) in capabilities {
             match (find(name), value) {
                 // The suite finds out by itself.
-                (Some(INJECTION), _) => {}
+                (Some(INJECTION | MEASUREMENT), _) => {}
                 (Some(claim), Value::Bool(true)) => {
                     read.claimed.insert(claim, 1);
                 }

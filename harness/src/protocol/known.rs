@@ -100,6 +100,10 @@ static CAPABILITIES: &[Capability] = &[
          finds out by itself, and no adapter claims it.",
     ),
     (
+        MEASUREMENT,
+        "The suite can measure what its processes take: it finds out by itself, and no adapter claims it.",
+    ),
+    (
         "layout",
         "Its store is laid out as the rule book says, and the suite reads it with plain git.",
     ),
@@ -114,6 +118,8 @@ pub(super) const MAX_TOTAL_BYTES: &str = "settings.max_total_bytes";
 
 /// That something can be made to happen at a call.
 pub const INJECTION: &str = "test.injection";
+/// That what a request takes can be measured.
+pub const MEASUREMENT: &str = "test.measurement";
 
 /// Stands for all capabilities but [`OWN_WAYS`] and [`WHOLE_AGENT`].
 pub(super) const COMPLETE: &str = "complete";
@@ -121,7 +127,7 @@ pub(super) const COMPLETE: &str = "complete";
 /// What a complete implementation need not do: an own way where the rules leave one, and what it does
 /// not claim itself.
 pub(super) const OWN_WAYS: &[&str] =
-    &["capture.units", "restore.directory", "restore.keeps_undo", INJECTION];
+    &["capture.units", "restore.directory", "restore.keeps_undo", INJECTION, MEASUREMENT];
 
 /// What makes an implementation carry a whole agent: who is complete without looks after files alone.
 pub const WHOLE_AGENT: &[&str] = &[

@@ -89,7 +89,6 @@ fn why_skipped(verdict: Verdict) -> Option<&'static str> {
         Verdict::Held | Verdict::Broken | Verdict::Unstable => None,
         Verdict::NotApplicable => Some("not applicable"),
         Verdict::NotExercised => Some("not exercised"),
-        Verdict::InALane => Some("judged by a lane: `cost`"),
     }
 }
 
@@ -98,7 +97,7 @@ pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Results of five rules, one of each verdict; the broken one is broken in one way, with this
+    /// Results of four rules, one of each verdict; the broken one is broken in one way, with this
     /// symptom, `found` as what was found.
     pub fn results(symptom: &str, found: &str) -> Results {
         let rule = |id: &str, verdict: &str, checks: u64, lacking: Value| {
@@ -126,14 +125,10 @@ pub(crate) mod tests {
             rule("list/at-most", "broken", 2, Value::Null),
             rule("turn/once", "not_exercised", 0, Value::Null),
             rule("restore/exact", "not_applicable", 0, json!("restore.exact")),
-            rule("agent/later", "in_a_lane", 0, Value::Null),
             json!({
                 "event": "finished", "histories": 3, "operations": 15, "seconds": 1.5, "jobs": 2,
                 "depth": { "drawn": 20, "judged": 15, "answering_seconds": 0.5 },
-                "rules": {
-                    "held": 1, "broken": 1, "not_exercised": 1, "not_applicable": 1,
-                    "in_a_lane": 1,
-                },
+                "rules": { "held": 1, "broken": 1, "not_exercised": 1, "not_applicable": 1 },
             }),
         ];
         Results::read(&lines.map(|line| line.to_string()).join("\n")).unwrap()
@@ -143,10 +138,10 @@ pub(crate) mod tests {
     fn every_rule_is_a_test_case_and_the_counts_are_theirs() {
         let xml = report(&results("too many", "three"));
         let count = |tag: &str| xml.matches(&format!("<{tag} ")).count();
-        assert_eq!((count("testsuite"), count("testcase"), count("property")), (1, 5, 4));
-        assert_eq!((count("failure"), count("skipped")), (1, 3));
+        assert_eq!((count("testsuite"), count("testcase"), count("property")), (1, 4, 4));
+        assert_eq!((count("failure"), count("skipped")), (1, 2));
         assert!(xml.contains(
-            "<testsuite name=\"a &amp; b 1.2.3\" tests=\"5\" skipped=\"3\" errors=\"0\" \
+            "<testsuite name=\"a &amp; b 1.2.3\" tests=\"4\" skipped=\"2\" errors=\"0\" \
              failures=\"1\" time=\"1.500\">"
         ));
         assert!(xml.contains("<testcase name=\"scope/never-root\" classname=\"herma.scope\"/>"));

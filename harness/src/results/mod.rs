@@ -398,7 +398,7 @@ fn found(fingerprint: &Fingerprint, failure: &Failure, replay: String) -> Failur
         expected: divergence.mismatch.expected.clone(),
         found: divergence.mismatch.found.clone(),
         tree: divergence.mismatch.tree.clone(),
-        hint: divergence.rule.hint.map(str::to_owned),
+        hint: Some(divergence.rule.hint.to_owned()),
         origin: failure.origin.clone(),
         histories: failure.histories,
         executions: failure.shrunk.executions,

@@ -82,7 +82,6 @@ pub(super) fn word(verdict: Verdict) -> (&'static str, &'static str) {
         Verdict::Unstable => ("UNSTABLE", "31"),
         Verdict::NotExercised => ("not exercised", "33"),
         Verdict::NotApplicable => ("not applicable", "90"),
-        Verdict::InALane => ("judged by a lane", "90"),
     }
 }
 

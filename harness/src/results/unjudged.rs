@@ -4,7 +4,7 @@ use crate::cases;
 use crate::suite::{Findings, Verdict};
 use herma_model::rules::RuleRef;
 
-/// The reason in a few words; none for a rule that was judged, or that no history can judge.
+/// The reason in a few words; none for a rule that was judged.
 pub fn why(findings: &Findings, rule: RuleRef) -> Option<String> {
     match findings.verdict(rule) {
         Verdict::NotApplicable => findings.capabilities.why_not(rule),

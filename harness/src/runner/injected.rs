@@ -209,7 +209,7 @@ impl Runner<'_> {
     }
 
     /// Takes in whether the agent started again.
-    fn starts_again(&mut self, has_started: bool) {
+    pub(super) fn starts_again(&mut self, has_started: bool) {
         if has_started {
             let files = self.world.files.clone();
             self.world.learn(&Observation::new(Request::Reopen, Answer::Done, files));

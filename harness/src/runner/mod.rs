@@ -8,6 +8,7 @@
 mod databases;
 mod injected;
 mod meanwhile;
+mod measured;
 mod shown;
 
 use crate::coverage;
@@ -111,6 +112,8 @@ struct Runner<'a> {
     databases: Databases,
     /// What is to happen during the next request that can have it.
     injection: Option<Injection>,
+    /// Whether what the next request takes is measured that can have an injection.
+    measures: bool,
     /// What was made to happen last.
     injected: Option<(What, Injected)>,
     /// Whether everything is listed after the next request that could have an injection, as after one
@@ -163,6 +166,7 @@ impl<'a> Runner<'a> {
             reply: String::new(),
             databases: Databases::default(),
             injection: None,
+            measures: false,
             injected: None,
             lists_next: false,
             opening: Opening { new_subject, settings: &history.settings },
@@ -227,6 +231,10 @@ impl<'a> Runner<'a> {
                 tell(&mut self.watch, || Event::Injects(injection.clone()));
                 self.injection = Some(injection);
             }
+            Step::Measure => {
+                tell(&mut self.watch, || Event::Measures);
+                self.measures = true;
+            }
             Step::Ask(requests) => {
                 judged = false;
                 for request in &requests {
@@ -250,6 +258,9 @@ impl<'a> Runner<'a> {
         let waits = self.injection.take_if(|_| request.takes_injection());
         let judged = match waits {
             Some(injection) => self.ask_injected(step, request, &injection)?,
+            None if request.takes_injection() && std::mem::take(&mut self.measures) => {
+                self.ask_measured(step, request)?
+            }
             None => self.ask_one(step, request)?,
         };
         if request.takes_injection() && std::mem::take(&mut self.lists_next) && !self.has_ended() {

@@ -129,6 +129,8 @@ pub enum Event {
     DatabaseWritten(DatabaseWrite, Vec<Change>),
     /// Something is to happen during the next request that can have it.
     Injects(Injection),
+    /// What the next such request takes is measured.
+    Measures,
     /// The subject was asked.
     Requested(Box<RequestRecord>),
 }

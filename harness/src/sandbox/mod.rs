@@ -42,6 +42,7 @@ const PROJECTS: [&str; 2] = ["work/alpha", "work/beta"];
 pub struct Scratch {
     root: PathBuf,
     fresh_processes: bool,
+    program: Option<PathBuf>,
     v1_repository: Arc<FirstLayout>,
     understood: Understood,
 }
@@ -59,13 +60,19 @@ impl Scratch {
     /// Sandboxes are made below `root`.
     pub fn at(root: PathBuf) -> Self {
         let (v1_repository, understood) = (Arc::default(), Understood::default());
-        Scratch { root, fresh_processes: false, v1_repository, understood }
+        Scratch { root, fresh_processes: false, program: None, v1_repository, understood }
     }
 
     /// The same place for sandboxes in which every subject is a process of its own, whether it can
     /// be used again or not.
     pub fn with_fresh_processes(&self) -> Self {
         Scratch { fresh_processes: true, ..self.clone() }
+    }
+
+    /// The same place for sandboxes in which this suite's command at that path serves the core and planted
+    /// bugs where they need a process of their own.
+    pub fn with_program(&self, program: PathBuf) -> Self {
+        Scratch { program: Some(program), ..self.clone() }
     }
 
     /// A directory that is removed when it is dropped.
@@ -96,6 +103,7 @@ pub struct Sandbox {
     fresh_process: bool,
     /// Whether the home holds a git configuration.
     hostile: bool,
+    program: Option<PathBuf>,
     v1_repository: Arc<FirstLayout>,
     understood: Understood,
 }
@@ -109,9 +117,16 @@ impl Sandbox {
         let v1_repository = Arc::clone(&scratch.v1_repository);
         let understood = scratch.understood.clone();
         let (_directory, fresh_process) = (Some(directory), scratch.fresh_processes);
-        let hostile = !history.plain_home;
-        let sandbox =
-            Sandbox { _directory, root, fresh_process, hostile, v1_repository, understood };
+        let (hostile, program) = (!history.plain_home, scratch.program.clone());
+        let sandbox = Sandbox {
+            _directory,
+            root,
+            fresh_process,
+            hostile,
+            program,
+            v1_repository,
+            understood,
+        };
         if hostile {
             hostility::plant(&sandbox.home(), &sandbox.root.join("hostile"))?;
         }
@@ -124,20 +139,25 @@ impl Sandbox {
     /// The same sandbox, for another subject in it.
     pub fn shared(&self) -> Self {
         let (root, v1_repository) = (self.root.clone(), self.v1_repository.clone());
-        let understood = self.understood.clone();
-        Sandbox { _directory: None, root, v1_repository, understood, ..*self }
+        let (understood, program) = (self.understood.clone(), self.program.clone());
+        Sandbox { _directory: None, root, program, v1_repository, understood, ..*self }
     }
 
     /// The sandbox that another process made and will remove.
     pub fn adopt(root: PathBuf) -> Self {
         let (v1_repository, understood) = (Arc::default(), Understood::default());
-        let (_directory, fresh_process, hostile) = (None, true, true);
-        Sandbox { _directory, root, fresh_process, hostile, v1_repository, understood }
+        let (_directory, fresh_process, hostile, program) = (None, true, true, None);
+        Sandbox { _directory, root, fresh_process, hostile, program, v1_repository, understood }
     }
 
     /// Whether no process that served another sandbox may be used in this one.
     pub fn wants_fresh_process(&self) -> bool {
         self.fresh_process
+    }
+
+    /// This suite's command, where it serves subjects in processes of their own.
+    pub fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
     }
 
     /// Whether the home holds a git configuration that a store must not follow.

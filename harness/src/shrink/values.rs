@@ -6,6 +6,7 @@
 use crate::history::{
     At, DatabaseEnd, DatabaseWrite, Event, History, Injection, Operation, StoreEvent, Target, What,
 };
+use herma_model::bytes::SHOWN_MAX;
 use herma_model::store_edit::Damage;
 use herma_model::{ByteString, Edit, Piece, Request, Settings};
 
@@ -108,6 +109,13 @@ fn weight(operation: &Operation) -> (usize, usize, usize) {
     let text = format!("{operation:?}").replace("work/alpha", "work/a");
     // Escaped bytes are harder to read than their length suggests.
     let length = text.len() + 4 * text.matches('\\').count();
+    let content = match operation {
+        Operation::Edit(Edit::Write { content, .. } | Edit::Rewrite { content, .. }) => {
+            content.len()
+        }
+        _ => 0,
+    };
+    let length = length + content.saturating_sub(SHOWN_MAX);
     (usize::from(depends), length, text.bytes().map(usize::from).sum())
 }
 
@@ -221,6 +229,7 @@ fn event_proposals(event: Event) -> Vec<Operation> {
             fewer.into_iter().chain([closed]).map(|one| Event::Database(one).into()).collect()
         }
         Event::Inject(injection) => injection_proposals(&injection),
+        Event::Measure => Vec::new(),
         Event::Store(event) => {
             store_proposals(event).into_iter().map(|event| Event::Store(event).into()).collect()
         }

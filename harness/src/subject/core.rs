@@ -1,7 +1,7 @@
 //! The core as a subject: requests and answers translated, nothing added and nothing repaired.
 
 use super::agent::{Agent, action};
-use super::{Identity, Subject, patch};
+use super::{Identity, Measurable, Subject, patch};
 use crate::history::What;
 use crate::inject::{HookedDisk, Injected, Injector, Point};
 use crate::protocol::capabilities::Capabilities;
@@ -109,7 +109,9 @@ impl CoreSubject {
 
     /// Opens the core as a subject of the suite.
     pub fn boxed(sandbox: &Sandbox, settings: &Settings, seconds: i64) -> Box<dyn Subject> {
-        Box::new(CoreSubject::new(sandbox, settings, seconds))
+        let subject = Box::new(CoreSubject::new(sandbox, settings, seconds));
+        let (sandbox, settings) = (sandbox.shared(), settings.clone());
+        Measurable { subject, bug: None, sandbox, settings, seconds }.boxed()
     }
 
     /// The core itself, to be asked what no request asks.

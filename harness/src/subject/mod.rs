@@ -2,6 +2,8 @@
 
 mod agent;
 mod core;
+mod measurable;
+mod meter;
 pub(crate) mod outside;
 mod patch;
 mod process;
@@ -10,12 +12,14 @@ pub mod serve;
 pub use self::core::CoreSubject;
 pub use crate::inject::{Call, Hook, HookedDisk};
 pub use crate::protocol::message::Identity;
+pub use measurable::Measurable;
 pub use process::{AdapterCommand, ProcessSubject};
 
 use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::fault::Fault;
 use crate::sandbox::Sandbox;
+use herma_model::observation::Measured;
 use herma_model::{Answer, Request, Settings};
 use std::io;
 
@@ -97,6 +101,12 @@ pub trait Subject {
     /// What is to happen cannot be made to.
     fn ask_injected(&mut self, _request: &Request, _point: &Point) -> io::Result<Option<Injected>> {
         Ok(None)
+    }
+
+    /// Asks it in a process that was asked nothing before, and measures what its processes take; starts it
+    /// again after that. `None` where that cannot be measured.
+    fn ask_measured(&mut self, request: &Request) -> (Answer, Option<Measured>) {
+        (self.ask(request), None)
     }
 
     /// Whether it is started again before something happens in it, and after that.

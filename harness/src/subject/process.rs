@@ -4,6 +4,7 @@
 //! If the process dies or hangs, that is the subject's answer. If it breaks the protocol, there is
 //! no verdict.
 
+use super::meter::{self, Meter};
 use super::outside::Supervised;
 use super::{Identity, Subject};
 use crate::history::{At, What};
@@ -11,19 +12,19 @@ use crate::inject::{Injected, Point};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::check::environment;
 use crate::protocol::fault::Fault;
-use crate::protocol::known::INJECTION;
+use crate::protocol::known::{INJECTION, MEASUREMENT};
 use crate::protocol::message::{Control, Hello, Message, Open, Reply};
 use crate::protocol::process::{Adapter, Killer, Limits};
 use crate::protocol::translate;
 use crate::sandbox::Sandbox;
+use herma_model::observation::Measured;
 use herma_model::{Answer, Request, Settings};
-use rustix::process::Pid;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -45,13 +46,13 @@ pub struct AdapterCommand {
 }
 
 impl AdapterCommand {
-    /// How this suite's command serves a planted store.
+    /// How this suite's command serves the core, or a planted bug.
     ///
     /// # Errors
     /// There is no current directory.
-    pub fn of_a_bug(program: &OsString, bug: &str) -> std::io::Result<Self> {
-        let arguments = ["adapter", "serve", "--bug", bug].map(OsString::from);
-        let command = [program.clone()].into_iter().chain(arguments).collect();
+    pub fn of_this_suite(program: &Path, bug: Option<&str>) -> io::Result<Self> {
+        let mut command: Vec<OsString> = vec![program.into(), "adapter".into(), "serve".into()];
+        command.extend(bug.into_iter().flat_map(|bug| ["--bug".into(), bug.into()]));
         let directory = std::env::current_dir()?;
         Ok(AdapterCommand { command, directory, ..AdapterCommand::default() })
     }
@@ -192,11 +193,6 @@ impl ProcessSubject {
         self.process.as_ref().ok().map(|process| process.adapter.killer())
     }
 
-    /// The process that leads the group of all that it starts.
-    pub fn leader(&self) -> Option<Pid> {
-        self.process.as_ref().ok().map(|process| process.adapter.leader())
-    }
-
     fn opened(&mut self) -> Result<Introduced, Fault> {
         let is_fresh = self.wants_fresh_process;
         let waiting = if is_fresh { None } else { self.shared.take(self.hostile) };
@@ -215,6 +211,9 @@ impl ProcessSubject {
         }
         if self.start.is_damageable && self.capabilities.has("test.store") {
             self.capabilities = self.capabilities.clone().with("test.damage");
+        }
+        if meter::is_available() {
+            self.capabilities = self.capabilities.clone().with(MEASUREMENT);
         }
         let settings = self.capabilities.restrict_settings(&self.open.settings);
         let open = Open { settings, ..self.open.clone() };
@@ -245,13 +244,13 @@ impl ProcessSubject {
         Ok(())
     }
 
-    /// Has the same store opened in a process that is supervised, and no other one use that.
-    fn reopen_supervised(&mut self, command: Vec<OsString>) -> Result<(), Fault> {
+    /// Opens the same store in a process that was asked nothing before, started by that command. What goes
+    /// wrong there is the answer to the next request.
+    fn reopen_fresh(&mut self, command: Vec<OsString>) {
         let plain = std::mem::replace(&mut self.start.command, command);
         let is_fresh = std::mem::replace(&mut self.wants_fresh_process, true);
-        let reopened = self.reopen();
+        self.ask(&Request::Reopen);
         (self.start.command, self.wants_fresh_process) = (plain, is_fresh);
-        reopened
     }
 
     /// Ends the process, as `point` says where it lives still, and opens the same store in another one.
@@ -305,9 +304,7 @@ impl Subject for ProcessSubject {
         let command = supervised.command(supervisor, &self.start.command);
         let answer = supervised.beside(|| {
             // It may come while the process starts.
-            if let Err(fault) = self.reopen_supervised(command) {
-                self.process = Err(fault);
-            }
+            self.reopen_fresh(command);
             self.ask(request)
         })?;
         let is_end = point.call == At::End;
@@ -323,6 +320,17 @@ impl Subject for ProcessSubject {
             came: came && (ends || !is_end),
             calls,
         }))
+    }
+
+    fn ask_measured(&mut self, request: &Request) -> (Answer, Option<Measured>) {
+        self.reopen_fresh(self.start.command.clone());
+        let meter = self.process.as_ref().ok().map(|process| Meter::of(process.adapter.leader()));
+        let read = || meter.and_then(|meter| meter.bytes_read().ok());
+        let (Some(meter), Some(before)) = (meter, read()) else { return (self.ask(request), None) };
+        let (answer, memory) = meter.memory(|| self.ask(request));
+        let bytes_read = read().map(|after| after.saturating_sub(before));
+        self.ask(&Request::Reopen);
+        (answer, bytes_read.map(|bytes_read| Measured { memory, bytes_read }))
     }
 
     fn identity(&self) -> Identity {

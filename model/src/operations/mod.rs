@@ -9,6 +9,7 @@ mod checkpoint_units;
 mod classify;
 mod clear;
 mod configured;
+pub mod cost;
 mod damage;
 mod diff;
 mod edited;
@@ -124,6 +125,7 @@ impl World {
             _ => untouched::compare(self, allowed, seen, &mut checks),
         }
         store::compare(self, allowed, seen, &mut checks);
+        cost::compare(self, seen, &mut checks);
         checks
     }
 }

@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture; seed 000",
         needs: [],
         hint: "An error is taken for \"nothing changed\". With git: a stale index lock, a stray \
@@ -20,7 +19,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "A file was changed on its way into the store, or taken for unchanged because its \
@@ -32,7 +30,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "The mode is fixed or never looked at: record the owner's executable bit. With git, \
@@ -44,7 +41,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "The link was followed: use `lstat` and `readlink`, also where it points at nothing \
@@ -57,7 +53,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "Names are decoded as UTF-8, split at newlines or read as patterns: treat them as \
@@ -70,7 +65,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "Files went through a conversion meant for source code. With git, use `hash-object \
@@ -83,7 +77,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture; seed 004",
         needs: ["capture.default_excludes"],
         hint: "A pattern is missing from the list, or the list was written once and is out of \
@@ -96,7 +89,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["capture.gitignore"],
         hint: "An ignore file in a subfolder is not read, or files ignored only since then are \
@@ -109,7 +101,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["capture.default_excludes"],
         hint: "A line such as `!.env` in the project's ignore file wins: match the secret patterns \
@@ -122,7 +113,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["files.special"],
         hint: "A fifo is opened and blocks, or a socket makes the checkpoint fail: look with \
@@ -135,7 +125,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture; seeds 000, 004",
         needs: ["settings.max_file_bytes"],
         hint: "The comparison is `>=`, 0 lets nothing pass, or an earlier, smaller version is \
@@ -148,7 +137,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "A sibling's name was read as a pattern, or a setting of the user's applied. With \
@@ -161,7 +149,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["capture.no_repositories"],
         hint: "Only the top `.git` is skipped, or a nested repository is passed over whole: skip \
@@ -174,7 +161,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["files.unreadable"],
         hint: "The checkpoint gives up at the first unreadable file, as `git add` does: read file \
@@ -187,7 +173,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "Reading failed unnoticed, so the state of before was stored again: check every \
@@ -199,7 +184,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture; seed 000",
         needs: ["take.unchanged"],
         hint: "Times or checkpoint ids are compared instead of content: compare what was read with \
@@ -211,7 +195,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["take.declines_empty"],
         hint: "An empty state was stored: where there is no earlier checkpoint and no file, answer \
@@ -224,7 +207,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: [],
         hint: "A lock or temporary file inside the project changed the time of a directory: keep \
@@ -236,7 +218,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["list.reason"],
         hint: "Only the first line or paragraph is kept, or the text is cleaned up. With git, \
@@ -248,7 +229,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["list.printed", "list.reason"],
         hint: "The reason is printed as it is stored: escape what ends a line or moves the cursor.",
@@ -260,7 +240,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["test.damage", "layout"],
         hint: "What was read is taken for what is stored: look whether each object is there and \
@@ -273,7 +252,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["test.injection", "layout"],
         hint: "A file was read in pieces, or its size and time looked at before it was read: look again after reading, and \
@@ -286,7 +264,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "issue: Nothing is lost, item 5",
         needs: ["test.injection", "layout"],
         hint: "A folder was looked at and then opened by its path: open each folder from the open one above it, without \

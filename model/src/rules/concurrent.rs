@@ -8,7 +8,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "Two processes decided by what neither had any more: read and write what they share under one lock.",
@@ -20,7 +19,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "A ref was moved over another process's, or objects were removed that nothing named yet: take a lock \

@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Base and configuration; seed 000",
         needs: ["config"],
         hint: "A key is not read, or has another default than the documents say: compare each with \

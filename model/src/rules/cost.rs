@@ -7,10 +7,11 @@ super::rules! {
         tier: Durability,
         level: Should,
         since: "0.1",
-        state: Cost,
         source: "measured: a checkpoint of a file of 3 GB took 6.3 GB of memory, and a restore beside \
             one of 30 GB was ended half-way",
-        needs: [],
+        needs: ["test.measurement"],
+        hint: "A file is read, compared or sent as a whole: read, hash, compress and write it in \
+            steps. Git compares two versions in memory below `core.bigFileThreshold`.",
     }
     COST_UNCHANGED {
         id: "cost/unchanged",
@@ -19,8 +20,9 @@ super::rules! {
         tier: Durability,
         level: Should,
         since: "0.1",
-        state: Cost,
         source: "design: Speed and size to reach",
-        needs: [],
+        needs: ["take.unchanged", "test.measurement"],
+        hint: "Sizes and times of the files are not remembered, or are dropped before they are \
+            compared. In git, `read-tree` clears them from the index.",
     }
 }

@@ -8,7 +8,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "A lock or a half-written file is left, or a ref moves before what it names is there: write \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "Something was reported before it was synced: sync the objects, then the ref, then its folder, \

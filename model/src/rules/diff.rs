@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["diff"],
         hint: "New files are missed, or a moved file is shown as one: compare two captures. With \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["diff", "diff.stats"],
         hint: "Output that is not UTF-8 became an empty diff, or a helper of the user's ran: read \
@@ -33,7 +31,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff",
         needs: [],
         hint: "Looking at the working tree stored its files. With git, compare through a temporary \

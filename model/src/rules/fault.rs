@@ -8,7 +8,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "A failed call is taken for nothing there, or its error is dropped: an error of the disk is never \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "The first error ends the restore: go on with the other paths and name those that failed, or put \

@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Isolation; seed 004",
         needs: [],
         hint: "A setting of the user's applied to the store. With git, clear every `GIT_*` \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Isolation; seed 004",
         needs: [],
         hint: "A program of the user's was started. With git, use `commit-tree`, with \
@@ -33,7 +31,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Isolation; seed 004",
         needs: [],
         hint: "A setting or cache was written to the home directory, as by `git config --global`: \
@@ -46,7 +43,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Isolation, Capture; seed 000",
         needs: [],
         hint: "Something ran in the project's own repository: keep the store apart from it. With git, \
@@ -59,7 +55,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Isolation",
         needs: ["layout"],
         hint: "Files are borrowed from another repository, as `clone --shared` and `--reference` \
@@ -72,7 +67,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Isolation",
         needs: ["layout"],
         hint: "Files are created with the umask of whoever runs it: set umask 077 for every write, \

@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: On-disk layout; seed 004",
         needs: ["layout"],
         hint: "The id that was answered is not on the project's ref, or the ref moves too late: \
@@ -20,7 +19,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: On-disk layout",
         needs: ["layout"],
         hint: "Something needed was removed, or written wrongly: a tree in another order than \
@@ -33,7 +31,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: On-disk layout; seed 000",
         needs: ["layout"],
         hint: "The path is stored as it was typed, or a date as text: store the canonical path, \

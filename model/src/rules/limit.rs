@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["settings.max_snapshots", "layout"],
         hint: "Only the list is cut: end the history at the oldest checkpoint that stays, then \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["settings.max_total_bytes", "layout"],
         hint: "It stops too early, or takes from one project only: go round all projects until \
@@ -33,7 +31,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["settings.max_total_bytes", "layout"],
         hint: "Whatever is oldest is dropped: leave each project its last checkpoint.",
@@ -45,7 +42,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["settings.max_total_bytes", "layout"],
         hint: "The size of the folder is taken, with what is waiting to be freed: count what \

@@ -7,7 +7,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: [],
         hint: "The list is sorted by whole seconds, shown oldest first or numbered from 0: follow \
@@ -19,7 +18,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: [],
         hint: "An error became an empty list, or a newer write replaced the history: pass errors \
@@ -32,7 +30,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["settings.max_snapshots"],
         hint: "Only the cleanup knows the limit: cut the list itself to the newest \
@@ -44,7 +41,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: [],
         hint: "The whole store is read instead of this project's part. With git, `git log --all` \
@@ -56,7 +52,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["test.clock"],
         hint: "The time zone was dropped, or the time is that of a later rewrite: record the time \
@@ -70,7 +65,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["list.stats"],
         hint: "It is compared with the wrong neighbour, or with nothing: compare with the \
@@ -82,7 +76,6 @@ super::rules! {
         tier: Documented,
         level: Should,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff",
         needs: ["list.stats"],
         hint: "The oldest was compared with nothing, or with one that the list no longer shows: \
@@ -94,7 +87,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff",
         needs: [],
         hint: "Dropping old checkpoints rewrote those that stay: keep them as they are. With git, \
@@ -106,7 +98,6 @@ super::rules! {
         tier: Documented,
         level: Should,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Listing and diff; seed 000",
         needs: ["list.printed"],
         hint: "A part of the line is missing or stands elsewhere: number, short id, date, time, \

@@ -8,7 +8,6 @@ super::rules! {
         tier: Durability,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Durability and concurrency",
         needs: ["test.injection"],
         hint: "A lock file outlives its process and is waited for: use a lock that the system drops with the \

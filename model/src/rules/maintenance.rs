@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seed 000",
         needs: ["status", "clear"],
         hint: "The status counts checkpoints that limits have dropped, or clearing leaves a part \
@@ -20,7 +19,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["prune.as_configured", "layout"],
         hint: "The command has defaults of its own: read those of the configuration file where an \
@@ -33,7 +31,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["test.store", "layout"],
         hint: "One corrupt file ends the loop over all projects, or is never written again: skip \
@@ -47,7 +44,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["test.store", "layout"],
         hint: "A folder is taken for one's own by a part of its name, or by two names in it: \
@@ -60,7 +56,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["test.damage", "layout"],
         hint: "One object that cannot be read ends the walk over all of them: leave out what needs \
@@ -73,7 +68,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seed 000",
         needs: ["sweep"],
         hint: "One thing that cannot be done stops the rest: count it, log it and go on.",

@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Migration from v1; seeds 000, 004",
         needs: ["test.store", "layout"],
         hint: "V1 repositories are recognised by name alone: when the store is made, move every \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Migration from v1",
         needs: ["test.store", "layout"],
         hint: "A move replaces an archive that is there, or everything in the base is moved: \

@@ -2,8 +2,7 @@
 //!
 //! One file for each subject, named after the first part of its rules' ids. A record says all that
 //! is known of a rule without running anything: what is promised and how firmly, where it comes
-//! from, whether the model decides it, what an implementation must offer before it can be judged,
-//! and where to look when it fails. The model's transitions cite the rules by constant, the oracle
+//! from, what an implementation must offer before it can be judged, and where to look when it fails. The model's transitions cite the rules by constant, the oracle
 //! counts a check against them, and a report names them. This module knows nothing of how a rule is
 //! checked; `docs/rules.md` is made from it and leads to everything that does.
 
@@ -95,24 +94,6 @@ impl fmt::Display for Level {
     }
 }
 
-/// Whether a rule is decided already, and by what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// A transition decides it and the oracle counts its checks.
-    Modelled,
-    /// No history meets it: the harness has a lane that measures what operations take.
-    Cost,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(match self {
-            State::Modelled => "modelled",
-            State::Cost => "decided by the lane `cost`",
-        })
-    }
-}
-
 /// One record of the rule book.
 #[derive(Debug)]
 pub struct Rule {
@@ -126,8 +107,6 @@ pub struct Rule {
     pub level: Level,
     /// The version of the rule book that it came with.
     pub since: &'static str,
-    /// Whether it is decided, and by what.
-    pub state: State,
     /// Where it comes from: a section of the behaviour page, or the seed that states it.
     pub source: &'static str,
     /// The capabilities without which it cannot be judged, the most telling first.
@@ -137,7 +116,7 @@ pub struct Rule {
     pub needs: &'static [&'static str],
     /// The usual cause of a failure and what most often mends it, for any kind of store first and
     /// for git after that. Never part of a verdict: the mistake at hand may well be another.
-    pub hint: Option<&'static str>,
+    pub hint: &'static str,
 }
 
 impl Rule {
@@ -168,10 +147,9 @@ macro_rules! rules {
         tier: $tier:ident,
         level: $level:ident,
         since: $since:literal,
-        state: $state:ident,
         source: $source:literal,
         needs: [$($capability:literal),*],
-        $(hint: $hint:literal,)?
+        hint: $hint:literal,
     })*) => {
         $(
             #[doc = $statement]
@@ -181,11 +159,9 @@ macro_rules! rules {
                 tier: $crate::rules::Tier::$tier,
                 level: $crate::rules::Level::$level,
                 since: $since,
-                state: $crate::rules::State::$state,
                 source: $source,
                 needs: &[$($capability),*],
-                // The one there is, or none.
-                hint: <[&'static str]>::first(&[$($hint)?]).copied(),
+                hint: $hint,
             };
         )*
         pub(super) static RULES: &[$crate::rules::RuleRef] = &[$(&$name),*];
@@ -249,12 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn every_modelled_rule_has_a_hint_of_a_line_or_two() {
+    fn a_hint_is_a_line_or_two() {
         for rule in catalogue() {
-            let Some(hint) = rule.hint else {
-                assert_ne!(rule.state, State::Modelled, "{} has no hint", rule.id);
-                continue;
-            };
+            let hint = rule.hint;
             assert!(hint.ends_with('.') && !hint.contains('\n'), "{}", rule.id);
             assert!(hint.len() <= 180, "{}: {} bytes", rule.id, hint.len());
         }
@@ -287,11 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn tiers_levels_and_states_are_shown_as_wide_as_is_asked() {
+    fn tiers_and_levels_are_shown_as_wide_as_is_asked() {
         let tiers = [Tier::Documented, Tier::Integrity, Tier::Durability, Tier::Agent];
         assert_eq!(tiers.map(|tier| format!("{tier:<2}|")), ["1 |", "2 |", "3 |", "A |"]);
         assert_eq!(format!("{:<7}|{}", Level::Must, Level::Should), "MUST   |SHOULD");
-        assert_eq!(format!("{:>10}", State::Modelled), "  modelled");
-        assert_eq!(State::Cost.to_string(), "decided by the lane `cost`");
     }
 }

@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seed 000",
         needs: [],
         hint: "Numbers count from 0 or from the oldest, or a short id of digits only is never \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Something in the way of one path stops all of them, or that one: make room where \
@@ -34,7 +32,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Any id that the store knows is accepted: look only in this project's list. With \
@@ -47,7 +44,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seed 004",
         needs: [],
         hint: "The text is only half checked: a regular expression's `$` lets a final newline \
@@ -60,7 +56,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seed 004",
         needs: ["restore.file"],
         hint: "An empty path means everything, or only the text is checked for `..`: look for \
@@ -73,7 +68,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "The pre-rollback checkpoint is taken before the checks: check the target and the \
@@ -86,7 +80,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seeds 000, 002",
         needs: ["restore.safety"],
         hint: "The pre-rollback checkpoint was skipped because of `enabled` or the turn, or is \
@@ -99,7 +92,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["ensure_checkpoint", "restore.safety"],
         hint: "Taking any checkpoint marks the turn as done: mark it only where the automatic one \
@@ -112,7 +104,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.safety"],
         hint: "It is taken always, or compared with the target: compare with the newest \
@@ -125,7 +116,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.safety", "settings.max_snapshots"],
         hint: "Taking the pre-rollback checkpoint drops the oldest, which was the target: find the \
@@ -139,7 +129,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.safety", "settings.max_snapshots"],
         hint: "The limit is kept after the pre-rollback checkpoint as after any other: let only \
@@ -152,7 +141,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; Limits and maintenance",
         needs: ["restore.safety", "settings.max_snapshots", "restore.keeps_undo"],
         hint: "Where the list is full, the pre-restore checkpoint of a rollback is dropped by the next \
@@ -165,7 +153,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.safety", "settings.max_files"],
         hint: "The failure is only logged: refuse before anything is written, or say in the answer \
@@ -178,7 +165,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seed 000",
         needs: [],
         hint: "A file was never captured (a diff tells), was converted, or was skipped as up to date: \
@@ -191,7 +177,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Files with equal bytes were skipped, or a mode given to `open` was ignored because \
@@ -204,7 +189,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "A link was never captured (a diff tells), where it points was read as text, or what is \
@@ -217,7 +201,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Every file of the checkpoint is written: compare each with what is there first, and \
@@ -231,7 +214,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Files are made with the default permissions: record those of each file, since a git \
@@ -244,7 +226,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "The file was opened and truncated where it stands, which changes it under all its \
@@ -256,7 +237,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.leaves_new"],
         hint: "Everything that the checkpoint does not hold was removed, or not named: touch only \
@@ -269,7 +249,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.exact"],
         hint: "Only files known from before are removed: remove what the pre-rollback checkpoint \
@@ -283,7 +262,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Capture",
         needs: ["checkpoint.left_out", "restore.report"],
         hint: "What is not in the checkpoint is taken for new: record with each checkpoint what was \
@@ -296,7 +274,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Ignored and oversize files are overwritten, as `git checkout` does: replace only \
@@ -309,7 +286,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "A symlink among the folders above a file was followed: check each folder on the way \
@@ -322,7 +298,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.report"],
         hint: "The answer repeats the plan, or names files that were right already: compare with \
@@ -335,7 +310,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seeds 000, 002",
         needs: ["restore.safety"],
         hint: "The pre-rollback checkpoint holds the target's state: read it from the disk before \
@@ -348,7 +322,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.file"],
         hint: "The path is read as a pattern: look it up as it stands. With git, `git checkout ID \
@@ -360,7 +333,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seed 000",
         needs: ["restore.file"],
         hint: "The name matched other files as a pattern or a folder, or what stood in its way was \
@@ -373,7 +345,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore; seed 000",
         needs: ["restore.undoes_turn"],
         hint: "The conversation is changed for every restore alike: undo one turn, after a full \
@@ -386,7 +357,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: [],
         hint: "Resolving a missing directory, or running git inside it, fails: resolve its parent, \
@@ -399,7 +369,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "docs/decisions/0024-whose-hand-it-was.md",
         needs: ["restore.others"],
         hint: "Only what the agent wrote last is looked at: compare what stood there before each of \
@@ -412,7 +381,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Restore",
         needs: ["restore.safety", "test.injection", "layout"],
         hint: "What stands there is replaced by a plain rename: exchange the two, look at what came out, and put it back \

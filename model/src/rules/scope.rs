@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity; seed 004",
         needs: ["project.spellings"],
         hint: "The directory is used as it was typed: expand `~`, make it absolute and resolve \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity; seed 004",
         needs: ["layout"],
         hint: "The typed path is hashed, or one with a final slash or newline: hash the bytes of \
@@ -34,7 +32,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity; seed 002",
         needs: ["project_of"],
         hint: "A marker is unknown, a `.git` that is a file is missed, or the outermost marker \
@@ -47,7 +44,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity",
         needs: ["project_of"],
         hint: "Markers are looked for before the directory is compared with `/` and the home \
@@ -59,7 +55,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity; seed 000",
         needs: ["scope.refusals"],
         hint: "The typed text is compared with `/`, which `//`, `/.` and `/x/..` get past: compare \
@@ -71,7 +66,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity; seed 000",
         needs: ["scope.refusals"],
         hint: "The typed path is compared with `$HOME`: resolve symlinks on both sides, since \
@@ -83,7 +77,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity; seed 000",
         needs: ["settings.max_files"],
         hint: "The count is off by one, or the checkpoint silently does not happen: refuse only \
@@ -96,7 +89,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity",
         needs: ["settings.max_files"],
         hint: "Every entry on disk is counted: count only what is left after the excludes, the \
@@ -109,7 +101,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity",
         needs: ["scope.refusals"],
         hint: "Nothing compares the project with the checkpoint base: leave the resolved base out \
@@ -122,7 +113,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Scope and identity",
         needs: [],
         hint: "The project is recorded before anyone looks at its directory: check that it is one \

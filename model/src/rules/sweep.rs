@@ -8,7 +8,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["sweep", "test.clock"],
         hint: "The marker is not written, or a corrupt one or one from the future is believed: \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["prune", "layout"],
         hint: "A part of the project stays, or age is looked at first: remove the history, the \
@@ -34,7 +32,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["prune", "test.clock", "layout"],
         hint: "Age is taken from a file or from the first checkpoint: compare the time of last use \
@@ -47,7 +44,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seed 004",
         needs: ["prune", "layout"],
         hint: "Something is counted before it is removed, or for two reasons: count it once, when \
@@ -59,7 +55,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance; seeds 000, 004",
         needs: ["prune", "layout"],
         hint: "Removed data stays on disk for a grace period: free it at once. With git, objects \
@@ -72,7 +67,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Limits and maintenance",
         needs: ["prune", "layout"],
         hint: "A directory that cannot be seen counts as deleted: ask first whether its parent \

@@ -7,7 +7,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers; seeds 000, 002",
         needs: ["ensure_checkpoint"],
         hint: "That a turn has its checkpoint is remembered per process or per path as typed: \
@@ -19,7 +18,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers; seed 002",
         needs: ["ensure_checkpoint"],
         hint: "A new turn resets one project or one session only: reset all of them.",
@@ -31,7 +29,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["ensure_checkpoint"],
         hint: "One flag stands for the whole turn: keep a set of canonical project directories \
@@ -43,7 +40,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers",
         needs: ["ensure_checkpoint"],
         hint: "The turn is marked as done before the attempt: mark it only once the attempt has \
@@ -56,7 +52,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers",
         needs: ["ensure_checkpoint"],
         hint: "The turn is marked as done only when there is a new checkpoint: mark it as well \
@@ -69,7 +64,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["ensure_checkpoint", "settings.enabled"],
         hint: "The store is opened or migrated before `enabled` is looked at: look at it first, \
@@ -82,7 +76,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Base and configuration",
         needs: ["ensure_checkpoint", "checkpoint"],
         hint: "The manual request goes through the automatic path: let it skip the checks of \
@@ -95,7 +88,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["test.without_backend"],
         hint: "The error reaches the tool, or a part of a store is left behind: look for what the \
@@ -108,7 +100,6 @@ super::rules! {
         tier: Documented,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers; seed 000",
         needs: ["before_tool"],
         hint: "Only the first file of a patch counts, or only one kind of tool: find the project of \
@@ -121,7 +112,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers",
         needs: ["classify"],
         hint: "The text is searched for words: read it as a shell does, with quotes, comments, \
@@ -134,7 +124,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "behaviour: Turns and triggers",
         needs: ["before_tool", "project_of"],
         hint: "A command has a history of the folder where it runs, a file one of its project: find \

@@ -8,7 +8,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "reports F3, A1 and A4 (November 2026): rows lost by a checkpoint",
         needs: ["capture.units"],
         hint: "An exclude such as `*.log`, the file size limit or an ignore file left out one \
@@ -21,7 +20,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "reports F3, F4 and A2 to A5 (November 2026)",
         needs: ["capture.units"],
         hint: "A `-wal` or `-journal` of another moment stands beside the database: it is applied \
@@ -34,7 +32,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "reports A2 and A4 (November 2026): rows lost that no checkpoint holds",
         needs: ["capture.units", "restore.safety"],
         hint: "A member is ignored or too large now, so that the pre-restore checkpoint lacks it: \
@@ -47,7 +44,6 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        state: Modelled,
         source: "reports F3, F4 and A2 to A5 (November 2026)",
         needs: ["capture.units"],
         hint: "Each file was decided by itself: a `-wal` created since was left, or a database \

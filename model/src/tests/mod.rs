@@ -7,6 +7,7 @@ mod base;
 mod blame;
 mod checkpoint;
 mod configured;
+mod cost;
 mod damage;
 mod edited;
 mod hands;

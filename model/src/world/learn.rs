@@ -17,6 +17,7 @@ impl World {
     /// Takes in what was seen around one request.
     pub fn learn(&mut self, seen: &Observation) {
         let meant = self.meant(&seen.request).map(|one| one.carried.clone());
+        self.learn_cost(seen);
         self.learn_hands(seen);
         self.learn_answer(seen);
         self.learn_pressure(&seen.request);

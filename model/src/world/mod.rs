@@ -5,6 +5,7 @@
 
 mod agent;
 mod amiss;
+mod costs;
 mod damage;
 mod hands;
 mod history;
@@ -16,6 +17,7 @@ mod undos;
 
 pub use agent::Carried;
 pub(crate) use agent::{Deed, Held, Origin};
+pub(crate) use costs::Figure;
 pub(crate) use hands::Another;
 pub use injected::BOUND_MET_MAX;
 pub(crate) use maintenance::Marker;
@@ -40,6 +42,7 @@ use crate::configuration::Configuration;
 use crate::edit::{Change, Edit};
 use crate::files::{Files, Node};
 use agent::Agent;
+use costs::Costs;
 use damage::Damages;
 use hands::Hands;
 use history::History;
@@ -161,6 +164,7 @@ pub struct World {
     rewritten: BTreeSet<ByteString>,
     pub(crate) agent: Agent,
     damages: Damages,
+    pub(crate) costs: Costs,
     pub(crate) maintenance: Maintenance,
     pub(crate) capturer: Capturer,
 }
@@ -188,6 +192,7 @@ impl World {
             rewritten: BTreeSet::new(),
             agent: Agent::default(),
             damages: Damages::default(),
+            costs: Costs::default(),
             maintenance: Maintenance::default(),
             capturer: Capturer::new(&|capability| capabilities.contains(capability)),
             capabilities,
@@ -205,6 +210,7 @@ impl World {
         let changes = edit.apply(&mut self.files);
         let after = self.around(edit);
         self.hands.changed(&before, &after, None);
+        self.costs.settled = None;
         let rewritten = changes.iter().filter_map(|change| match change {
             Change::Rewrite(path, _) => Some(path.clone()),
             _ => None,

@@ -4,7 +4,6 @@ use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
 use herma_harness::concurrent::naive::{NAIVE, Naive};
-use herma_harness::cost::greedy::{GREEDY, opened_greedy};
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
 use herma_harness::subject::NewSubject;
@@ -56,9 +55,6 @@ fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
     }
     if name == concurrent::HASTY {
         return Ok(Box::new(concurrent::opened_hasty));
-    }
-    if name == GREEDY {
-        return Ok(Box::new(opened_greedy));
     }
     if let Some(bug) = planted::find(name) {
         return Ok(Box::new(bug.opener()));

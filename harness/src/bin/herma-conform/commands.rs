@@ -6,15 +6,16 @@ use crate::ending::{
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
 use crate::{
-    CommonArguments, DamageArguments, FaultsArguments, HistoryArguments, PlaceArguments,
-    RunArguments,
+    CommonArguments, CostArguments, DamageArguments, FaultsArguments, HistoryArguments,
+    PlaceArguments, RunArguments,
 };
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
-use herma_harness::generate::{Options, damages, stories};
+use herma_harness::generate::{Options, damages, measured, stories};
 use herma_harness::history::{At, History};
 use herma_harness::large;
 use herma_harness::protocol::capabilities::Capabilities;
+use herma_harness::protocol::known::MEASUREMENT;
 use herma_harness::report;
 use herma_harness::results::{github, text};
 use herma_harness::sandbox::Scratch;
@@ -118,6 +119,14 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.is_unstable() {
         return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
     }
+    if arguments.measure.is_some() {
+        let is_held = |rule| findings.verdict(rule) == Verdict::Held;
+        let message = "too little ran: what requests take was not judged";
+        return match is_held(&rules::COST_MEMORY) && is_held(&rules::COST_UNCHANGED) {
+            true => Ok(ExitCode::SUCCESS),
+            false => Err((message.into(), TOO_LITTLE)),
+        };
+    }
     if !plan.share.is_whole() || is_fixed {
         return Ok(ExitCode::SUCCESS);
     }
@@ -140,6 +149,9 @@ fn fixed(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> 
     if let Some(length) = arguments.every_call {
         return Some(stories(length, arguments.calls.map_or(At::Every, At::Spread)));
     }
+    if let Some(mebibytes) = arguments.measure {
+        return Some(measured(mebibytes << 20));
+    }
     if !arguments.every_damage {
         return None;
     }
@@ -161,6 +173,7 @@ impl RunArguments {
             calls: None,
             every_damage: false,
             damages: None,
+            measure: None,
             inject: false,
             common,
         }
@@ -185,6 +198,15 @@ pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
     run(&RunArguments { seed, every_damage: true, damages, ..RunArguments::preset(common) })
 }
 
+/// `herma-conform cost`: a run of every history that measures.
+///
+/// # Errors
+/// There is no verdict.
+pub fn cost(arguments: &CostArguments) -> Result<ExitCode, NoVerdict> {
+    let CostArguments { large, common } = arguments.clone();
+    run(&RunArguments { measure: Some(large), ..RunArguments::preset(common) })
+}
+
 /// Whether the run is large enough for the floor of behaviours to apply.
 fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
     let usual = Options::default();
@@ -192,7 +214,7 @@ fn is_a_full_run(plan: &Plan, findings: &Findings) -> bool {
         && plan.histories >= HISTORIES_OF_CORE
         && plan.options.operations_max >= usual.operations_max
         && plan.options.injections == usual.injections
-        && findings.capabilities == Capabilities::of_the_core()
+        && findings.capabilities.without(MEASUREMENT) == Capabilities::of_the_core()
 }
 
 /// How many histories are enough for a verdict on every rule.
@@ -259,12 +281,13 @@ pub fn fresh_seed() -> u64 {
 }
 
 fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
-    let RunArguments { every_call, calls, every_damage, damages, .. } = arguments;
+    let RunArguments { every_call, calls, every_damage, damages, measure, .. } = arguments;
     let mut command = "herma-conform run".to_owned();
-    if every_call.is_none() {
+    let is_fixed = every_call.is_some() || measure.is_some();
+    if !is_fixed {
         command += &format!(" --seed {}", plan.seeds[0]);
     }
-    if every_call.is_none() && !every_damage {
+    if !is_fixed && !every_damage {
         let (histories, operations) = (plan.histories, plan.options.operations_max);
         command += &format!(" --histories {histories} --operations {operations}");
     }
@@ -274,6 +297,7 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
     let numbers = [
         ("every-call", every_call.map(|requests| requests as u64)),
         ("calls", *calls),
+        ("measure", *measure),
         ("damages", damages.map(|damages| damages as u64)),
     ];
     for (option, number) in numbers {

@@ -45,9 +45,11 @@ pub fn ended(outcome: Result<ExitCode, NoVerdict>) -> ExitCode {
     outcome.unwrap_or_else(|(message, code)| fail(&message, code))
 }
 
-/// The named place for sandboxes, or the default one.
+/// The named place for sandboxes, or the default one, where this program serves subjects that need a
+/// process of their own.
 pub fn scratch(place: Option<PathBuf>) -> Scratch {
-    place.map_or_else(Scratch::default_place, Scratch::at)
+    let scratch = place.map_or_else(Scratch::default_place, Scratch::at);
+    std::env::current_exe().map_or(scratch.clone(), |program| scratch.with_program(program))
 }
 
 /// Whether to print colours.

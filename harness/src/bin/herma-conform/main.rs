@@ -9,7 +9,6 @@ mod commands;
 mod comparing;
 mod concurrent;
 mod confined;
-mod cost;
 mod ending;
 mod gate;
 mod hermetic;
@@ -148,9 +147,9 @@ enum Command {
     /// Let several processes use one store at the same time: some order explains every answer
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", concurrent::EXAMPLES))]
     Concurrent(concurrent::ConcurrentArguments),
-    /// Measure what a subject takes where one file is large, and where nothing changed
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", cost::EXAMPLES))]
-    Cost(cost::CostArguments),
+    /// Measure what requests take where one file is large, and where nothing changed: `run --measure`
+    #[command(after_help = EXIT_CODES)]
+    Cost(CostArguments),
     /// Run a command whose every changing call is noted, and at one of which something happens
     #[command(hide = true)]
     Supervised(supervised::SupervisedArguments),
@@ -284,6 +283,9 @@ pub struct RunArguments {
     /// So many damages, evenly spread, instead of all
     #[arg(long, requires = "every_damage")]
     damages: Option<usize>,
+    /// Generate no histories: measure what requests take of files of up to so many MiB
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(80..=160), conflicts_with_all = ["histories", "operations", "workspace", "every_call", "every_damage"])]
+    measure: Option<u64>,
     /// In every history let something happen at calls: kills, failed calls, power losses, edits of
     /// somebody else; in the process of an adapter, too, which needs Linux
     #[arg(long)]
@@ -330,6 +332,16 @@ pub struct DamageArguments {
     /// So many damages, evenly spread, instead of all
     #[arg(long)]
     damages: Option<usize>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// The arguments of `cost`.
+#[derive(Clone, clap::Args)]
+pub struct CostArguments {
+    /// How large the largest file is, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(80..=160))]
+    large: u64,
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -472,7 +484,7 @@ fn main() -> ExitCode {
         Command::Project { folder } => commands::project(folder),
         Command::Bugs(arguments) => bugs::bugs(arguments),
         Command::Power(arguments) => power::power(arguments),
-        Command::Cost(arguments) => cost::cost(arguments),
+        Command::Cost(arguments) => commands::cost(arguments),
         Command::Damage(arguments) => commands::damage(arguments),
         Command::Faults(arguments) => commands::faults(arguments),
         Command::Concurrent(arguments) => concurrent::concurrent(arguments),

@@ -1,5 +1,5 @@
-//! What the processes of a group take while somebody waits for them: memory of their own, and bytes
-//! read. The system tells, where there is a `/proc`; nothing is asked of the processes.
+//! What the processes of a group take while their answer is waited for: memory of their own, and bytes
+//! read. The system reports it, where there is a `/proc`; nothing is asked of the processes.
 
 use rustix::process::Pid;
 use std::fs;
@@ -11,6 +11,11 @@ use std::time::Duration;
 
 /// Between two looks: memory that is taken and given back sooner is not seen.
 const LOOK: Duration = Duration::from_millis(2);
+
+/// Whether the system reports what processes take.
+pub fn is_available() -> bool {
+    Meter::of(rustix::process::getpid()).bytes_read().is_ok()
+}
 
 /// The processes of one group.
 #[derive(Clone, Copy, Debug)]

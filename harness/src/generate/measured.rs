@@ -1,0 +1,90 @@
+//! Histories that measure what requests take, of less and of more: nothing else happens in them, since
+//! each file that is large costs seconds.
+
+use super::idiom::write;
+use crate::history::{Event, History, Operation, Target};
+use herma_model::content::noise;
+use herma_model::operations::cost::{MEMORY_STEP_MIN, READING_STEP_MIN};
+use herma_model::{Request, Settings};
+use proptest::prelude::*;
+
+const PROJECT: &str = "work/alpha";
+const FILE: &str = "work/alpha/a";
+const NEWEST: Target = Target::Number(1);
+/// A request and its name.
+type Named = (&'static str, fn() -> Request<Target>);
+
+/// The requests whose memory is measured.
+const REQUESTS: [Named; 5] = [
+    ("checkpoint", || Request::Checkpoint { dir: PROJECT.into(), reason: "r".into() }),
+    ("list", || Request::List { dir: PROJECT.into() }),
+    ("diff", || Request::Diff { dir: PROJECT.into(), target: NEWEST }),
+    ("restore", || Request::Restore {
+        dir: PROJECT.into(),
+        target: NEWEST,
+        exact: false,
+        force: false,
+    }),
+    ("restore one file", || Request::RestoreFile {
+        dir: PROJECT.into(),
+        target: NEWEST,
+        path: "a".into(),
+    }),
+];
+
+/// One of these histories in one case of so many; in none for 0.
+pub fn history(one_in: u32) -> BoxedStrategy<Option<History>> {
+    // Checkpoints are asked for most.
+    let request = prop_oneof![1 => Just(0), 1 => 1..REQUESTS.len()];
+    let any = prop_oneof![
+        2 => request.prop_map(|request| memory(request, MEMORY_STEP_MIN)),
+        1 => Just(unchanged(READING_STEP_MIN)),
+    ];
+    match one_in {
+        0 => Just(None).boxed(),
+        1 => any.prop_map(Some).boxed(),
+        _ => prop_oneof![one_in - 1 => Just(None), 1 => any.prop_map(Some)].boxed(),
+    }
+}
+
+/// Every one of these histories, by its name, with files of up to so many bytes.
+pub fn measured(bytes: u64) -> Vec<(String, History)> {
+    let name = |request: usize| format!("measured: {}", REQUESTS[request].0);
+    let memory = (0..REQUESTS.len()).map(|request| (name(request), memory(request, bytes / 2)));
+    memory.chain([("measured: nothing changed".to_owned(), unchanged(bytes))]).collect()
+}
+
+/// The request of that number is measured beside an empty file, a file that is larger by `step`, and one
+/// that is larger by `step` again.
+// rule: cost/memory
+fn memory(request: usize, step: u64) -> History {
+    let mut operations = Vec::new();
+    for (seed, bytes) in (0..).zip([0, step, 2 * step]) {
+        operations.push(file(bytes, 2 * seed));
+        if request > 0 {
+            operations.extend([REQUESTS[0].1().into(), file(bytes, 2 * seed + 1)]);
+        }
+        operations.extend([Event::Measure.into(), REQUESTS[request].1().into()]);
+    }
+    history_of(operations)
+}
+
+/// A checkpoint of unchanged files is measured beside an empty file and one of `step` bytes. The
+/// checkpoint before it is measured too, so that it is taken of files whose times can be trusted.
+// rule: cost/unchanged
+fn unchanged(step: u64) -> History {
+    let of_size = |bytes| {
+        let measured: [Operation; 2] = [Event::Measure.into(), REQUESTS[0].1().into()];
+        [&[file(bytes, 1)][..], &measured, &measured].concat()
+    };
+    history_of([of_size(0), of_size(step)].concat())
+}
+
+fn file(bytes: u64, seed: u32) -> Operation {
+    write(&FILE.into(), &noise(usize::try_from(bytes).unwrap_or(usize::MAX), seed), false)
+}
+
+fn history_of(operations: Vec<Operation>) -> History {
+    let settings = Settings { max_file_bytes: 0, ..Settings::default() };
+    History { settings, workspace: None, plain_home: true, operations }
+}
