@@ -111,7 +111,7 @@ fn the_page_of_capabilities_is_that_of_the_protocol() {
     is_current("capabilities.md", &herma_harness::protocol::claims::page());
 }
 
-/// What was found of each, CI computes again a third at a time.
+/// What was found of each, CI computes again a sixth at a time.
 #[test]
 fn the_kill_matrix_names_every_planted_bug() {
     let page = fs::read_to_string(root().join("docs/kill-matrix.md")).unwrap();

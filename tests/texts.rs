@@ -242,7 +242,7 @@ fn what_is_refused_says_why_and_what_to_do() {
         "report --from nowhere.jsonl",
         "adapters install nothing@1",
         "faults --requests two",
-        "damage core --only none",
+        "damage core --damages none",
         "bugs --only nothing",
     ] {
         session.run(&format!("herma-conform {line}"));
