@@ -49,9 +49,8 @@ impl Baseline {
         }
     }
 
-    /// Everything that can be damaged in it, by its name.
-    fn places(self) -> Vec<(String, Box<dyn Fn(Damage) -> StoreEvent>)> {
-        let mut places: Vec<(String, Box<dyn Fn(Damage) -> StoreEvent>)> = Vec::new();
+    /// Everything in it with that damage, by its name.
+    fn damaged(self, damage: Damage) -> Vec<(String, StoreEvent)> {
         let pieces = [
             ("the commit", Piece::Checkpoint),
             ("the root folder", Piece::Folder("".into())),
@@ -60,39 +59,26 @@ impl Baseline {
             ("a shared file", Piece::File("same.txt".into())),
             ("the index of the pack", Piece::PackIndex),
         ];
+        let dir = || ByteString::from(ALPHA);
+        let mut events = Vec::new();
         for back in 0..self.kept() {
             for (name, piece) in pieces.clone() {
                 // The last checkpoint has no pack where git collected before it.
                 let is_packed = self == Baseline::Collected || self.is_packed() && back > 0;
                 if piece != Piece::PackIndex || is_packed {
-                    let damaged = move |damage| StoreEvent::Stored {
-                        dir: ALPHA.into(),
-                        back,
-                        piece: piece.clone(),
-                        damage,
-                    };
-                    places.push((format!("{name} of checkpoint {back}"), Box::new(damaged)));
+                    let stored = StoreEvent::Stored { dir: dir(), back, piece, damage };
+                    events.push((format!("{name} of checkpoint {back}"), stored));
                 }
             }
         }
-        let dir = || ByteString::from(ALPHA);
-        let metadata = move |damage| StoreEvent::Metadata { dir: dir(), damage };
-        places.push(("the metadata".into(), Box::new(metadata)));
-        places.push((
-            "the index".into(),
-            Box::new(move |damage| StoreEvent::Index { dir: dir(), damage }),
-        ));
+        events.push(("the metadata".into(), StoreEvent::Metadata { dir: dir(), damage }));
+        events.push(("the index".into(), StoreEvent::Index { dir: dir(), damage }));
         if self != Baseline::Collected {
-            places.push((
-                "the ref".into(),
-                Box::new(move |damage| StoreEvent::Ref { dir: dir(), damage }),
-            ));
+            events.push(("the ref".into(), StoreEvent::Ref { dir: dir(), damage }));
         }
-        for file in StoreFile::ALL.into_iter().filter(|file| self.has(*file)) {
-            let damaged = move |damage| StoreEvent::File { file, damage };
-            places.push((format!("{file:?}"), Box::new(damaged)));
-        }
-        places
+        let files = StoreFile::ALL.into_iter().filter(|file| self.has(*file));
+        events.extend(files.map(|file| (format!("{file:?}"), StoreEvent::File { file, damage })));
+        events
     }
 
     /// What happens until the store is like that.
@@ -121,8 +107,10 @@ impl Baseline {
     }
 }
 
+type Probe = fn(Baseline) -> Vec<Operation>;
+
 /// Probes of a damaged store; each story begins with another one.
-const PROBES: [(&str, fn(Baseline) -> Vec<Operation>); 4] =
+const PROBES: [(&str, Probe); 4] =
     [("look", look), ("take", take), ("restore", restore), ("maintain", maintain)];
 
 /// The checkpoint of the first project before so many others, whatever a list leaves out.
@@ -174,11 +162,11 @@ fn maintain(_: Baseline) -> Vec<Operation> {
 pub fn damages() -> Vec<(String, History)> {
     let mut all = Vec::new();
     for (baseline_name, baseline) in Baseline::ALL {
-        for (place, event) in baseline.places() {
-            for damage in Damage::ALL {
+        for damage in Damage::ALL {
+            for (file, event) in baseline.damaged(damage) {
                 for (first, (probe, _)) in PROBES.into_iter().enumerate() {
-                    let name = format!("{baseline_name}: {place} is {damage:?}, then {probe}");
-                    all.push((name, story(baseline, event(damage), first)));
+                    let name = format!("{baseline_name}: {file} is {damage:?}, then {probe}");
+                    all.push((name, story(baseline, event.clone(), first)));
                 }
             }
         }

@@ -92,7 +92,7 @@ static CAPABILITIES: &[Capability] = &[
     ),
     (
         "test.damage",
-        "The suite may damage what is stored as well: objects, refs and the head of the repository.",
+        "The suite may damage what is stored as well: objects, refs and the other files of the repository.",
     ),
     (
         INJECTION,

@@ -4,6 +4,7 @@ use super::*;
 use crate::answer::{Protected, Taken};
 use crate::object::{Object, Piece};
 use crate::observation::Observation;
+use crate::store_edit::StoreFile;
 
 impl Scene {
     /// A piece of the checkpoint of that number of `alpha` is lost.
@@ -183,6 +184,29 @@ fn where_the_newest_is_damaged_a_new_one_is_as_good_as_the_same() {
     }
     scene.put("a=2");
     assert_eq!(scene.answered("take alpha", same()), "capture/created");
+}
+
+#[test]
+fn where_the_agents_state_is_lost_a_new_checkpoint_is_as_good_as_the_same() {
+    let mut scene = Scene::with("a=1");
+    scene.ask("take alpha");
+    assert_eq!(scene.answered("take alpha", created(2)), "capture/unchanged");
+    scene.world.lose([Object::State(id(1))].into(), BTreeSet::new());
+    for answer in [created(2), taken(CheckpointOutcome::Unchanged)] {
+        assert_eq!(scene.answered("take alpha", answer), "");
+    }
+}
+
+#[test]
+fn without_boundaries_a_list_shows_evicted_checkpoints_again_and_every_other() {
+    let mut scene = three();
+    assert_ne!(scene.listing(&[3, 2, 1, 9]), "");
+    let shallow = StoreEdit::File { file: StoreFile::Shallow, damage: Damage::Removed };
+    scene.world.edit_store(&shallow, true);
+    for shown in [&[3, 2, 1, 9][..], &[3, 2, 1]] {
+        assert_eq!(scene.listing(shown), "");
+    }
+    assert_ne!(scene.listing(&[3, 1]), "");
 }
 
 #[test]

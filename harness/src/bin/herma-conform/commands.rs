@@ -156,9 +156,10 @@ fn fixed(arguments: &RunArguments, seed: u64) -> Option<Vec<(String, History)>> 
         return None;
     }
     let all = damages();
-    let step = all.len() / arguments.damages.unwrap_or(all.len()).clamp(1, all.len());
-    let first = (seed % step as u64) as usize;
-    Some(all.into_iter().skip(first).step_by(step).collect())
+    let count = arguments.damages.unwrap_or(all.len()).clamp(1, all.len());
+    let first = (seed % all.len().div_ceil(count) as u64) as usize;
+    let numbers = (0..count).map(|number| first + number * all.len() / count);
+    Some(numbers.filter_map(|number| all.get(number).cloned()).collect())
 }
 
 impl RunArguments {
