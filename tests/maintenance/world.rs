@@ -309,7 +309,9 @@ pub fn git(repository: &Path) -> Command {
 #[track_caller]
 pub fn succeeds(mut command: Command) -> Output {
     let ended = command.output().unwrap();
-    assert!(ended.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ended.stderr));
+    // Git says on standard output what is missing.
+    let said = String::from_utf8_lossy(&[&ended.stdout[..], &ended.stderr].concat()).into_owned();
+    assert!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
     ended
 }
 
