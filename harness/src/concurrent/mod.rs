@@ -42,9 +42,6 @@ pub enum LaneError {
     /// The sandbox cannot be used.
     #[error("the sandbox cannot be used: {0}")]
     Sandbox(#[from] io::Error),
-    /// The subject did not do what comes before what is judged.
-    #[error("there is nothing to judge: {0}")]
-    Setup(String),
     /// The adapter broke the protocol.
     #[error("the adapter broke the protocol: {0}")]
     Adapter(Fault),

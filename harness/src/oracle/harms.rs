@@ -142,8 +142,8 @@ impl Harms {
     /// The agent's state in checkpoints of which a damaged `packed-refs` named it, and nothing does now.
     pub fn lost_states(&self, store: &Path) -> BTreeSet<Object> {
         let packed = text(store, "packed-refs");
-        let harms = self.0.iter().filter(|one| one.path == Path::new("packed-refs"));
-        let before = harms.map(|one| String::from_utf8_lossy(&one.was));
+        let harms = self.0.iter().filter(|harmed| harmed.path == Path::new("packed-refs"));
+        let before = harms.map(|harmed| String::from_utf8_lossy(&harmed.was));
         let names: BTreeSet<String> = before
             .flat_map(|text| {
                 let names = text.lines().filter_map(|line| line.split_once(' '));

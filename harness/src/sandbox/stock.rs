@@ -44,7 +44,7 @@ impl Stock {
 }
 
 /// The id of the object that a path is for, if it is one's own file.
-pub(crate) fn loose(path: &Path) -> Option<String> {
+fn loose(path: &Path) -> Option<String> {
     let text = path.to_str()?.strip_prefix("objects/")?;
     let (folder, name) = text.split_once('/')?;
     let id = format!("{folder}{name}");

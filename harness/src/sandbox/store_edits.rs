@@ -163,7 +163,7 @@ pub fn apply(sandbox: &Sandbox, world: &World, edit: &StoreEdit) -> io::Result<D
     Ok(Done::Put)
 }
 
-/// Where a file is in the store; none where its name says what is in it and there is none.
+/// The path of a file in the store; `None` if its name is not fixed and the store has no such file.
 fn path_of(store: &Path, file: StoreFile) -> io::Result<Option<PathBuf>> {
     Ok(Some(match file {
         StoreFile::Head => "HEAD".into(),

@@ -37,7 +37,7 @@ impl World {
         let Some(captured) = &checkpoint.captured else { return Allowed::Unknown };
         let mut differences = tree::differences(&captured.tree, &now.tree);
         if self.has("checkpoint.left_out") {
-            // Whether what was left out there was a folder that had this in it, who remembers a path cannot say.
+            // If a path was left out, a subject that records only the path does not know what was below it.
             let is_below = |path: &&ByteString| {
                 bytes::ancestors(path).any(|folder| captured.has_unrecorded(folder))
             };

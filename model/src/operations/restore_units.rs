@@ -69,7 +69,7 @@ pub(super) fn affected(
     let mut affected = Vec::new();
     let units_now = unit::units(&unit::paths_of_files(&world.files, &due.project));
     let mut units = units(world, &due.target, &due.before);
-    // A file of the checkpoint becomes part of a unit whose other members are ignored and in its folder.
+    // A restored file joins a unit on the disk whose other members are ignored, and so in no capture.
     let is_recorded = |unit: &Unit| due.target.tree.keys().any(|path| unit.has(path));
     let joined = units_now.iter().filter(|unit| !units.contains(unit) && is_recorded(unit));
     let joined: Vec<Unit> = joined.filter(|_| world.has("capture.units")).cloned().collect();
