@@ -1,8 +1,11 @@
 //! An object of which only one copy is whole, or can be seen: freeing space never takes that away.
 
-use crate::maintenance::world::{World, noise, put};
+use crate::maintenance::world::{World, created, failing, noise, put};
+use herma_core::Config;
+use herma_harness::subject::Call;
 use pretty_assertions::assert_eq;
 use std::fs;
+use std::io::ErrorKind;
 
 fn remove(world: &World, name: &str) {
     fs::remove_file(world.project("project").join(name)).unwrap();
@@ -76,6 +79,27 @@ fn a_pack_without_an_index_stays_while_what_it_holds_is_damaged_elsewhere() {
     put(&own, &whole);
     assert_eq!(world.prune().errors, 0);
     assert!(!half.exists());
+    world.nothing_is_lost();
+}
+
+#[test]
+fn what_is_left_of_a_pack_stays_where_it_was_once_written_without_its_index() {
+    let world = World::new();
+    (0..70).for_each(|number| world.write_file(&format!("{number}"), &format!("{number}")));
+    world.write_file("doomed", &large());
+    world.take_keeping(20, "project", "one");
+    remove(&world, "doomed");
+    world.take_keeping(20, "project", "two");
+    let goes = world.packs().remove(0);
+    let disk =
+        failing(Call::Rename, ErrorKind::Other, |path| path.to_string_lossy().contains("_idx"));
+    world.write("project", "three");
+    let manager = world.on(disk, Config { max_snapshots: 2, ..Config::default() });
+    created(&manager, &world.project("project"), "three");
+    assert_eq!(world.packs().len(), 2);
+    // The same objects make the same pack, which is called the same.
+    assert_eq!(world.prune().errors, 0);
+    assert!(!goes.exists());
     world.nothing_is_lost();
 }
 

@@ -178,6 +178,13 @@ impl Reclaim<'_> {
         for loose in inventory.loose.iter().filter(|loose| unneeded(loose.id)) {
             self.note(folder::remove_file(self.disk, &loose.path));
         }
+        // Before any pack is made: one of the same objects is called the same.
+        let unusable: Vec<&Stem> =
+            inventory.packs.iter().filter(|pack| !pack.has_index && !pack.is_kept).collect();
+        if !unusable.is_empty() {
+            let result = self.remove_unless_needed(&unusable, objects);
+            self.note(result);
+        }
         // Objects that stay where they are need not be written again, if they are whole there.
         let mut elsewhere: HashSet<Oid> = inventory.loose.iter().map(|loose| loose.id).collect();
         for pack in inventory.packs.iter().filter(|pack| !is_garbage(pack)) {
@@ -186,12 +193,6 @@ impl Reclaim<'_> {
         let mut moved = HashSet::new();
         for pack in garbage {
             let result = self.move_out(pack, objects, &elsewhere, &mut moved);
-            self.note(result);
-        }
-        let unusable: Vec<&Stem> =
-            inventory.packs.iter().filter(|pack| !pack.has_index && !pack.is_kept).collect();
-        if !unusable.is_empty() {
-            let result = self.remove_unless_needed(&unusable, objects);
             self.note(result);
         }
         Ok(())

@@ -8,15 +8,24 @@ use super::content::Sizes;
 use super::damage::followed;
 use super::idiom::{self, checkpoint, restore, write};
 use super::names;
-use crate::history::{At, Event, Injection, Left, Operation, Target, What};
+use crate::history::{At, Event, Injection, Left, Operation, StoreEvent, Target, What};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+/// Frees all space that nothing needs.
+pub const PRUNE: Request<Target> =
+    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
+
 /// A few fragments, each with the place in a history where it is to stand; of so many histories one has
 /// any.
 pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let fragment = prop_oneof![4 => fragment(sizes), 2 => edited(sizes), 1 => overlapped(sizes)];
+    let fragment = prop_oneof![
+        4 => fragment(sizes),
+        2 => edited(sizes),
+        1 => overlapped(sizes),
+        1 => reclaimed(sizes),
+    ];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
     match one_in {
         0 => Just(Vec::new()).boxed(),
@@ -119,7 +128,7 @@ fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
             let other = match other {
                 0 => Request::Checkpoint { dir: dir.clone(), reason: "other".into() },
                 1 => Request::Checkpoint { dir: beside.clone(), reason: "other".into() },
-                _ => Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true },
+                _ => PRUNE,
             };
             let mut all = vec![write(&path, &content, false), checkpoint(&dir)];
             for number in 0..EDITS {
@@ -141,6 +150,35 @@ fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
         .boxed()
 }
 
+/// What looks after a store that git packed is killed where it writes what stays of the pack, each time
+/// some calls later.
+fn reclaimed(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
+    (idiom::place(sizes), 1..=100u64)
+        .prop_map(|((dir, path, content), call)| {
+            let gone = ByteString::from("work/gone");
+            let mut all = vec![write(&path, &content, false), checkpoint(&dir)];
+            for number in 0..EDITS {
+                let kill = Injection::new(At::Call(call + EDITS * number), What::Kill);
+                all.extend([
+                    write(
+                        &names::join(&gone, &"a".into()),
+                        &number.to_string().as_str().into(),
+                        false,
+                    ),
+                    checkpoint(&gone),
+                    Event::Store(StoreEvent::Collected).into(),
+                    Edit::Remove { path: gone.clone() }.into(),
+                    Event::Inject(kill).into(),
+                    PRUNE.into(),
+                    PRUNE.into(),
+                ]);
+            }
+            all.push(restore(&dir, 1, false));
+            all
+        })
+        .boxed()
+}
+
 /// A file is saved, as long as it was.
 fn save(path: &ByteString) -> Edit {
     Edit::Write { path: path.clone(), content: "the third one here".into(), executable: false }
@@ -155,7 +193,7 @@ fn met_by(request: usize, dir: &ByteString, path: &ByteString) -> Operation {
         0..4 => checkpoint(&dir),
         4..7 => restore(&dir, 1, request == 4),
         7 => Request::RestoreFile { dir, target, path: inside.into() }.into(),
-        8 => Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true }.into(),
+        8 => PRUNE.into(),
         9 | 10 => Request::List { dir }.into(),
         11 => Request::Diff { dir, target }.into(),
         _ => Request::Sweep.into(),

@@ -2,8 +2,9 @@
 //! happen, at each of its calls. What an injection into an earlier one leaves is what a shorter story shows.
 
 use super::idiom::{checkpoint, restore, write};
-use crate::history::{At, Event, History, Injection, Left, Operation, Target, What};
-use herma_model::{ByteString, Edit, Request};
+use super::injections::PRUNE;
+use crate::history::{At, Event, History, Injection, Left, Operation, StoreEvent, Target, What};
+use herma_model::{ByteString, Edit, Request, Settings};
 
 const PROJECT: &str = "work/alpha";
 const FILE: &str = "work/alpha/src/main.rs";
@@ -20,6 +21,9 @@ type Asked = (&'static str, fn() -> Operation);
 
 /// Requests that leave something behind for the next one.
 const EARLIER: [Asked; 3] = [LAST[0], LAST[2], LAST[5]];
+
+/// Plain git packs the store, in which no more than one checkpoint is kept then.
+const COLLECTED: Asked = ("git gc", || Event::Store(StoreEvent::Collected).into());
 
 /// Requests that can meet something.
 const LAST: [Asked; 10] = [
@@ -38,9 +42,6 @@ const LAST: [Asked; 10] = [
     ("status", || Request::Status.into()),
 ];
 
-const PRUNE: Request<Target> =
-    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
-
 fn ensure_of(project: &str) -> Request<Target> {
     Request::EnsureCheckpoint { dir: project.into(), reason: "before write_file".into() }
 }
@@ -58,12 +59,12 @@ fn prune() -> Operation {
 pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
     let mut all = Vec::new();
     let mut earlier: Vec<Vec<Asked>> = vec![Vec::new()];
-    for _ in 0..length {
-        let is_first = all.is_empty();
+    for number in 0..length {
+        let is_first = number == 0;
         let last = if is_first { &LAST[..1] } else { &LAST[..] };
-        for (before, one) in
-            earlier.iter().flat_map(|before| last.iter().map(move |one| (before, one)))
-        {
+        let collected = (number == 1).then(|| vec![LAST[0], COLLECTED]);
+        let before = earlier.iter().chain(&collected);
+        for (before, one) in before.flat_map(|before| last.iter().map(move |one| (before, one))) {
             all.extend(injections(one.0, at).into_iter().map(|(what, injection)| {
                 let names: Vec<&str> = before.iter().chain([one]).map(|(name, _)| *name).collect();
                 (format!("{}: {what}", names.join(", ")), story(before, *one, injection))
@@ -170,5 +171,8 @@ fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
     operations.push(restore(&"work/beta".into(), 1, true));
     operations.push(prune());
     operations.push(Event::RestoreEach { dir: PROJECT.into() }.into());
-    History { plain_home: true, operations, ..History::default() }
+    let is_collected = before.iter().any(|(name, _)| *name == COLLECTED.0);
+    let settings = is_collected.then(|| Settings { max_snapshots: 1, ..Settings::default() });
+    let settings = settings.unwrap_or_default();
+    History { plain_home: true, settings, operations, ..History::default() }
 }

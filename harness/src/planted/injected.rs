@@ -11,6 +11,7 @@ use herma_model::world::hash_of;
 use herma_model::{Answer, Code, Request, rules};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
@@ -30,6 +31,30 @@ pub static BUGS: &[PlantedBug] = &[
                 // Where neither is there yet, there is nothing to lose.
                 let _ = fs::write(store.join("refs/hermes").join(&hash), "");
                 let _ = fs::write(store.join("projects").join(format!("{hash}.json")), "");
+            }
+            answer
+        }),
+    },
+    PlantedBug {
+        name: "half-a-pack-goes-after-it-was-made-whole",
+        rule: &rules::CRASH_KILL,
+        about: "What was left of a pack when a process died is removed once it was written again.",
+        operations_min: 9,
+        flaw: Intercept(|subject, request| {
+            // A call that only failed is followed by one that puts git's lock away.
+            if !subject.sandbox.store().join("gc.pid").exists() {
+                return subject.ask(request);
+            }
+            let folder = subject.sandbox.store().join("objects/pack");
+            let has_index = |pack: &Path| pack.with_extension("idx").exists();
+            let packs = fs::read_dir(&folder).into_iter().flatten().flatten().map(|one| one.path());
+            let is_half = |path: &PathBuf| {
+                path.extension().is_some_and(|end| end == "pack") && !has_index(path)
+            };
+            let half: Vec<PathBuf> = packs.filter(is_half).collect();
+            let answer = subject.ask(request);
+            for pack in half.into_iter().filter(|pack| has_index(pack)) {
+                let _ = fs::remove_file(pack);
             }
             answer
         }),

@@ -63,7 +63,7 @@ impl World {
                 let seen = self.without_extra_remarks(allowed, seen);
                 // Who could not count what there is keeps no bound.
                 let mut then = self.clone();
-                then.maintenance.uncounted = true;
+                then.doubt_upkeep();
                 checks = then.compare(&self.who_may_not_see(&seen.request), &seen);
                 checks.held(&rules::FAULT_CLEAR_REFUSAL, 1);
             }

@@ -57,7 +57,7 @@ impl World {
         // Who waited in vain did nothing.
         both.retain(|one| !matches!(one.answer, Answer::Refused { code: Code::Busy, .. }));
         let (mut all, mut world) = (Checks::default(), self.clone());
-        world.maintenance.uncounted = true;
+        world.doubt_upkeep();
         let count = both.len();
         for (number, mut one) in both.into_iter().enumerate() {
             if let Answer::Swept { counts, .. } = &mut one.answer {

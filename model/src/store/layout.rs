@@ -89,8 +89,10 @@ fn dropped(world: &World, stored: &Histories, found: &StoreLayout, checks: &mut 
         return;
     }
     let rule = &rules::LIMIT_NEWEST_REMAIN;
-    // Where some are or were pinned, they may stand there until the next one is taken.
-    for (project, _) in world.histories().filter(|(project, _)| !world.has_pins(project)) {
+    // Where some are or were pinned, or a checkpoint came to no end, they may stand there until the next
+    // one is taken.
+    let may_stand = |project| world.has_pins(project) || world.may_be_over_limit(project);
+    for (project, _) in world.histories().filter(|(project, _)| !may_stand(project)) {
         let most = limit.max(world.listed(project).len());
         let ids = stored.visible.get(&world.hash(project)).map_or(0, Vec::len);
         checks.check(Judge::Git, rule, ids <= most, || {

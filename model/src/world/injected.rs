@@ -20,14 +20,14 @@ impl World {
         if is_answered {
             self.learn_success(seen, after);
             self.forget_state(seen);
-            self.maintenance.uncounted = true;
+            self.doubt_upkeep();
             return;
         }
         let seen = self.with_what_took_effect(seen, lists);
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let is_automatic = matches!(seen.request, Request::EnsureCheckpoint { .. });
         self.learn(&seen);
-        self.maintenance.uncounted = true;
+        self.doubt_upkeep();
         if injected == Injected::CallFailed {
             self.forget_state(&seen);
         }
@@ -65,7 +65,7 @@ impl World {
             matches!(&seen.answer, Answer::Taken { skipped, .. } if !skipped.is_empty());
         let is_new_known = !leaves_out && !self.moves_folder(&seen.request, &edited.files);
         let before = std::mem::replace(self, edited.clone()).files;
-        self.maintenance.uncounted = true;
+        self.doubt_upkeep();
         self.learn_amiss(&self.with_what_took_effect(seen, lists));
         self.hands.changed(&before, &edited.files, Some(&ByteString::default()));
         let then: Vec<&Checkpoint> =

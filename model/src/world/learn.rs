@@ -141,6 +141,7 @@ impl World {
                 let limit = self.settings.max_snapshots;
                 let history = self.histories.entry(project.clone()).or_default();
                 history.take(checkpoint, limit);
+                self.maintenance.over_limit.remove(project);
             }
             CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
                 self.maintenance.touch(project, self.seconds);

@@ -57,6 +57,8 @@ pub(crate) struct Maintenance {
     pub(crate) marker: Marker,
     /// Whether something was made to happen while the store changed, and nobody looked after it since.
     pub(crate) uncounted: bool,
+    /// Projects of which nothing was taken since that happened, so that nobody kept their limit.
+    pub(crate) over_limit: BTreeSet<ByteString>,
     /// When a person last asked for a prune, which may count as a sweep.
     pub(crate) pruned: Option<i64>,
     pub(crate) repositories: BTreeMap<String, Repository>,
@@ -166,9 +168,20 @@ impl World {
         self.maintenance.hindered
     }
 
+    /// Something was made to happen: what looks after the store may have come to no end.
+    pub(crate) fn doubt_upkeep(&mut self) {
+        self.maintenance.uncounted = true;
+        self.maintenance.over_limit = self.histories.keys().cloned().collect();
+    }
+
     /// Whether what is noted of the size of the store may be too little.
     pub(crate) fn is_uncounted(&self) -> bool {
         self.maintenance.uncounted
+    }
+
+    /// Whether nobody dropped what is too many of the project's checkpoints.
+    pub(crate) fn may_be_over_limit(&self, project: &[u8]) -> bool {
+        self.maintenance.over_limit.contains(&ByteString::from(project))
     }
 
     /// Projects whose metadata was damaged and healed since.
