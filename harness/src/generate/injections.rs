@@ -20,18 +20,22 @@ pub const PRUNE: Request<Target> =
 /// A few fragments, each with the place in a history where it is to stand; of so many histories one has
 /// any.
 pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    let fragment = prop_oneof![
-        4 => fragment(sizes),
-        2 => edited(sizes),
-        1 => overlapped(sizes),
-        1 => reclaimed(sizes),
-    ];
+    let fragment = prop_oneof![4 => fragment(sizes), 2 => edited(sizes), 1 => overlapped(sizes)];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
     match one_in {
         0 => Just(Vec::new()).boxed(),
         1 => some,
         _ => prop_oneof![one_in - 1 => Just(Vec::new()), 1 => some].boxed(),
     }
+}
+
+/// The same of a store that git packed. It came later, and is drawn by itself so that it changes nothing else.
+pub fn of_a_pack(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
+    if one_in == 0 {
+        return Just(Vec::new()).boxed();
+    }
+    let some = (any::<Index>(), reclaimed(sizes)).prop_map(|fragment| vec![fragment]);
+    prop_oneof![4 * one_in - 1 => Just(Vec::new()), 1 => some].boxed()
 }
 
 /// What happens at which call. Most requests make few calls; some of the core make a hundred.
@@ -152,31 +156,25 @@ fn overlapped(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
 
 /// What looks after a store that git packed is killed where it writes what stays of the pack, each time
 /// some calls later.
-fn reclaimed(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    (idiom::place(sizes), 1..=100u64)
-        .prop_map(|((dir, path, content), call)| {
-            let gone = ByteString::from("work/gone");
-            let mut all = vec![write(&path, &content, false), checkpoint(&dir)];
-            for number in 0..EDITS {
-                let kill = Injection::new(At::Call(call + EDITS * number), What::Kill);
-                all.extend([
-                    write(
-                        &names::join(&gone, &"a".into()),
-                        &number.to_string().as_str().into(),
-                        false,
-                    ),
-                    checkpoint(&gone),
-                    Event::Store(StoreEvent::Collected).into(),
-                    Edit::Remove { path: gone.clone() }.into(),
-                    Event::Inject(kill).into(),
-                    PRUNE.into(),
-                    PRUNE.into(),
-                ]);
-            }
-            all.push(restore(&dir, 1, false));
-            all
-        })
-        .boxed()
+fn reclaimed(sizes: Sizes) -> impl Strategy<Value = Vec<Operation>> {
+    (idiom::place(sizes), 1..=100u64).prop_map(|((dir, path, content), call)| {
+        let gone = ByteString::from("work/gone");
+        let mut all = vec![write(&path, &content, false), checkpoint(&dir)];
+        for number in 0..EDITS {
+            let kill = Injection::new(At::Call(call + EDITS * number), What::Kill);
+            all.extend([
+                write(&names::join(&gone, &"a".into()), &number.to_string().as_str().into(), false),
+                checkpoint(&gone),
+                Event::Store(StoreEvent::Collected).into(),
+                Edit::Remove { path: gone.clone() }.into(),
+                Event::Inject(kill).into(),
+                PRUNE.into(),
+                PRUNE.into(),
+            ]);
+        }
+        all.push(restore(&dir, 1, false));
+        all
+    })
 }
 
 /// A file is saved, as long as it was.

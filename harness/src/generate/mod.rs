@@ -153,8 +153,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             false => Just(Vec::new()).boxed(),
         };
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
-        let end =
-            (end, databases, injections::fragments(sizes, injections), measured::history(measured));
+        let injected =
+            (injections::fragments(sizes, injections), injections::of_a_pack(sizes, injections));
+        let end = (end, databases, injected.0, measured::history(measured), injected.1);
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -163,7 +164,8 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             // What a damaged object costs of an agent's state nobody has decided: one or the other.
             let mut packed = gc.iter().flat_map(|(_, operations)| operations);
             let is_whole = damage.is_empty() && !packed.any(collected::damages);
-            let (end, databases, injections, measured) = end;
+            let (end, databases, injections, measured, of_a_pack) = end;
+            let injections = [injections, of_a_pack].concat();
             if let Some(history) = measured {
                 return history;
             }
