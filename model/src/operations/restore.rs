@@ -196,17 +196,23 @@ impl<'a> Outcome<'a> {
 
     /// What the checkpoint left out and is certainly something else now, or gone.
     pub(super) fn differs_from_left_out(&self) -> impl Iterator<Item = &ByteString> {
-        let differs = |(path, then): &(&ByteString, &Node)| match (then, self.was(path)) {
+        let unrecorded = self.due.target.unrecorded.iter();
+        let unrecorded = unrecorded.filter(|(path, then)| self.differs_from(path, then));
+        unrecorded.map(|(path, _)| path).filter(|path| !self.is_of_unit(path))
+    }
+
+    /// Whether something that was left out is certainly something else now. Who may read a file is no
+    /// difference.
+    pub(super) fn differs_from(&self, path: &ByteString, then: &Node) -> bool {
+        match (then, self.was(path)) {
             (Node::File { content: then, .. }, Some(Node::File { content: now, .. })) => {
                 // Of a file that kept its size and time nobody knows that it changed.
                 let kept_its_time = self.world.was_rewritten(&bytes::join(&self.due.project, path));
                 then != now && !kept_its_time
             }
             (Node::Special(_), Some(Node::Special(_))) => false,
-            (then, now) => Some(*then) != now,
-        };
-        let unrecorded = self.due.target.unrecorded.iter().filter(differs);
-        unrecorded.map(|(path, _)| path).filter(|path| !self.is_of_unit(path))
+            (then, now) => Some(then) != now,
+        }
     }
 
     /// Whether files created since are to be removed.

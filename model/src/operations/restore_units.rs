@@ -146,7 +146,10 @@ impl Outcome<'_> {
     fn differing<'a>(&self, one: &'a Affected) -> BTreeSet<&'a ByteString> {
         let is_as_then = |path: &ByteString| match self.due.target.tree.get(path) {
             Some(entry) => self.was(path) == Some(&entry.node()),
-            None => one.left_out && one.then.get(path) == self.was(path),
+            None => match one.then.get(path) {
+                Some(then) => one.left_out && !self.differs_from(path, then),
+                None => one.left_out && self.was(path).is_none(),
+            },
         };
         let recorded = one.paths.iter().filter(|path| self.is_recorded_member(one, path));
         recorded.chain(self.present(one)).filter(|path| !is_as_then(path)).collect()
