@@ -5,7 +5,7 @@
 //! comes on top of what else is drawn, and leaves other histories as they are.
 
 use super::content::Sizes;
-use super::idiom::{self, checkpoint, restore, write};
+use super::idiom::{self, checkpoint, prune, restore, write};
 use super::names;
 use crate::history::{Event, Operation, StoreEvent, Target};
 use herma_model::store_edit::{Damage, StoreFile};
@@ -65,11 +65,6 @@ pub fn followed() -> BoxedStrategy<Operation> {
     let back = (names::project(), 0..3usize, any::<bool>())
         .prop_map(|(dir, back, exact)| restore_of(&dir, back, exact));
     prop_oneof![3 => list, 3 => take, 3 => back, 1 => Just(prune())].boxed()
-}
-
-/// A prune that frees space, where nothing else is due.
-fn prune() -> Operation {
-    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true }.into()
 }
 
 /// A restore that means the same checkpoint whatever a list leaves out.

@@ -62,6 +62,14 @@ pub fn checkpoint(dir: &ByteString) -> Operation {
     Request::Checkpoint { dir: dir.clone(), reason: "before patch".into() }.into()
 }
 
+/// Frees space, where nothing else is due.
+pub const PRUNE: Request<Target> =
+    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
+
+pub fn prune() -> Operation {
+    PRUNE.into()
+}
+
 pub fn restore(dir: &ByteString, number: u32, exact: bool) -> Operation {
     Operation::Ask(Request::Restore {
         dir: dir.clone(),

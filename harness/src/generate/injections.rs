@@ -6,16 +6,12 @@
 
 use super::content::Sizes;
 use super::damage::followed;
-use super::idiom::{self, checkpoint, restore, write};
+use super::idiom::{self, PRUNE, checkpoint, prune, restore, write};
 use super::names;
 use crate::history::{At, Event, Injection, Left, Operation, StoreEvent, Target, What};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-
-/// Frees all space that nothing needs.
-pub const PRUNE: Request<Target> =
-    Request::Prune { retention_days: 0, max_total_bytes: 0, delete_orphans: true };
 
 /// A few fragments, each with the place in a history where it is to stand; of so many histories one has
 /// any.
@@ -169,8 +165,8 @@ fn reclaimed(sizes: Sizes) -> impl Strategy<Value = Vec<Operation>> {
                 Event::Store(StoreEvent::Collected).into(),
                 Edit::Remove { path: gone.clone() }.into(),
                 Event::Inject(kill).into(),
-                PRUNE.into(),
-                PRUNE.into(),
+                prune(),
+                prune(),
             ]);
         }
         all.push(restore(&dir, 1, false));
@@ -192,7 +188,7 @@ fn met_by(request: usize, dir: &ByteString, path: &ByteString) -> Operation {
         0..4 => checkpoint(&dir),
         4..7 => restore(&dir, 1, request == 4),
         7 => Request::RestoreFile { dir, target, path: inside.into() }.into(),
-        8 => PRUNE.into(),
+        8 => prune(),
         9 | 10 => Request::List { dir }.into(),
         11 => Request::Diff { dir, target }.into(),
         _ => Request::Sweep.into(),

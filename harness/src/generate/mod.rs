@@ -153,9 +153,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             false => Just(Vec::new()).boxed(),
         };
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
-        let injected =
-            (injections::fragments(sizes, injections), injections::of_a_pack(sizes, injections));
-        let end = (end, databases, injected.0, measured::history(measured), injected.1);
+        let injected = injections::fragments(sizes, injections);
+        let of_a_pack = injections::of_a_pack(sizes, injections);
+        let end = (end, databases, injected, measured::history(measured), of_a_pack);
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();

@@ -1,8 +1,7 @@
 //! Stories: a few requests in a row on one project, of which the last one meets everything that can
 //! happen, at each of its calls. What an injection into an earlier one leaves is what a shorter story shows.
 
-use super::idiom::{checkpoint, restore, write};
-use super::injections::PRUNE;
+use super::idiom::{PRUNE, checkpoint, prune, restore, write};
 use crate::history::{At, Event, History, Injection, Left, Operation, StoreEvent, Target, What};
 use herma_model::{ByteString, Edit, Request, Settings};
 
@@ -22,7 +21,7 @@ type Asked = (&'static str, fn() -> Operation);
 /// Requests that leave something behind for the next one.
 const EARLIER: [Asked; 3] = [LAST[0], LAST[2], LAST[5]];
 
-/// Plain git packs the store, in which no more than one checkpoint is kept then.
+/// `git gc` packs the store. A story with it keeps one checkpoint, so that what is packed becomes garbage.
 const COLLECTED: Asked = ("git gc", || Event::Store(StoreEvent::Collected).into());
 
 /// Requests that can meet something.
@@ -50,10 +49,6 @@ fn ensure() -> Operation {
     ensure_of(PROJECT).into()
 }
 
-fn prune() -> Operation {
-    PRUNE.into()
-}
-
 /// Every story of up to so many requests with each thing that can happen at these calls, by its name. The
 /// first request is a checkpoint, since without one nothing can be lost.
 pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
@@ -63,12 +58,13 @@ pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
         let is_first = number == 0;
         let last = if is_first { &LAST[..1] } else { &LAST[..] };
         let collected = (number == 1).then(|| vec![LAST[0], COLLECTED]);
-        let before = earlier.iter().chain(&collected);
-        for (before, one) in before.flat_map(|before| last.iter().map(move |one| (before, one))) {
-            all.extend(injections(one.0, at).into_iter().map(|(what, injection)| {
+        for before in earlier.iter().chain(&collected) {
+            for one in last {
                 let names: Vec<&str> = before.iter().chain([one]).map(|(name, _)| *name).collect();
-                (format!("{}: {what}", names.join(", ")), story(before, *one, injection))
-            }));
+                all.extend(injections(one.0, at).into_iter().map(|(what, injection)| {
+                    (format!("{}: {what}", names.join(", ")), story(before, *one, injection))
+                }));
+            }
         }
         let next = if is_first { &EARLIER[..1] } else { &EARLIER[..] };
         earlier = earlier
@@ -172,7 +168,9 @@ fn story(before: &[Asked], last: Asked, injection: Injection) -> History {
     operations.push(prune());
     operations.push(Event::RestoreEach { dir: PROJECT.into() }.into());
     let is_collected = before.iter().any(|(name, _)| *name == COLLECTED.0);
-    let settings = is_collected.then(|| Settings { max_snapshots: 1, ..Settings::default() });
-    let settings = settings.unwrap_or_default();
+    let mut settings = Settings::default();
+    if is_collected {
+        settings.max_snapshots = 1;
+    }
     History { plain_home: true, settings, operations, ..History::default() }
 }

@@ -4,7 +4,7 @@
 use super::Flaw::{Disk, Intercepted as Intercept};
 use super::PlantedBug;
 use super::faulty_disk::DiskFault;
-use super::intercepted::{refused, takes, write_private};
+use super::intercepted::{names, refused, takes, write_private};
 use crate::history::What;
 use herma_model::answer::CheckpointOutcome;
 use herma_model::world::hash_of;
@@ -47,11 +47,10 @@ pub static BUGS: &[PlantedBug] = &[
             }
             let folder = subject.sandbox.store().join("objects/pack");
             let has_index = |pack: &Path| pack.with_extension("idx").exists();
-            let packs = fs::read_dir(&folder).into_iter().flatten().flatten().map(|one| one.path());
-            let is_half = |path: &PathBuf| {
-                path.extension().is_some_and(|end| end == "pack") && !has_index(path)
-            };
-            let half: Vec<PathBuf> = packs.filter(is_half).collect();
+            let is_pack = |path: &Path| path.extension().is_some_and(|end| end == "pack");
+            let files = names(&folder).unwrap_or_default();
+            let mut half: Vec<PathBuf> = files.iter().map(|name| folder.join(name)).collect();
+            half.retain(|path| is_pack(path) && !has_index(path));
             let answer = subject.ask(request);
             for pack in half.into_iter().filter(|pack| has_index(pack)) {
                 let _ = fs::remove_file(pack);

@@ -146,10 +146,10 @@ impl Outcome<'_> {
     fn differing<'a>(&self, one: &'a Affected) -> BTreeSet<&'a ByteString> {
         let is_as_then = |path: &ByteString| match self.due.target.tree.get(path) {
             Some(entry) => self.was(path) == Some(&entry.node()),
-            None => match one.then.get(path) {
-                Some(then) => one.left_out && !self.differs_from(path, then),
-                None => one.left_out && self.was(path).is_none(),
-            },
+            None => {
+                let then = one.then.get(path).filter(|_| one.left_out);
+                then.is_some_and(|then| !self.differs_from(path, then))
+            }
         };
         let recorded = one.paths.iter().filter(|path| self.is_recorded_member(one, path));
         recorded.chain(self.present(one)).filter(|path| !is_as_then(path)).collect()

@@ -57,7 +57,7 @@ pub(crate) struct Maintenance {
     pub(crate) marker: Marker,
     /// Whether something was made to happen while the store changed, and nobody looked after it since.
     pub(crate) uncounted: bool,
-    /// Projects of which nothing was taken since that happened, so that nobody kept their limit.
+    /// Projects without a new checkpoint since then. Only a checkpoint drops what exceeds the limit.
     pub(crate) over_limit: BTreeSet<ByteString>,
     /// When a person last asked for a prune, which may count as a sweep.
     pub(crate) pruned: Option<i64>,
@@ -168,7 +168,7 @@ impl World {
         self.maintenance.hindered
     }
 
-    /// Something was made to happen: what looks after the store may have come to no end.
+    /// After an injection, space may be miscounted and limits may be exceeded.
     pub(crate) fn doubt_upkeep(&mut self) {
         self.maintenance.uncounted = true;
         self.maintenance.over_limit = self.histories.keys().cloned().collect();
@@ -179,7 +179,7 @@ impl World {
         self.maintenance.uncounted
     }
 
-    /// Whether nobody dropped what is too many of the project's checkpoints.
+    /// Whether the project may have more checkpoints than its limit.
     pub(crate) fn may_be_over_limit(&self, project: &[u8]) -> bool {
         self.maintenance.over_limit.contains(&ByteString::from(project))
     }
