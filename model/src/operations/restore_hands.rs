@@ -7,7 +7,7 @@ use crate::bytes::ByteString;
 use crate::observation::Observation;
 use crate::plain::plain;
 use crate::rules;
-use crate::verdict::{Checks, Judge, Kind, Mismatch};
+use crate::verdict::{Checks, Judge, Kind, Mismatch, Violation};
 use crate::world::{Another, World};
 use std::collections::BTreeSet;
 
@@ -32,7 +32,8 @@ pub(super) fn compare(
     let remarked = found.kept.iter().chain(&found.failed).map(|one| &one.path);
     let named = [&found.restored, &found.removed, &found.left].into_iter().flatten();
     let about: BTreeSet<&ByteString> = named.chain(remarked).collect();
-    for path in &about {
+    // One check for all paths: which unchanged files an answer names besides depends on its clock.
+    let wrong = about.iter().find_map(|path| {
         let recorded = due.target.tree.get(*path);
         let another = world.another(&due.project, path, (&target.id, recorded));
         let is_named = others.contains(path);
@@ -41,24 +42,27 @@ pub(super) fn compare(
         let is_seen = (due.before.tree.contains_key(*path) || is_absent(world, due, path))
             && (recorded.is_some() || !world.capturer.ignored_by(&due.target.tree, path))
             && !due.target.has_unrecorded(path);
-        let (holds, symptom) = match another {
-            Another::Did => (is_named || !is_seen, "not named"),
-            Another::Unclear => (true, ""),
-            Another::DidNot => (!is_named, "named"),
+        let say = |is: bool| {
+            let by = if is { "another hand" } else { "no other hand" };
+            format!("{path} changed by {by}")
         };
-        checks.check(Judge::Answer, rule, holds, || {
-            let say = |is: bool| {
-                let by = if is { "another hand" } else { "no other hand" };
-                format!("{path} changed by {by}")
-            };
-            Mismatch::new(symptom, say(another == Another::Did), say(is_named))
-        });
-    }
+        match another {
+            Another::Did if !is_named && is_seen => {
+                Some(Mismatch::new("not named", say(true), say(false)))
+            }
+            Another::DidNot if is_named => Some(Mismatch::new("named", say(false), say(true))),
+            _ => None,
+        }
+    });
     let beside: BTreeSet<&ByteString> = others.iter().filter(|one| !about.contains(one)).collect();
-    checks.check(Judge::Answer, rule, beside.is_empty(), || {
+    let beside = (!beside.is_empty()).then(|| {
         let (about, beside) = (plain(&about), plain(&beside));
         Mismatch::new("named beside", format!("some of {about}"), beside).kind(Kind::Dishonest)
     });
+    checks.held(rule, 1);
+    let mismatches = wrong.into_iter().chain(beside);
+    let broken = mismatches.map(|mismatch| Violation { rule, judge: Judge::Answer, mismatch });
+    checks.violations.extend(broken);
 }
 
 fn is_absent(world: &World, due: &AllowedRestore, path: &[u8]) -> bool {
