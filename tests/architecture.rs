@@ -15,7 +15,7 @@ const MODEL: &str = "
     edit place request tree
     answer plain lines object unit refusal verdict injected
     blame capture observation store_edit
-    world allowed store operations tests";
+    world allowed store operations together tests";
 
 const CORE: &str = "
     io_error path text token triggers
@@ -33,7 +33,7 @@ const HARNESS: &str = "
     oracle protocol generate
     subject bundled null runner
     canary export hostile transcript trial apart shrink check compare
-    concurrent large
+    large
     planted cases
     suite careful power results expectations";
 

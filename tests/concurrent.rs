@@ -1,69 +1,162 @@
-//! The concurrency lane as a person uses it: several processes of the core on one store, and of stores
-//! that forget what another process does meanwhile.
+//! Several processes on one store: of the core, and of a store that forgets what another process does
+//! meanwhile.
 
 use herma_harness::History;
-use herma_harness::concurrent::Opened;
-use herma_harness::concurrent::judge::judge;
-use herma_harness::concurrent::naive::NAIVE;
-use herma_harness::concurrent::record::Record;
-use herma_harness::concurrent::report::{Failure, Figures};
-use herma_harness::concurrent::{HASTY, Lane, Outcome, canary};
+use herma_harness::generate::{self, Options};
 use herma_harness::protocol::capabilities::Capabilities;
 use herma_harness::runner::FIRST_SECOND;
 use herma_harness::sandbox::{Sandbox, Scratch, git_alone};
 use herma_harness::subject::{AdapterCommand, Call, CoreSubject, HookedDisk, Identity, Subject};
-use herma_model::answer::CheckpointOutcome;
-use herma_model::{Answer, ByteString, Request, Settings};
+use herma_harness::trial::trial;
+use herma_model::answer::{Changed, CheckpointOutcome, Listed};
+use herma_model::world::hash_of;
+use herma_model::{Answer, ByteString, Code, Request, Settings, rules};
 use herma_tests::built_binary;
 use pretty_assertions::assert_eq;
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
-fn conform(arguments: &[&str]) -> Output {
-    Command::new(built_binary("herma-conform")).args(arguments).output().unwrap()
-}
-
-/// What comes of the first rounds of some stores of a subject of this program.
-fn outcomes(bug: &[&str], capabilities: Capabilities, stores: u64, rounds: usize) -> Vec<Outcome> {
-    let program: OsString = built_binary("herma-conform").into();
-    let words = [&["adapter", "serve"], bug].concat().into_iter().map(OsString::from);
-    let command = [program].into_iter().chain(words).collect();
-    let directory = std::env::current_dir().unwrap();
-    let start = AdapterCommand { command, directory, ..AdapterCommand::default() };
-    let opened = Opened { open: &start.opener(), subject: Identity::default(), capabilities };
-    let lane = Lane { opened: &opened, start: &start, seed: 1, processes: 4, git_gc: false };
-    let scratch = Scratch::default_place();
-    (0..stores).map(|store| lane.run(store, rounds, &scratch).unwrap()).collect()
-}
-
-fn without(capabilities: &[&str]) -> Capabilities {
-    capabilities.iter().fold(Capabilities::complete(), |all, one| all.without(one))
-}
-
-/// Not asked for sweeps: two that begin together are both made.
-fn core() -> Vec<Outcome> {
-    outcomes(&[], without(&["sweep", "status"]), 3, 4)
+/// The histories of these numbers that ask several processes at the same time.
+fn histories(numbers: std::ops::Range<u64>) -> impl Iterator<Item = History> {
+    let options = Options { together: 1, processes: 3..=3, ..Options::default() };
+    numbers.map(move |number| generate::draw(&options, 1, number))
 }
 
 #[test]
 fn some_order_explains_all_that_several_processes_of_the_core_answer() {
-    let outcomes = core();
-    let mut figures = Figures::default();
-    for one in &outcomes {
-        assert!(one.judgement.broken.is_empty(), "{:#?}", one.judgement.broken);
-        assert_eq!((one.judgement.unknown, one.anyway), (None, 0));
-        figures.add(one);
+    let program = built_binary("herma-conform");
+    let start = AdapterCommand {
+        supervisor: Some(vec![program.clone().into(), "supervised".into()]),
+        ..AdapterCommand::of_this_suite(Path::new(&program), None).unwrap()
+    };
+    let (mut met, mut checks) = (0, 0);
+    for (number, history) in histories(0..6).enumerate() {
+        let run = match number % 2 {
+            0 => trial(&history, &start.opener(), &Scratch::default_place()),
+            _ => trial(&history, &CoreSubject::boxed, &Scratch::default_place()),
+        };
+        let run = run.unwrap().run;
+        assert!(run.divergences.is_empty(), "{number}: {:#?}", run.divergences);
+        met += run.injections;
+        checks += run.checks[rules::CONCURRENT_SERIAL.id];
     }
-    assert_eq!((figures.stores, figures.rounds), (3, 12));
-    for asked in ["checkpoint", "list", "diff", "restore"] {
-        assert!(figures.answers[asked] > 5, "{figures:?}");
+    assert!(met > 6 && checks > 6, "{met} {checks}");
+}
+
+#[test]
+fn concurrent_judges_its_rules_as_run_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(built_binary("herma-conform"))
+        .args(["concurrent", "--seed", "1", "--histories", "2", "--keep"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for rule in [&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS] {
+        let line = said.lines().find(|line| line.starts_with(rule.id)).unwrap();
+        assert!(line.contains(" held "), "{line}");
     }
-    // They did overlap.
-    let calls = || outcomes.iter().flat_map(|one| &one.record.rounds).flat_map(|one| &one.calls);
-    assert!(calls().any(|one| one.end.is_some_and(|end| end > one.begin + 2)));
+    let replay = "replay: herma-conform run --seed 1 --histories 2 --processes 4 ";
+    assert!(said.contains(replay), "{said}");
+}
+
+/// A store that reads its list, takes its time, and writes the list back with one more. Who does the same
+/// meanwhile is forgotten.
+struct Hasty {
+    store: PathBuf,
+}
+
+/// Longer than processes that are asked together begin apart, on any machine.
+const HESITATION: Duration = Duration::from_millis(150);
+
+impl Hasty {
+    fn boxed(sandbox: &Sandbox, _: &Settings, _: i64) -> Box<dyn Subject> {
+        Box::new(Hasty { store: sandbox.store() })
+    }
+
+    /// The reasons of all checkpoints of a project, oldest first.
+    fn reasons(&self, dir: &ByteString) -> Vec<String> {
+        let text = fs::read_to_string(self.store.join(hash_of(dir))).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn take(&self, dir: &ByteString, reason: &str) -> io::Result<Answer> {
+        let mut reasons = self.reasons(dir);
+        thread::sleep(HESITATION);
+        reasons.push(reason.to_owned());
+        fs::create_dir_all(&self.store)?;
+        // Moved there, so that nobody reads half of it: what is wrong here is the haste alone.
+        let fresh = self.store.join(hash_of(reason.as_bytes()));
+        fs::write(&fresh, reasons.join("\n"))?;
+        fs::rename(&fresh, self.store.join(hash_of(dir)))?;
+        let outcome = CheckpointOutcome::Created { id: id_of(dir, reason) };
+        Ok(Answer::Taken { outcome, skipped: Vec::new() })
+    }
+}
+
+/// No two checkpoints of a history have the same reason.
+fn id_of(dir: &ByteString, reason: &str) -> String {
+    hash_of(&[&dir[..], b"\n", reason.as_bytes()].concat()).repeat(2) + "00000000"
+}
+
+impl Subject for Hasty {
+    fn identity(&self) -> Identity {
+        Identity::new("hasty", "1")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let able = ["checkpoint", "list.reason", "project.any_directory", "test.injection"];
+        able.into_iter().fold(Capabilities::none(), Capabilities::with)
+    }
+
+    fn ask(&mut self, request: &Request) -> Answer {
+        let refused =
+            |message| Answer::Refused { code: Code::Internal, message, changed: Changed::Unknown };
+        match request {
+            Request::SetClock { .. } | Request::NewTurn => Answer::Done,
+            Request::Checkpoint { dir, reason } => {
+                self.take(dir, reason).unwrap_or_else(|error| refused(error.to_string()))
+            }
+            Request::List { dir } => {
+                let newest_first = self.reasons(dir).into_iter().rev().enumerate();
+                let listed = newest_first.map(|(at, reason)| Listed {
+                    number: at + 1,
+                    id: id_of(dir, &reason),
+                    time: 0,
+                    reason,
+                    stats: None,
+                });
+                Answer::Listed(listed.collect())
+            }
+            other => refused(format!("{} is not asked of it", other.name())),
+        }
+    }
+}
+
+#[test]
+fn a_store_that_writes_back_what_it_read_is_found() {
+    let ask = |number: u32| format!("{{checkpoint: {{dir: work/alpha, reason: beside {number}}}}}");
+    let text = format!(
+        "plain_home: true\noperations:\n- write: {{path: work/alpha/a, content: one}}\n\
+         - inject: {{call: end, what: {{together: 2}}, meanwhile: [{}, {}]}}\n\
+         - checkpoint: {{dir: work/alpha, reason: own}}\n",
+        ask(1),
+        ask(2)
+    );
+    let history = herma_harness::history::file::from_yaml(&text, Path::new("here")).unwrap();
+    let run = trial(&history, &Hasty::boxed, &Scratch::default_place()).unwrap().run;
+    let [found] = &run.divergences[..] else { panic!("{:#?}", run.divergences) };
+    assert_eq!(found.rule.id, rules::CONCURRENT_KEEPS.id, "{found:#?}");
+    assert!(found.mismatch.tree.iter().any(|line| line.contains("checkpoint work/alpha: created")));
+    // One after the other they forget nothing.
+    let run = trial(&history.before_calls(), &Hasty::boxed, &Scratch::default_place()).unwrap().run;
+    assert!(run.divergences.is_empty(), "{:#?}", run.divergences);
 }
 
 /// The core in a sandbox, with what happens before one of its calls.
@@ -195,103 +288,4 @@ fn a_checkpoint_beside_git_that_packs_the_store_loses_none_of_those_before_it() 
         assert_eq!((&after[0], &after[1..]), (id, &before[..]), "call {call}");
         assert!(happened, "a checkpoint takes more than {call} looks at objects");
     }
-}
-
-#[test]
-fn what_was_written_down_is_judged_again_and_a_checkpoint_that_is_forgotten_there_is_found() {
-    let mut record = core().pop().unwrap().record;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("record.json");
-    std::fs::write(&file, record.text()).unwrap();
-    record = Record::read(&file).unwrap();
-    assert!(judge(&record).broken.is_empty());
-    // The newest is missing in the last list of a round.
-    let list =
-        |answer: &Option<Answer>| matches!(answer, Some(Answer::Listed(all)) if all.len() > 1);
-    let calls = &mut record.rounds[1].calls;
-    let last = calls.iter().position(|one| one.process.is_none() && list(&one.answer)).unwrap();
-    if let Some(Answer::Listed(listed)) = &mut calls[last].answer {
-        listed.remove(0);
-        listed.iter_mut().for_each(|one| one.number -= 1);
-    }
-    std::fs::write(&file, record.text()).unwrap();
-    let output = conform(&["concurrent", "--judge", file.to_str().unwrap()]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{text}");
-    for part in ["concurrent/keeps", "alone: list", "round 2 of store 2", "too few"] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-}
-
-#[test]
-fn two_projects_may_have_the_same_ids() {
-    let mut record = core().swap_remove(0).record;
-    let mut ids: BTreeMap<ByteString, Vec<String>> = BTreeMap::new();
-    for call in record.rounds.iter().flat_map(|round| &round.calls) {
-        let listed = match &call.answer {
-            Some(Answer::Listed(listed)) => listed.iter().map(|one| one.id.clone()).collect(),
-            answer => Vec::from_iter(created(answer).cloned()),
-        };
-        let own = ids.entry(call.request.dir().cloned().unwrap_or_default()).or_default();
-        listed.into_iter().for_each(|id| {
-            if !own.contains(&id) {
-                own.push(id);
-            }
-        });
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("record.json");
-    let mut text = record.text();
-    for own in ids.values().filter(|own| !own.is_empty()) {
-        for (number, id) in own.iter().enumerate() {
-            text = text.replace(id, &format!("c{number:04}"));
-        }
-    }
-    assert!(ids.values().filter(|own| own.len() > 1).count() == 2, "{ids:?}");
-    std::fs::write(&file, text).unwrap();
-    record = Record::read(&file).unwrap();
-    let judgement = judge(&record);
-    assert!(judgement.broken.is_empty(), "{:#?}", judgement.broken);
-}
-
-#[test]
-fn an_answer_that_never_came_may_have_taken_effect_later_or_never() {
-    let mut record = core().swap_remove(0).record;
-    let all = record.rounds.iter_mut().flat_map(|round| &mut round.calls);
-    let one = all.into_iter().find(|one| created(&one.answer).is_some()).unwrap();
-    // It is listed all the same, and what is the same content is unchanged.
-    (one.answer, one.end) = (None, None);
-    let judgement = judge(&record);
-    assert!(judgement.broken.is_empty(), "{:#?}", judgement.broken);
-    // One that nobody asked for is not explained by that.
-    let calls = record.rounds.iter_mut().flat_map(|round| &mut round.calls);
-    let asked = calls.into_iter().find(|one| one.answer.is_none()).unwrap();
-    if let Request::Checkpoint { reason, .. } = &mut asked.request {
-        *reason = "another one".into();
-    }
-    assert!(!judge(&record).broken.is_empty());
-}
-
-#[test]
-fn a_store_that_writes_back_what_it_read_is_the_canary_and_found() {
-    let program: OsString = built_binary("herma-conform").into();
-    assert!(canary(&program, &Scratch::default_place()).unwrap());
-    let capabilities = ["checkpoint", "list.reason"];
-    let capabilities = capabilities.into_iter().fold(Capabilities::none(), Capabilities::with);
-    let outcomes = outcomes(&["--bug", HASTY], capabilities, 1, 2);
-    let failures = Failure::of_each_sort(outcomes.iter());
-    let keeps = failures.iter().find(|one| one.rule == "concurrent/keeps").unwrap();
-    assert_eq!(keeps.sort.request, "list");
-    let text = keeps.text();
-    for part in ["concurrent/keeps: A checkpoint that was reported", "  order:     1. ", "  due:"] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-}
-
-#[test]
-fn plain_git_with_nothing_around_it_is_found() {
-    let capabilities = ["checkpoint", "layout", "test.clock", "test.store"];
-    let capabilities = capabilities.into_iter().fold(Capabilities::none(), Capabilities::with);
-    let outcomes = outcomes(&["--bug", NAIVE], capabilities, 2, 3);
-    assert!(outcomes.iter().any(|one| !one.judgement.broken.is_empty()), "{outcomes:#?}");
 }

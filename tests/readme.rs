@@ -27,7 +27,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("herma-conform case", With("", 0)),
     ("herma-conform damage", With(" --seed 1 --damages 2", 0)),
     ("herma-conform faults", With(" --requests 1 --calls 2", 0)),
-    ("herma-conform concurrent", With(" --seed 1 --rounds 1", 0)),
+    ("herma-conform concurrent", With(" --seed 1 --histories 1", 0)),
     ("herma-conform cost", Not("it takes long without optimization; `cost` has tests of its own")),
     ("herma-conform run --workspace", With(" --seed 1 --histories 1", 0)),
     ("herma-conform adapter ", With("", 0)),

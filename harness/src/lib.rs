@@ -35,7 +35,6 @@ pub mod careful;
 pub mod cases;
 mod check;
 pub mod compare;
-pub mod concurrent;
 pub mod coverage;
 mod database;
 pub mod depth;

@@ -304,6 +304,15 @@ pub struct AllowedSweep {
     pub manual: bool,
 }
 
+impl AllowedSweep {
+    /// The projects that it may remove, or of which it may drop any checkpoint.
+    pub fn may_be_gone(&self) -> Vec<ByteString> {
+        let is_bounded = self.max_total_bytes > 0;
+        let may_go = self.projects.iter().filter(|(_, one)| is_bounded || one.may_go());
+        may_go.map(|(project, _)| project.clone()).collect()
+    }
+}
+
 /// What must be said of the store.
 #[derive(Debug)]
 pub struct AllowedStatus {

@@ -37,6 +37,7 @@ pub mod store_edit;
 pub mod target;
 #[cfg(test)]
 mod tests;
+pub mod together;
 pub mod tool;
 pub mod tree;
 pub mod unit;

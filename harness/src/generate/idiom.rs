@@ -47,6 +47,18 @@ pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
 
+/// One of these in one case of so many; none for 0.
+pub fn once_in<S: Strategy + 'static>(cases: u32, some: S) -> BoxedStrategy<Option<S::Value>>
+where
+    S::Value: Clone,
+{
+    match cases {
+        0 => Just(None).boxed(),
+        1 => some.prop_map(Some).boxed(),
+        _ => prop_oneof![cases - 1 => Just(None), 1 => some.prop_map(Some)].boxed(),
+    }
+}
+
 pub fn write(path: &ByteString, content: &ByteString, executable: bool) -> Operation {
     Edit::Write { path: path.clone(), content: content.clone(), executable }.into()
 }

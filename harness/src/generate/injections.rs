@@ -37,7 +37,7 @@ pub fn of_a_pack(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Ope
 
 /// What happens at which call. Most requests make few calls; some of the core make a hundred.
 fn injection() -> BoxedStrategy<Injection> {
-    let what = select(What::alone().collect::<Vec<_>>());
+    let what = select(What::ALONE.to_vec());
     let call = prop_oneof![3 => 1..=8u64, 3 => 1..=40u64, 2 => 1..=120u64].prop_map(At::Call);
     let at_end = Just(At::End);
     (what, prop_oneof![3 => call, 1 => at_end])

@@ -1,7 +1,7 @@
 //! Histories that measure what requests take, of less and of more: nothing else happens in them, since
 //! each file that is large costs seconds.
 
-use super::idiom::write;
+use super::idiom::{once_in, write};
 use crate::history::{Event, History, Operation, Target};
 use herma_model::content::noise;
 use herma_model::operations::cost::{MEMORY_STEP_MIN, READING_STEP_MIN};
@@ -40,11 +40,7 @@ pub fn history(one_in: u32) -> BoxedStrategy<Option<History>> {
         2 => request.prop_map(|request| memory(request, MEMORY_STEP_MIN)),
         1 => Just(unchanged(READING_STEP_MIN)),
     ];
-    match one_in {
-        0 => Just(None).boxed(),
-        1 => any.prop_map(Some).boxed(),
-        _ => prop_oneof![one_in - 1 => Just(None), 1 => any.prop_map(Some)].boxed(),
-    }
+    once_in(one_in, any)
 }
 
 /// Every one of these histories, by its name, with files of up to so many bytes.

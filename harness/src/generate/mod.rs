@@ -22,6 +22,7 @@ mod names;
 mod operation;
 mod repositories;
 mod stories;
+mod together;
 mod units;
 
 use crate::history::{Event, History, Operation};
@@ -33,6 +34,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use content::Sizes;
@@ -58,6 +60,10 @@ pub struct Options {
     pub injections: u32,
     /// One history of so many measures what requests take, and does nothing else; none for 0.
     pub measured: u32,
+    /// One history of so many asks several processes at the same time, and does nothing else; none for 0.
+    pub together: u32,
+    /// How many other processes those are.
+    pub processes: RangeInclusive<u8>,
     /// Whether there is an agent beside its files.
     pub agent: bool,
     /// Whether there are databases, whose files belong together.
@@ -77,6 +83,9 @@ impl Default for Options {
             damage: true,
             injections: 6,
             measured: 150,
+            // What they answer no seed says: whoever repeats a search has none.
+            together: 0,
+            processes: 1..=3,
             agent: true,
             databases: true,
             units,
@@ -93,11 +102,12 @@ impl Options {
         let damage = self.damage && capabilities.has("test.damage") && capabilities.has("layout");
         let injections = if capabilities.has(INJECTION) { self.injections } else { 0 };
         let measured = if capabilities.has(MEASUREMENT) { self.measured } else { 0 };
+        let together = if capabilities.has(INJECTION) { self.together } else { 0 };
         let agent = self.agent && capabilities.keeps_agent();
         let databases = self.databases && capabilities.has("capture.units");
         let units = capabilities.units();
         let options = Options { maintenance, hands, damage, injections, ..self.clone() };
-        Options { measured, agent, databases, units, ..options }
+        Options { measured, together, agent, databases, units, ..options }
     }
 }
 
@@ -115,6 +125,7 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
     let damages = options.damage && !real;
     let injections = if real { 0 } else { options.injections };
     let measured = if real { 0 } else { options.measured };
+    let together = if real { 0 } else { options.together };
     let is_agent = options.agent;
     let has_databases = options.databases && !real;
     let drawn = (settings(real, units.file), any::<u64>()).boxed();
@@ -155,7 +166,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
         let end = (kept, tidied).prop_map(|(kept, tidied)| [kept, tidied]);
         let injected = injections::fragments(sizes, injections);
         let of_a_pack = injections::of_a_pack(sizes, injections);
-        let end = (end, databases, injected, measured::history(measured), of_a_pack);
+        let together = together::history(together, options.processes.clone());
+        let alone = (measured::history(measured), of_a_pack, together);
+        let end = (end, databases, injected, alone);
         let drawn = (fragments, others, command, last, hands, damage, agent, gc, end);
         drawn.prop_map(move |(fragments, others, command, last, hands, damage, agent, gc, end)| {
             let operations: Vec<Operation> = fragments.into_iter().flatten().collect();
@@ -164,9 +177,9 @@ pub fn history_with(options: Options) -> impl Strategy<Value = History> {
             // What a damaged object costs of an agent's state nobody has decided: one or the other.
             let mut packed = gc.iter().flat_map(|(_, operations)| operations);
             let is_whole = damage.is_empty() && !packed.any(collected::damages);
-            let (end, databases, injections, measured, of_a_pack) = end;
+            let (end, databases, injections, (measured, of_a_pack, together)) = end;
             let injections = [injections, of_a_pack].concat();
-            if let Some(history) = measured {
+            if let Some(history) = measured.or(together) {
                 return history;
             }
             // Nor what it costs where something happened at a call.

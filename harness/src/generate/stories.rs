@@ -78,7 +78,7 @@ pub fn stories(length: usize, at: At) -> Vec<(String, History)> {
 /// All that can happen in a request: edits only where a project is read or written.
 fn injections(request: &str, at: At) -> Vec<(String, Injection)> {
     let mut all = Vec::new();
-    for what in What::alone() {
+    for what in What::ALONE {
         let name = match what {
             What::PowerLoss(Left::Names) => "power loss, names are left",
             What::PowerLoss(Left::Blocks) => "power loss, some blocks are left",

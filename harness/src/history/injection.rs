@@ -3,7 +3,7 @@
 //! An injection is an operation like any other, so that a history without it is a history, too. How it
 //! is made to happen is `crate::inject`'s affair, what may be answered then is the model's.
 
-use super::{Operation, Target};
+use super::{Event, Operation, StoreEvent, Target};
 use herma_model::{Edit, Request};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -20,7 +20,7 @@ pub struct Injection {
     /// What happens there.
     pub what: What,
     /// What the call waits for: edits where it is held, one request of another process where it overlaps
-    /// that.
+    /// that. Of several processes it is what the others are asked at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meanwhile: Vec<Operation>,
 }
@@ -35,6 +35,12 @@ impl Injection {
     pub fn edited(call: At, edits: Vec<Edit>) -> Self {
         let meanwhile = edits.into_iter().map(Operation::Edit).collect();
         Injection { call, what: What::Hold, meanwhile }
+    }
+
+    /// The next request is asked of a process of its own, and at the same time so many others these, dealt to
+    /// them in turn. At that call the first request of the first one is killed; nobody is at [`At::End`].
+    pub fn together(call: At, processes: u8, asked: Vec<Operation>) -> Self {
+        Injection { call, what: What::Together(processes), meanwhile: asked }
     }
 
     /// The edits that are made meanwhile.
@@ -55,18 +61,36 @@ impl Injection {
     /// # Errors
     /// What else may, in words.
     pub(crate) fn is_possible(&self) -> Result<(), &'static str> {
-        use Request::{Checkpoint, EnsureCheckpoint, List, Prune, Sweep};
+        use Request::{Checkpoint, Diff, EnsureCheckpoint, List, Prune, Status, Sweep};
+        let is_beside = |one: &Operation| match one {
+            Operation::Ask(asked) => matches!(
+                asked,
+                Checkpoint { .. }
+                    | EnsureCheckpoint { .. }
+                    | List { .. }
+                    | Diff { .. }
+                    | Prune { .. }
+                    | Sweep
+                    | Status
+            ),
+            other => *other == Event::Store(StoreEvent::Collected).into(),
+        };
         let is_right = match (self.what, &self.meanwhile[..]) {
             (What::Hold, edits) => edits.iter().all(|one| matches!(one, Operation::Edit(_))),
             (What::Overlap, [Operation::Ask(asked)]) => matches!(
                 asked,
                 Checkpoint { .. } | EnsureCheckpoint { .. } | List { .. } | Prune { .. } | Sweep
             ),
-            (_, meanwhile) => self.what != What::Overlap && meanwhile.is_empty(),
+            (What::Overlap, _) => false,
+            (What::Together(processes), asked) => {
+                processes > 0 && !asked.is_empty() && asked.iter().all(is_beside)
+            }
+            (_, meanwhile) => meanwhile.is_empty(),
         };
         is_right.then_some(()).ok_or(
             "`meanwhile` has edits where a call is held, one checkpoint, list, prune or sweep where it \
-             overlaps another process, and nothing else",
+             overlaps another process, such requests, diffs, statuses and `git gc` where several \
+             processes are asked together, and nothing else",
         )
     }
 }
@@ -114,6 +138,8 @@ pub enum What {
     Hold,
     /// The call waits while another process is asked something.
     Overlap,
+    /// So many other processes are asked something at the same time.
+    Together(u8),
 }
 
 /// What a power loss leaves of the changes that were not synced.
@@ -129,8 +155,8 @@ pub enum Left {
 }
 
 impl What {
-    /// All that can happen.
-    pub const ALL: [What; 11] = [
+    /// All that needs nobody who does something meanwhile.
+    pub const ALONE: [What; 9] = [
         What::Kill,
         What::Error,
         What::NoSpace,
@@ -140,14 +166,7 @@ impl What {
         What::PowerLoss(Left::Names),
         What::PowerLoss(Left::Blocks),
         What::PowerLoss(Left::Nothing),
-        What::Hold,
-        What::Overlap,
     ];
-
-    /// All that needs nobody who does something meanwhile.
-    pub fn alone() -> impl Iterator<Item = What> {
-        What::ALL.into_iter().filter(|what| !what.waits())
-    }
 
     /// What it is called in a symptom.
     pub fn word(self) -> &'static str {
@@ -161,6 +180,7 @@ impl What {
             What::PowerLoss(_) => "power loss",
             What::Hold => "edited meanwhile",
             What::Overlap => "another process meanwhile",
+            What::Together(_) => "several processes together",
         }
     }
 
@@ -232,7 +252,6 @@ impl<'de> Deserialize<'de> for At {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{Event, Operation};
 
     fn read(text: &str) -> Result<Operation, String> {
         serde_saphyr::from_str(text).map_err(|error| error.to_string())
@@ -270,6 +289,10 @@ mod tests {
             ("overlap", "", false),
             ("kill", "sweep", false),
             ("kill", "", true),
+            ("{together: 3}", "sweep, status, {store: collected}", true),
+            ("{together: 3}", "", false),
+            ("{together: 0}", "sweep", false),
+            ("{together: 3}", "clear", false),
         ] {
             let text = format!("inject: {{call: 1, what: {what}, meanwhile: [{meanwhile}]}}");
             let Ok(Operation::Event(Event::Inject(injection))) = read(&text) else {

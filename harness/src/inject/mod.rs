@@ -239,7 +239,7 @@ fn counts(what: What, call: Call) -> bool {
         matches!(call, Call::Stat | Call::List | Call::Read | Call::FreeBytes | Call::ReadLink);
     let needs_space = writes(call) || matches!(call, Call::MakeLink | Call::MakeDirectory);
     match what {
-        What::Kill | What::Error | What::PowerLoss(_) | What::Overlap => !reads,
+        What::Kill | What::Error | What::PowerLoss(_) | What::Overlap | What::Together(_) => !reads,
         What::NoSpace | What::DiskFull => needs_space,
         What::ReadError => reads,
         What::ShortWrite => false,

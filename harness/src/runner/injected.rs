@@ -11,6 +11,7 @@ use herma_model::answer::Answer;
 use herma_model::injected::{Injected as Happened, Lists};
 use herma_model::{Allowed, ByteString, Edit, Files, Observation, Request, World};
 use std::collections::BTreeSet;
+use std::slice::from_ref;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
@@ -33,7 +34,7 @@ impl Runner<'_> {
                 Happened::CallFailed
             }
             What::Hold => self.world.beside(request, edited),
-            What::Overlap => Happened::Overlapped,
+            What::Overlap | What::Together(_) => Happened::Overlapped,
         }
     }
 
@@ -45,6 +46,9 @@ impl Runner<'_> {
         request: &Request,
         injection: &Injection,
     ) -> Result<bool, RunError> {
+        if matches!(injection.what, What::Together(_)) {
+            return self.ask_together(step, request, injection);
+        }
         self.run.operations += 1;
         self.check_files(step)?;
         let restarts = self.subject.restarts_for_injections();
@@ -93,7 +97,8 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        let (lists, debris) = (self.lists(step, request)?, self.world.debris(&allowed, &seen));
+        let (lists, debris) =
+            (self.lists(step, from_ref(request))?, self.world.debris(&allowed, &seen));
         let after = self.world.aftermath(&allowed, &seen, lists);
         self.world.learn_injected(&seen, happened, &after);
         self.tell_request(step, seen);
@@ -177,7 +182,7 @@ impl Runner<'_> {
                 self.list_again(step, &seen)?;
             }
         }
-        let lists = self.lists(step, &seen.request)?;
+        let lists = self.lists(step, from_ref(&seen.request))?;
         self.tell_request(step, seen);
         self.judge_lists(step, lists.into_keys())
     }
@@ -199,7 +204,7 @@ impl Runner<'_> {
         if self.has_ended() {
             return Ok(true);
         }
-        let lists = self.lists(step, &seen.request)?;
+        let lists = self.lists(step, from_ref(&seen.request))?;
         self.world.learn_beside(&seen, &then, &lists);
         self.tell_request(step, seen);
         for path in debris {
@@ -230,9 +235,10 @@ impl Runner<'_> {
         Ok(true)
     }
 
-    /// What is listed of each project now. Nothing is judged by it.
-    pub(super) fn lists(&mut self, step: usize, request: &Request) -> Result<Lists, RunError> {
-        let own = request.dir().and_then(|dir| self.world.canonical(dir));
+    /// What is listed now of each project, those of these requests too. Nothing is judged by it.
+    pub(super) fn lists(&mut self, step: usize, asked: &[Request]) -> Result<Lists, RunError> {
+        let own = asked.iter().filter_map(Request::dir).filter_map(|dir| self.world.canonical(dir));
+        let own: Vec<ByteString> = own.collect();
         let known = self.world.histories().map(|(project, _)| project.clone());
         let mut projects: BTreeSet<ByteString> = known.chain(own).collect();
         projects.retain(|one| self.world.may_be_project(one));

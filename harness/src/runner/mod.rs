@@ -10,6 +10,7 @@ mod injected;
 mod meanwhile;
 mod measured;
 mod shown;
+mod together;
 
 use crate::coverage;
 use crate::database::Databases;
@@ -264,7 +265,7 @@ impl<'a> Runner<'a> {
             None => self.ask_one(step, request)?,
         };
         if request.takes_injection() && std::mem::take(&mut self.lists_next) && !self.has_ended() {
-            let lists = self.lists(step, request)?;
+            let lists = self.lists(step, std::slice::from_ref(request))?;
             self.judge_lists(step, lists.into_keys())?;
         }
         for project in &crowded {

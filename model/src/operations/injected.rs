@@ -74,11 +74,7 @@ impl World {
     /// What there is to learn of it, with what is listed after it.
     pub fn aftermath(&self, allowed: &Allowed, seen: &Observation, lists: Lists) -> Aftermath {
         let may_be_gone = match allowed {
-            Allowed::Sweep(due) => {
-                let is_bounded = due.max_total_bytes > 0;
-                let may_go = due.projects.iter().filter(|(_, one)| is_bounded || one.may_go());
-                may_go.map(|(project, _)| project.clone()).collect()
-            }
+            Allowed::Sweep(due) => due.may_be_gone(),
             _ => Vec::new(),
         };
         Aftermath { lists, unread: extra_remarks(allowed, &seen.answer), may_be_gone }

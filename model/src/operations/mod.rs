@@ -18,7 +18,7 @@ mod external;
 pub mod injected;
 mod label;
 mod list;
-mod overlapped;
+pub(crate) mod overlapped;
 mod print;
 mod project;
 mod refusal;

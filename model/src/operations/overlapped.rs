@@ -75,7 +75,7 @@ impl World {
 }
 
 /// An automatic checkpoint of another process is the first one of its turn.
-fn of_a_turn(request: &Request) -> Request {
+pub(crate) fn of_a_turn(request: &Request) -> Request {
     match request.clone() {
         Request::EnsureCheckpoint { dir, reason } => Request::Checkpoint { dir, reason },
         request => request,

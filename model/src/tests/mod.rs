@@ -28,6 +28,7 @@ mod size;
 mod status;
 mod store;
 mod sweep;
+mod together;
 mod tools;
 mod units;
 mod untouched;

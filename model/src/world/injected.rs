@@ -161,7 +161,7 @@ impl World {
     }
 
     /// What a sweep may remove it may have removed.
-    fn learn_unanswered_sweep(&mut self, may_be_gone: &[ByteString]) {
+    pub(crate) fn learn_unanswered_sweep(&mut self, may_be_gone: &[ByteString]) {
         self.maintenance.marker = Marker::Unknown;
         may_be_gone.iter().for_each(|project| self.set_adrift(project.clone()));
     }

@@ -3,11 +3,10 @@
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE, fail, say, scratch};
 use crate::hermetic;
 use herma_harness::bundled;
-use herma_harness::concurrent::naive::{NAIVE, Naive};
 use herma_harness::protocol::check::check as probe;
 use herma_harness::protocol::process::Limits;
 use herma_harness::subject::NewSubject;
-use herma_harness::{concurrent, null, planted};
+use herma_harness::{null, planted};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,12 +49,6 @@ pub fn serve(name: Option<&str>) -> ExitCode {
 
 /// Opens the planted bug or the null subject of that name.
 fn broken(name: &str) -> Result<Box<NewSubject<'static>>, String> {
-    if name == NAIVE {
-        return Ok(Box::new(Naive::boxed));
-    }
-    if name == concurrent::HASTY {
-        return Ok(Box::new(concurrent::opened_hasty));
-    }
     if let Some(bug) = planted::find(name) {
         return Ok(Box::new(bug.opener()));
     }

@@ -6,8 +6,8 @@ use crate::ending::{
 use crate::running::{self, Place, kept_histories};
 use crate::subjects::{Chosen, quoted};
 use crate::{
-    CommonArguments, CostArguments, DamageArguments, FaultsArguments, HistoryArguments,
-    PlaceArguments, RunArguments,
+    CommonArguments, ConcurrentArguments, CostArguments, DamageArguments, FaultsArguments,
+    HistoryArguments, PlaceArguments, RunArguments,
 };
 use herma_harness::cases;
 use herma_harness::divergence::Divergence;
@@ -24,7 +24,7 @@ use herma_harness::suite::{Findings, Plan, Verdict};
 use herma_harness::transcript::transcript;
 use herma_harness::trial::trial;
 use herma_harness::workspace;
-use herma_model::rules;
+use herma_model::rules::{self, RuleRef};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,6 +35,9 @@ const HISTORIES_OF_CORE: u64 = 600;
 
 /// This many behaviours are covered by that many histories, whatever the seed; only ever raised.
 const BEHAVIOURS_FLOOR: usize = 580;
+
+/// One history of so many asks several processes at the same time.
+const TOGETHER: u32 = 30;
 
 /// Where failing histories and results are kept unless another folder is named.
 const KEEP_DEFAULT: &str = "herma-failures";
@@ -79,7 +82,9 @@ Examples:
 /// There is no verdict.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     let chosen = Chosen::new(&arguments.common.subject)?;
-    let injects = arguments.inject || arguments.every_call.is_some();
+    let chosen = if arguments.processes.is_some() { chosen.in_a_process()? } else { chosen };
+    let injects =
+        arguments.inject || arguments.every_call.is_some() || arguments.processes.is_some();
     let chosen = if injects { chosen.supervised()? } else { chosen };
     let chosen = if arguments.every_damage { chosen.damageable() } else { chosen };
     let options = options(arguments)?;
@@ -88,7 +93,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
         seeds: vec![arguments.seed.unwrap_or_else(fresh_seed)],
         histories: arguments.histories.unwrap_or_else(|| histories(&chosen, &options)),
         kept: kept_histories(&place.keep)?,
-        cases: if options.workspace.is_none() { running::cases()? } else { Vec::new() },
+        cases: match options.workspace.is_none() && arguments.processes.is_none() {
+            true => running::cases()?,
+            false => Vec::new(),
+        },
         options,
         jobs: arguments.common.place.jobs(),
         shrink_budget: chosen.shrink_budget(),
@@ -119,12 +127,19 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, NoVerdict> {
     if findings.is_unstable() {
         return Err(("a failure did not show again: there is no result".into(), UNSTABLE));
     }
-    if arguments.measure.is_some() {
-        let is_held = |rule| findings.verdict(rule) == Verdict::Held;
-        let message = "too little ran: what requests take was not judged";
-        return match is_held(&rules::COST_MEMORY) && is_held(&rules::COST_UNCHANGED) {
+    let wanted: &[RuleRef] = match arguments {
+        RunArguments { measure: Some(_), .. } => &[&rules::COST_MEMORY, &rules::COST_UNCHANGED],
+        RunArguments { processes: Some(_), .. } => {
+            &[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS]
+        }
+        _ => &[],
+    };
+    if let [first, ..] = wanted {
+        let is_held = |rule: &RuleRef| findings.verdict(rule) == Verdict::Held;
+        let message = format!("too little ran: {} and its like were not judged", first.id);
+        return match wanted.iter().all(is_held) {
             true => Ok(ExitCode::SUCCESS),
-            false => Err((message.into(), TOO_LITTLE)),
+            false => Err((message, TOO_LITTLE)),
         };
     }
     if !plan.share.is_whole() || is_fixed {
@@ -175,6 +190,7 @@ impl RunArguments {
             every_damage: false,
             damages: None,
             measure: None,
+            processes: None,
             inject: false,
             common,
         }
@@ -197,6 +213,16 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, NoVerdict> {
 pub fn damage(arguments: &DamageArguments) -> Result<ExitCode, NoVerdict> {
     let DamageArguments { seed, damages, common } = arguments.clone();
     run(&RunArguments { seed, every_damage: true, damages, ..RunArguments::preset(common) })
+}
+
+/// `herma-conform concurrent`: a run of several processes at the same time.
+///
+/// # Errors
+/// There is no verdict.
+pub fn concurrent(arguments: &ConcurrentArguments) -> Result<ExitCode, NoVerdict> {
+    let ConcurrentArguments { seed, histories, processes, common } = arguments.clone();
+    let (histories, processes) = (Some(histories), Some(processes));
+    run(&RunArguments { seed, histories, processes, ..RunArguments::preset(common) })
 }
 
 /// `herma-conform cost`: a run of every history that measures.
@@ -271,7 +297,12 @@ fn options(arguments: &RunArguments) -> Result<Options, NoVerdict> {
     })?;
     let usual = Options::default();
     let injections = if arguments.inject { 1 } else { usual.injections };
-    Ok(Options { operations_max: arguments.operations, workspace, injections, ..usual })
+    let (together, processes) = match arguments.processes {
+        Some(all) => (1, all - 1..=all - 1),
+        None => (TOGETHER, usual.processes.clone()),
+    };
+    let options = Options { operations_max: arguments.operations, workspace, injections, ..usual };
+    Ok(Options { together, processes, ..options })
 }
 
 /// A seed that was not used a moment ago.
@@ -282,7 +313,8 @@ pub fn fresh_seed() -> u64 {
 }
 
 fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> String {
-    let RunArguments { every_call, calls, every_damage, damages, measure, .. } = arguments;
+    let RunArguments { every_call, calls, every_damage, damages, measure, processes, .. } =
+        arguments;
     let mut command = "herma-conform run".to_owned();
     let is_fixed = every_call.is_some() || measure.is_some();
     if !is_fixed {
@@ -290,7 +322,10 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
     }
     if !is_fixed && !every_damage {
         let (histories, operations) = (plan.histories, plan.options.operations_max);
-        command += &format!(" --histories {histories} --operations {operations}");
+        command += &format!(" --histories {histories}");
+        if processes.is_none() {
+            command += &format!(" --operations {operations}");
+        }
     }
     if *every_damage {
         command.push_str(" --every-damage");
@@ -299,6 +334,7 @@ fn replay_command(arguments: &RunArguments, plan: &Plan, chosen: &Chosen) -> Str
         ("every-call", every_call.map(|requests| requests as u64)),
         ("calls", *calls),
         ("measure", *measure),
+        ("processes", processes.map(u64::from)),
         ("damages", damages.map(|damages| damages as u64)),
     ];
     for (option, number) in numbers {

@@ -7,7 +7,6 @@ mod bugs;
 mod cases;
 mod commands;
 mod comparing;
-mod concurrent;
 mod confined;
 mod ending;
 mod gate;
@@ -144,9 +143,9 @@ enum Command {
     /// Let something happen at every call of every short story: the same as `run --every-call 2`
     #[command(after_help = EXIT_CODES)]
     Faults(FaultsArguments),
-    /// Let several processes use one store at the same time: some order explains every answer
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", concurrent::EXAMPLES))]
-    Concurrent(concurrent::ConcurrentArguments),
+    /// Let several processes use one store at the same time: the same as `run --processes 4`
+    #[command(after_help = EXIT_CODES)]
+    Concurrent(ConcurrentArguments),
     /// Measure what requests take where one file is large, and where nothing changed: `run --measure`
     #[command(after_help = EXIT_CODES)]
     Cost(CostArguments),
@@ -286,6 +285,10 @@ pub struct RunArguments {
     /// Generate no histories: measure what requests take of files of up to so many MiB
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(80..=160), conflicts_with_all = ["histories", "operations", "workspace", "every_call", "every_damage"])]
     measure: Option<u64>,
+    /// Draw only histories in which so many processes are asked at the same time: some order of the requests
+    /// must say all answers
+    #[arg(long, conflicts_with_all = ["operations", "workspace", "every_call", "every_damage", "measure"], value_parser = clap::value_parser!(u8).range(2..=64))]
+    processes: Option<u8>,
     /// In every history let something happen at calls: kills, failed calls, power losses, edits of
     /// somebody else; in the process of an adapter, too, which needs Linux
     #[arg(long)]
@@ -332,6 +335,22 @@ pub struct DamageArguments {
     /// So many damages, evenly spread, instead of all
     #[arg(long)]
     damages: Option<usize>,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// The arguments of `concurrent`.
+#[derive(Clone, clap::Args)]
+pub struct ConcurrentArguments {
+    /// The seed of what is asked; a fresh one each time by default
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many histories, each of up to four rounds
+    #[arg(long, default_value_t = 100)]
+    histories: u64,
+    /// How many processes are asked at the same time
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
+    processes: u8,
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -487,7 +506,7 @@ fn main() -> ExitCode {
         Command::Cost(arguments) => commands::cost(arguments),
         Command::Damage(arguments) => commands::damage(arguments),
         Command::Faults(arguments) => commands::faults(arguments),
-        Command::Concurrent(arguments) => concurrent::concurrent(arguments),
+        Command::Concurrent(arguments) => commands::concurrent(arguments),
         Command::Adapter(AdapterCommand::Check { scratch, command }) => {
             adapters::check(command, scratch.clone())
         }

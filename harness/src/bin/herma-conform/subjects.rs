@@ -10,7 +10,6 @@ use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
 use herma_model::Settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The name of the core.
 const CORE: &str = "core";
@@ -25,25 +24,6 @@ pub struct SubjectArguments {
     /// The command that starts an adapter
     #[arg(last = true)]
     pub command: Vec<OsString>,
-}
-
-/// What every lane that asks everything again and again is given.
-#[derive(clap::Args)]
-pub struct LaneArguments {
-    /// How many seconds an answer may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
-    pub deadline: u64,
-    /// Print what was found as one JSON document
-    #[arg(long)]
-    pub json: bool,
-    /// How many are tried at the same time; one for each core by default
-    #[arg(long)]
-    pub jobs: Option<usize>,
-    /// Where sandboxes are made; in memory by default
-    #[arg(long)]
-    pub scratch: Option<PathBuf>,
-    #[command(flatten)]
-    pub subject: SubjectArguments,
 }
 
 /// An implementation that can be opened in any sandbox.
@@ -150,23 +130,17 @@ impl Chosen {
         }
     }
 
-    /// How the subject is started as a process that answers within a time. The core has an adapter of
-    /// its own in this program.
+    /// The same in a process. The core has an adapter of its own in this program.
     ///
     /// # Errors
     /// This program does not know where it is.
-    pub fn in_a_process(&self, reply: Duration) -> Result<AdapterCommand, NoVerdict> {
-        let mut start = match self {
-            Chosen::Adapter { start, .. } => start.clone(),
-            Chosen::Core => {
-                let unknown = |error| (format!("no current directory: {error}"), NO_VERDICT);
-                let directory = std::env::current_dir().map_err(unknown)?;
-                let command = vec![this_program()?.into(), "adapter".into(), "serve".into()];
-                AdapterCommand { command, directory, ..AdapterCommand::default() }
-            }
-        };
-        start.limits.reply = reply;
-        Ok(start)
+    pub fn in_a_process(self) -> Result<Self, NoVerdict> {
+        if matches!(self, Chosen::Adapter { .. }) {
+            return Ok(self);
+        }
+        let unknown = |error| (format!("no current directory: {error}"), NO_VERDICT);
+        let start = AdapterCommand::of_this_suite(&this_program()?, None).map_err(unknown)?;
+        Ok(Chosen::Adapter { start, spelled: CORE.to_owned(), expectations: None })
     }
 
     /// The arguments that name the subject, with a blank before them; empty for the core.
