@@ -13,6 +13,7 @@ mod unjudged;
 
 pub use merge::{MergeError, merge};
 
+use crate::cases;
 use crate::coverage::Behaviour;
 use crate::depth::Depth;
 use crate::divergence::{Fingerprint, Violation};
@@ -307,6 +308,11 @@ impl Results {
             seen: seen.clone(),
         };
         let following = findings.following.iter().map(seen).collect();
+        // To read all of them takes longer than many a run.
+        let cases = match findings.any(Verdict::NotExercised) {
+            true => cases::bundled().unwrap_or_default(),
+            false => Vec::new(),
+        };
         let rules: Vec<RuleJudged> = rules::catalogue()
             .map(|rule| RuleJudged {
                 id: rule.id.to_owned(),
@@ -314,7 +320,7 @@ impl Results {
                 verdict: findings.verdict(rule),
                 checks: findings.checks.get(rule.id).copied().unwrap_or_default(),
                 lacking: findings.capabilities.lacking(rule).map(str::to_owned),
-                why: unjudged::why(findings, rule),
+                why: unjudged::why(findings, rule, &cases),
             })
             .collect();
         let mut by_verdict = BTreeMap::new();

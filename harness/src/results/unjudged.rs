@@ -1,32 +1,30 @@
 //! Why a rule was not judged, and what would judge it.
 
-use crate::cases;
+use crate::cases::Case;
 use crate::suite::{Findings, Verdict};
 use herma_model::rules::RuleRef;
 
-/// The reason in a few words; none for a rule that was judged.
-pub fn why(findings: &Findings, rule: RuleRef) -> Option<String> {
+/// The reason in a few words; none for a rule that was judged. `cases` are all that are written.
+pub fn why(findings: &Findings, rule: RuleRef, cases: &[Case]) -> Option<String> {
     match findings.verdict(rule) {
         Verdict::NotApplicable => findings.capabilities.why_not(rule),
-        Verdict::NotExercised => Some(not_exercised(findings, rule)),
+        Verdict::NotExercised => Some(not_exercised(findings, rule, cases)),
         _ => None,
     }
 }
 
-fn not_exercised(findings: &Findings, rule: RuleRef) -> String {
+fn not_exercised(findings: &Findings, rule: RuleRef, cases: &[Case]) -> String {
     let (ran, planned) = (findings.histories, findings.planned);
     if ran < planned {
         return format!("only {ran} of {planned} histories ran: allow more time");
     }
     let has = |need: &String| findings.capabilities.names().any(|name| name == need);
-    let of_the_rule = cases::bundled().unwrap_or_default();
-    let of_the_rule: Vec<_> =
-        of_the_rule.into_iter().filter(|case| case.rules().any(|one| one == rule)).collect();
-    let lacking = |case: &cases::Case| -> Vec<String> {
+    let of_the_rule = cases.iter().filter(|case| case.rules().any(|one| one == rule));
+    let lacking = |case: &Case| -> Vec<String> {
         let needs = case.needs.iter().filter(|need| !has(need));
         needs.map(|need| format!("`{need}`")).collect()
     };
-    let nearest = of_the_rule.iter().min_by_key(|case| lacking(case).len());
+    let nearest = of_the_rule.min_by_key(|case| lacking(case).len());
     match nearest.map(|case| (case, lacking(case))) {
         Some((case, lacking)) if !lacking.is_empty() => {
             let lacking = lacking.join(", ");
