@@ -2,7 +2,7 @@
 //! it was sent, and under it the line that the subject replied.
 
 use crate::divergence::Divergence;
-use crate::history::History;
+use crate::history::{At, History, Injection, What};
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::message::Message;
 use crate::runner::{Event, RunError, Until, run_watched};
@@ -62,16 +62,7 @@ pub fn transcript(
             database.journal_mode.word(),
             database.end.word()
         )),
-        Event::Injects(injection) => lines.push(format!(
-            "at call {} of the next request: {}{}",
-            injection.call,
-            injection.what.word(),
-            if injection.meanwhile.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", plain(&injection.meanwhile))
-            }
-        )),
+        Event::Injects(injection) => lines.push(injected(&injection)),
         Event::Measures => {
             lines.push("what the next request takes is measured, in a process of its own".into());
         }
@@ -91,6 +82,19 @@ pub fn transcript(
     };
     let lines = lines.into_iter().map(|line| cut(&line.replace(&root, ROOT))).collect();
     Ok(Transcript { lines, divergences: run.divergences })
+}
+
+/// What is to happen, and when.
+fn injected(injection: &Injection) -> String {
+    let Injection { call, what, meanwhile } = injection;
+    let happens = match (what, call) {
+        (What::Together(_), At::End) => "beside the next request other processes".to_owned(),
+        (What::Together(_), call) => {
+            format!("beside the next request other processes, the first killed at call {call}")
+        }
+        _ => format!("at call {call} of the next request: {}", what.word()),
+    };
+    if meanwhile.is_empty() { happens } else { format!("{happens}: {}", plain(meanwhile)) }
 }
 
 /// A change to the files, as a command of a shell would have it.

@@ -134,3 +134,33 @@ fn request((project, kind): Drawn, reason: &str) -> Request<Target> {
         _ => Request::Checkpoint { dir, reason: reason.to_owned() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Options, draw};
+    use crate::history::file::{from_yaml, to_yaml};
+    use crate::history::{At, Operation};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn all_that_may_be_asked_together_is_drawn_and_reads_back_as_it_is_written() {
+        let options = Options { together: 1, processes: 2..=4, ..Options::default() };
+        let (mut asked, mut kills, mut collects) = (BTreeSet::new(), 0, 0);
+        for history in (0..60).map(|number| draw(&options, 1, number)) {
+            assert_eq!(from_yaml(&to_yaml(&history), "here".as_ref()).unwrap(), history);
+            for (_, injection) in history.injections() {
+                assert!(injection.is_possible().is_ok(), "{injection:?}");
+                kills += u64::from(injection.call != At::End);
+                for one in &injection.meanwhile {
+                    match one {
+                        Operation::Ask(request) => drop(asked.insert(request.name())),
+                        _ => collects += 1,
+                    }
+                }
+            }
+        }
+        let all = ["checkpoint", "diff", "list", "prune", "status", "sweep"];
+        assert_eq!(asked.into_iter().collect::<Vec<_>>(), all);
+        assert!(kills > 5 && collects > 5, "{kills} {collects}");
+    }
+}

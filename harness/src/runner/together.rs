@@ -70,7 +70,6 @@ impl Others {
         opening: Opening<'_>,
     ) -> Came {
         let clock = &AtomicU64::new(0);
-        let (is_ready, ready) = mpsc::channel();
         let own = (std::slice::from_ref(request), At::End);
         let others = self.asked.iter().enumerate();
         let others = others.map(|(number, asked)| match number {
@@ -78,6 +77,7 @@ impl Others {
             _ => (&asked[..], At::End),
         });
         thread::scope(|scope| {
+            let (is_ready, ready) = mpsc::channel();
             let open = |(asked, kill)| {
                 let (start, starts) = mpsc::channel::<()>();
                 let (place, is_ready) = (sandbox.shared(), is_ready.clone());
@@ -91,6 +91,8 @@ impl Others {
             };
             let (starts, processes): (Vec<_>, Vec<_>) =
                 [own].into_iter().chain(others).map(open).unzip();
+            // Nobody waits for one that could not be opened.
+            drop(is_ready);
             for _ in &processes {
                 let _ = ready.recv();
             }

@@ -236,22 +236,26 @@ fn event_proposals(event: Event) -> Vec<Operation> {
     }
 }
 
-/// At an earlier call, with simpler edits, or a kill at the first one. A power loss after the answer is
-/// simpler than one at any call.
+/// At an earlier call, with simpler edits or fewer processes, or a kill at the first one. A power loss after
+/// the answer is simpler than one at any call, and so are several processes of which none is killed.
 fn injection_proposals(injection: &Injection) -> Vec<Operation> {
-    let is_power_loss = matches!(injection.what, What::PowerLoss(_));
+    let is_simple_at_end = matches!(injection.what, What::PowerLoss(_) | What::Together(_));
     let sooner = match injection.call {
         At::Call(call) => vec![1, call / 2, call.saturating_sub(1)],
-        At::End if is_power_loss => Vec::new(),
+        At::End if is_simple_at_end => Vec::new(),
         At::End | At::Every | At::Spread(_) => vec![1],
     };
-    let at_end = (is_power_loss && injection.call != At::End).then_some(At::End);
+    let at_end = (is_simple_at_end && injection.call != At::End).then_some(At::End);
     let sooner = sooner.into_iter().filter(|call| *call > 0).map(At::Call);
     let mut all: Vec<Injection> = at_end
         .into_iter()
         .chain(sooner)
         .map(|call| Injection { call, ..injection.clone() })
         .collect();
+    if let What::Together(processes) = injection.what {
+        let what = What::Together(processes - 1);
+        all.push(Injection { what, ..injection.clone() });
+    }
     for (at, operation) in injection.meanwhile.iter().enumerate() {
         let mut fewer = injection.clone();
         fewer.meanwhile.remove(at);
