@@ -11,12 +11,11 @@ use herma_harness::trial::trial;
 use herma_model::answer::{Changed, CheckpointOutcome, Listed};
 use herma_model::world::hash_of;
 use herma_model::{Answer, ByteString, Code, Request, Settings, rules};
-use herma_tests::built_binary;
+use herma_tests::{built_binary, holds};
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -50,18 +49,10 @@ fn some_order_explains_all_that_several_processes_of_the_core_answer() {
 
 #[test]
 fn concurrent_judges_its_rules_as_run_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(built_binary("herma-conform"))
-        .args(["concurrent", "--seed", "1", "--histories", "2", "--keep"])
-        .arg(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    for rule in [&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS] {
-        let line = said.lines().find(|line| line.starts_with(rule.id)).unwrap();
-        assert!(line.contains(" held "), "{line}");
-    }
+    let said = holds(
+        &["concurrent", "--seed", "1", "--histories", "2"],
+        &[&rules::CONCURRENT_SERIAL, &rules::CONCURRENT_KEEPS],
+    );
     let replay = "replay: herma-conform run --seed 1 --histories 2 --processes 4 ";
     assert!(said.contains(replay), "{said}");
 }

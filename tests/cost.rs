@@ -6,10 +6,9 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::subject::{AdapterCommand, CoreSubject};
 use herma_harness::{History, run};
 use herma_model::rules;
-use herma_tests::built_binary;
+use herma_tests::{built_binary, holds};
 use pretty_assertions::assert_eq;
 use std::path::Path;
-use std::process::Command;
 
 /// The history of a written case.
 fn history(id: &str) -> History {
@@ -19,19 +18,11 @@ fn history(id: &str) -> History {
 
 #[test]
 fn cost_judges_both_rules_on_the_core() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(built_binary("herma-conform"))
-        // The first part has a checkpoint of large files and one of unchanged ones.
-        .args(["cost", "--large", "80", "--shard", "1/5", "--keep"])
-        .arg(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    for rule in [&rules::COST_MEMORY, &rules::COST_UNCHANGED] {
-        let line = said.lines().find(|line| line.starts_with(rule.id)).unwrap();
-        assert!(line.contains(" held "), "{line}");
-    }
+    // The first part has a checkpoint of large files and one of unchanged ones.
+    let said = holds(
+        &["cost", "--large", "80", "--shard", "1/5"],
+        &[&rules::COST_MEMORY, &rules::COST_UNCHANGED],
+    );
     assert!(said.contains("replay: herma-conform run --measure 80"), "{said}");
 }
 

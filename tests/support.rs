@@ -2,7 +2,7 @@
 //! of another, and one that stands there may be older than its source. And what two runs have in common.
 #![allow(clippy::unwrap_used)]
 
-use herma_model::rules;
+use herma_model::rules::{self, RuleRef};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -75,4 +75,19 @@ fn build(cargo: &OsStr, name: &str, folder: &Path) {
         "the command does not build:\n{}",
         String::from_utf8_lossy(&built.stderr)
     );
+}
+
+/// What a run of `herma-conform` with these arguments says that ends well and holds all of these rules.
+#[track_caller]
+pub fn holds(arguments: &[&str], rules: &[RuleRef]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(built_binary("herma-conform"));
+    let output = command.args(arguments).arg("--keep").arg(folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for rule in rules {
+        let line = said.lines().find(|line| line.starts_with(rule.id)).unwrap();
+        assert!(line.contains(" held "), "{line}");
+    }
+    said
 }

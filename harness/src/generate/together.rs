@@ -78,13 +78,12 @@ impl Round {
     fn of(self, number: usize) -> Vec<Operation> {
         let mut all = Vec::new();
         for (project, changed) in PROJECTS.iter().zip(self.changed) {
-            for file in 0..if number == 0 {
-                2 * FILES
-            } else if changed {
-                FILES
-            } else {
-                0
-            } {
+            let files = match (number, changed) {
+                (0, _) => 2 * FILES,
+                (_, true) => FILES,
+                (_, false) => 0,
+            };
+            for file in 0..files {
                 let folder = if file % 3 == 0 { "folder/" } else { "" };
                 let path = format!("{project}/{folder}{file}.txt");
                 let content = format!("{project}, file {file} of round {number}\n");
@@ -113,7 +112,7 @@ impl Round {
         all
     }
 
-    /// What the process is asked that everything else is asked of.
+    /// The request beside which the other processes are asked.
     fn own(&self, number: usize) -> Operation {
         let (project, kind) = self.own;
         match kind % 3 {

@@ -38,7 +38,7 @@ impl Injection {
     }
 
     /// The next request is asked of a process of its own, and at the same time so many others these, dealt to
-    /// them in turn. At that call the first request of the first one is killed; nobody is at [`At::End`].
+    /// them in turn. The first of these is killed at that call; [`At::End`] kills none.
     pub fn together(call: At, processes: u8, asked: Vec<Operation>) -> Self {
         Injection { call, what: What::Together(processes), meanwhile: asked }
     }
@@ -62,28 +62,23 @@ impl Injection {
     /// What else may, in words.
     pub(crate) fn is_possible(&self) -> Result<(), &'static str> {
         use Request::{Checkpoint, Diff, EnsureCheckpoint, List, Prune, Status, Sweep};
-        let is_beside = |one: &Operation| match one {
-            Operation::Ask(asked) => matches!(
+        let may_overlap = |asked: &Request<Target>| {
+            matches!(
                 asked,
-                Checkpoint { .. }
-                    | EnsureCheckpoint { .. }
-                    | List { .. }
-                    | Diff { .. }
-                    | Prune { .. }
-                    | Sweep
-                    | Status
-            ),
+                Checkpoint { .. } | EnsureCheckpoint { .. } | List { .. } | Prune { .. } | Sweep
+            )
+        };
+        let may_be_together = |one: &Operation| match one {
+            Operation::Ask(Diff { .. } | Status) => true,
+            Operation::Ask(asked) => may_overlap(asked),
             other => *other == Event::Store(StoreEvent::Collected).into(),
         };
         let is_right = match (self.what, &self.meanwhile[..]) {
             (What::Hold, edits) => edits.iter().all(|one| matches!(one, Operation::Edit(_))),
-            (What::Overlap, [Operation::Ask(asked)]) => matches!(
-                asked,
-                Checkpoint { .. } | EnsureCheckpoint { .. } | List { .. } | Prune { .. } | Sweep
-            ),
+            (What::Overlap, [Operation::Ask(asked)]) => may_overlap(asked),
             (What::Overlap, _) => false,
             (What::Together(processes), asked) => {
-                processes > 0 && !asked.is_empty() && asked.iter().all(is_beside)
+                processes > 0 && !asked.is_empty() && asked.iter().all(may_be_together)
             }
             (_, meanwhile) => meanwhile.is_empty(),
         };

@@ -46,8 +46,8 @@ impl Runner<'_> {
         request: &Request,
         injection: &Injection,
     ) -> Result<bool, RunError> {
-        if matches!(injection.what, What::Together(_)) {
-            return self.ask_together(step, request, injection);
+        if let What::Together(processes) = injection.what {
+            return self.ask_together(step, request, (processes, injection));
         }
         self.run.operations += 1;
         self.check_files(step)?;

@@ -35,10 +35,7 @@ struct Came {
 
 impl Others {
     /// What an injection has others do, as long as an order of two requests says what is right.
-    fn beside(request: &Request, injection: &Injection, world: &World) -> Self {
-        let What::Together(processes) = injection.what else {
-            unreachable!("nobody else is asked")
-        };
+    fn beside(request: &Request, (processes, injection): (u8, &Injection), world: &World) -> Self {
         let mut others = Others {
             asked: vec![Vec::new(); usize::from(processes)],
             kill: injection.call,
@@ -157,9 +154,9 @@ impl Runner<'_> {
         &mut self,
         step: usize,
         request: &Request,
-        injection: &Injection,
+        (processes, injection): (u8, &Injection),
     ) -> Result<bool, RunError> {
-        let others = Others::beside(request, injection, &self.world);
+        let others = Others::beside(request, (processes, injection), &self.world);
         if others.asked.is_empty() {
             return self.ask_one(step, request);
         }

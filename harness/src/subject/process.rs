@@ -14,7 +14,7 @@ use crate::protocol::check::environment;
 use crate::protocol::fault::Fault;
 use crate::protocol::known::{INJECTION, MEASUREMENT};
 use crate::protocol::message::{Control, Hello, Message, Open, Reply};
-use crate::protocol::process::{Adapter, Killer, Limits};
+use crate::protocol::process::{Adapter, Limits};
 use crate::protocol::translate;
 use crate::sandbox::Sandbox;
 use herma_model::observation::Measured;
@@ -64,7 +64,7 @@ impl AdapterCommand {
         move |sandbox, settings, seconds| Box::new(open(sandbox, settings, seconds))
     }
 
-    /// As [`AdapterCommand::opener`], for who asks several processes at the same time or kills one.
+    /// As [`AdapterCommand::opener`], for who needs the process itself.
     pub fn process_opener(&self) -> impl Fn(&Sandbox, &Settings, i64) -> ProcessSubject + Sync {
         let shared = Shared::default();
         move |sandbox, settings, seconds| {
@@ -186,11 +186,6 @@ impl ProcessSubject {
         };
         subject.process = subject.opened();
         subject
-    }
-
-    /// Who can kill the process and all that it started, from another thread, while this is there.
-    pub fn killer(&self) -> Option<Killer> {
-        self.process.as_ref().ok().map(|process| process.adapter.killer())
     }
 
     fn opened(&mut self) -> Result<Introduced, Fault> {
