@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::store::object::{Found, Kind, Named, is_that, judged, open_at};
 use flate2::read::ZlibDecoder;
 use git2::Oid;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The header of an object is shorter than this, in bytes.
-const HEADER_BYTES_MAX: usize = 64;
+const HEADER_BYTES_MAX: u64 = 64;
 
 /// An object that is read from its file.
 pub struct Opened {
@@ -20,7 +20,8 @@ pub struct Opened {
     pub kind: Kind,
     /// How many bytes it says it has.
     pub bytes: u64,
-    inflated: ZlibDecoder<Stream>,
+    // Buffered once more: each small read of a stream that gave all it has asks the disk again.
+    inflated: BufReader<ZlibDecoder<Stream>>,
 }
 
 impl Read for Opened {
@@ -90,18 +91,12 @@ fn copy(
 }
 
 fn open_stream(stream: Stream) -> io::Result<Opened> {
-    let mut inflated = ZlibDecoder::new(stream);
+    let mut inflated = BufReader::new(ZlibDecoder::new(stream));
     let mut text = Vec::new();
-    let mut byte = [0];
-    while text.len() < HEADER_BYTES_MAX {
-        inflated.read_exact(&mut byte)?;
-        if byte == [0] {
-            let header = parse_header(&text).ok_or(ErrorKind::InvalidData)?;
-            return Ok(Opened { kind: header.0, bytes: header.1, inflated });
-        }
-        text.push(byte[0]);
-    }
-    Err(ErrorKind::InvalidData.into())
+    inflated.by_ref().take(HEADER_BYTES_MAX).read_until(0, &mut text)?;
+    let (kind, bytes) =
+        text.strip_suffix(&[0]).and_then(parse_header).ok_or(ErrorKind::InvalidData)?;
+    Ok(Opened { kind, bytes, inflated })
 }
 
 fn parse_header(text: &[u8]) -> Option<(Kind, u64)> {
