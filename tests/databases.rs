@@ -302,7 +302,9 @@ fn level_db_comes_back_with_its_journal_though_its_name_is_that_of_a_log() {
     all.does("compact", "db");
     let (answer, exit) = all.rollback(&[&id, "--exact"]);
     assert_eq!((exit, paths(&answer, "removed")), (Some(2), vec![]), "{answer}");
-    assert!(reasons(&answer, "kept")[0].ends_with("db, which another process is using"));
+    // Its LOG, which is no part of it, may be kept as well, since it changes meanwhile.
+    let in_use = |why: &String| why.ends_with("db, which another process is using");
+    assert!(reasons(&answer, "kept").iter().any(in_use), "{answer}");
     assert_eq!(all.keys("db"), Rows::ok(900));
     all.does("close", "db");
     let (answer, exit) = all.rollback(&[&id, "--exact"]);

@@ -150,8 +150,13 @@ fn the_parts_of_a_gate_say_together_what_the_whole_says() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("of different runs: the plan"), "{said}");
     assert!(!other.exists());
-    let judged = place.conform(&["gate", "--from", whole.to_str().unwrap()], &serving(BUG));
-    assert_eq!(judged.status.code(), Some(2), "results of another plan: {judged:?}");
+    let own = place.text().replace("seeds = [4]", "seeds = [3]");
+    let injected = own.replace("seeds = [3]", "seeds = [3]\ninject = true");
+    for text in [place.text(), injected] {
+        place.write(&text);
+        let judged = place.conform(&["gate", "--from", whole.to_str().unwrap()], &serving(BUG));
+        assert_eq!(judged.status.code(), Some(2), "results of another plan: {judged:?}");
+    }
 }
 
 #[test]

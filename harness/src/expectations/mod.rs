@@ -33,6 +33,9 @@ pub struct Expectations {
     pub histories: u64,
     /// The most operations of one history.
     pub operations: usize,
+    /// Whether something is made to happen at a call in each history, not in a few.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inject: bool,
     /// How many rules must be judged, held or broken: fewer is too little.
     pub judged: usize,
     /// How many known failures may be expected at most; it is only ever lowered. What is by design

@@ -94,8 +94,8 @@ fn check(parts: &[(String, Results)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn plan(started: &Started) -> (&[u64], u64, usize) {
-    (&started.seeds, started.histories, started.operations)
+fn plan(started: &Started) -> (&[u64], u64, usize, bool) {
+    (&started.seeds, started.histories, started.operations, started.inject)
 }
 
 /// Of a failure that several parts show, the one with the shortest history stays.
@@ -199,6 +199,7 @@ mod tests {
         assert_eq!(different(|one| one.subject.name = "b".into()), "the subject");
         assert_eq!(different(|one| one.capabilities.push("diff".into())), "its capabilities");
         assert_eq!(different(|one| one.seeds.push(8)), "the plan");
+        assert_eq!(different(|one| one.inject = true), "the plan");
         assert_eq!(different(|one| one.share.count = 3), "the number of parts");
     }
 }

@@ -68,6 +68,9 @@ pub struct Started {
     pub histories: u64,
     /// The most operations of one history.
     pub operations: usize,
+    /// Whether something was made to happen at a call in each history, not in a few.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inject: bool,
     /// How the canary failed, as it must.
     pub canary: Fingerprint,
     /// The part of the histories that was run.

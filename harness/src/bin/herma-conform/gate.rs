@@ -19,8 +19,7 @@ const NEEDS_WORK: u8 = 3;
 /// # Errors
 /// There is no verdict.
 pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
-    let chosen = Chosen::new(&arguments.subject)?;
-    let expectations = load(arguments, &chosen)?;
+    let (chosen, expectations) = named(arguments)?;
     let results = found(arguments, "gate", &chosen, &expectations)?;
     check_subject(&expectations, &results)?;
     let mut judgement = judge(&expectations, &results);
@@ -37,10 +36,10 @@ pub fn gate(arguments: &GateArguments) -> Result<ExitCode, NoVerdict> {
 }
 
 /// The results, if they are of the plan that the expectations are about.
-fn of_its_plan(results: Results, expectations: &Expectations) -> Result<Results, NoVerdict> {
-    let Started { seeds, histories, operations, .. } = &results.started;
-    let plan = (&expectations.seeds, expectations.histories, expectations.operations);
-    if (seeds, *histories, *operations) == plan {
+fn of_its_plan(results: Results, of: &Expectations) -> Result<Results, NoVerdict> {
+    let Started { seeds, histories, operations, inject, .. } = &results.started;
+    let plan = (&of.seeds, of.histories, of.operations, of.inject);
+    if (seeds, *histories, *operations, *inject) == plan {
         return Ok(results);
     }
     Err((
@@ -68,11 +67,10 @@ fn code(judgement: &Judgement<'_>) -> ExitCode {
 /// # Errors
 /// There is no verdict, or the file is not written.
 pub fn update(arguments: &GateArguments, allow_new: bool) -> Result<ExitCode, NoVerdict> {
-    let chosen = Chosen::new(&arguments.subject)?;
     let Some(file) = &arguments.expect else {
         return Err(("`update` writes a file: name it with --expect".into(), USAGE));
     };
-    let before = load(arguments, &chosen)?;
+    let (chosen, before) = named(arguments)?;
     let results = found(arguments, "update", &chosen, &before)?;
     if !results.started.share.is_whole() {
         let why = "these are the results of a part: `merge` all of them first; nothing was written";
@@ -96,6 +94,14 @@ fn code_of(refused: &UpdateRefused) -> u8 {
         UpdateRefused::OtherSubject(..) => USAGE,
         UpdateRefused::Flaky(..) | UpdateRefused::New(_) => NEEDS_WORK,
     }
+}
+
+/// The subject and what is expected of it.
+fn named(arguments: &GateArguments) -> Result<(Chosen, Expectations), NoVerdict> {
+    let chosen = Chosen::new(&arguments.subject)?;
+    let expectations = load(arguments, &chosen)?;
+    let chosen = if expectations.inject { chosen.supervised()? } else { chosen };
+    Ok((chosen, expectations))
 }
 
 /// The expectations in the file that is named, or those that come with the subject.
@@ -129,10 +135,12 @@ fn found(
     if let Some(file) = &arguments.from {
         return of_its_plan(reporting::results(file)?, expectations);
     }
+    let usual = Options::default();
+    let injections = if expectations.inject { 1 } else { usual.injections };
     let plan = Plan {
         seeds: expectations.seeds.clone(),
         histories: expectations.histories,
-        options: Options { operations_max: expectations.operations, ..Options::default() },
+        options: Options { operations_max: expectations.operations, injections, ..usual },
         // A gate is the same for everybody: histories kept on one machine are not part of it.
         kept: Vec::new(),
         cases: running::cases()?,

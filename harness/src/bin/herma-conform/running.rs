@@ -52,6 +52,7 @@ pub fn run(
         seeds: plan.seeds.clone(),
         histories: plan.histories,
         operations: plan.options.operations_max,
+        inject: plan.options.injections == 1,
         canary: canary.fingerprint(),
         share: plan.share,
         replay,
