@@ -194,25 +194,20 @@ impl World {
         if typed.is_empty() || typed.starts_with(b"/") || typed.contains(&0) {
             return Err(refused);
         }
-        let mut components: Vec<&[u8]> = Vec::new();
-        for component in typed.split(|byte| *byte == b'/') {
-            match component {
-                b"" | b"." => {}
-                b".." => {
-                    let before = bytes::join(project, &components.join(&b'/'));
-                    // The parent of what a link leads to is not the directory the link is in.
-                    let through_link = matches!(self.files.get(&before), Some(Node::Link { .. }));
-                    if through_link || components.pop().is_none() {
-                        return Err(refused);
-                    }
-                }
-                name => components.push(name),
+        let is_name = |name: &&[u8]| !matches!(*name, b"" | b".");
+        let mut names: Vec<&[u8]> = typed.split(|byte| *byte == b'/').filter(is_name).collect();
+        // A name and the `..` after it come to nothing, but for a link: what that leads to has its parent elsewhere.
+        while let Some(up) = names.iter().position(|name| *name == b"..") {
+            let before = bytes::join(project, &names[..up].join(&b'/'));
+            if up == 0 || matches!(self.files.get(&before), Some(Node::Link { .. })) {
+                return Err(refused);
             }
+            names.drain(up - 1..=up);
         }
-        if components.is_empty() {
+        if names.is_empty() {
             return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
         }
-        Ok(ByteString(components.join(&b'/')))
+        Ok(ByteString(names.join(&b'/')))
     }
 
     /// Whether what stands at a path of the project, a link, leads out of it.
