@@ -5,7 +5,7 @@
 //! histories as they are.
 
 use super::content::Sizes;
-use super::idiom::{Place, checkpoint, place, restore, write};
+use super::idiom::{Place, checkpoint, once_in, place, restore, write};
 use super::names;
 use crate::history::{Event, Operation, Target};
 use herma_model::agent::{Action, AgentEvent, Compensation, HIGH_RISK, Part};
@@ -28,7 +28,7 @@ pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single = single().prop_map(|operation| vec![operation]);
     let fragment = prop_oneof![3 => single, 4 => idiom(sizes)];
     let some = vec((any::<Index>(), fragment), 2..=8).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(ONE_IN, some)
 }
 
 fn single() -> BoxedStrategy<Operation> {

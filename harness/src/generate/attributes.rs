@@ -4,7 +4,7 @@
 //! It comes on top of what else is drawn, in some histories, and leaves the others as they are.
 
 use super::content::Sizes;
-use super::idiom::{Place, checkpoint, place, restore, write};
+use super::idiom::{Place, checkpoint, once_in, place, restore, write};
 use super::operation::path_in_project;
 use super::{names, repositories};
 use crate::history::Operation;
@@ -25,7 +25,7 @@ pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
         7 => idiom(sizes),
     ];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(ONE_IN, some)
 }
 
 /// The history with these fragments in it.

@@ -5,6 +5,7 @@
 
 use super::content::Sizes;
 use super::damage::{followed, idiom};
+use super::idiom::once_in;
 use crate::history::{Event, Operation, StoreEvent};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,7 +23,7 @@ pub fn fragments(sizes: Sizes, damages: bool) -> BoxedStrategy<Vec<(Index, Vec<O
         false => single,
     };
     let some = vec((any::<Index>(), fragment), 1..=3).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(ONE_IN, some)
 }
 
 fn collected() -> Operation {

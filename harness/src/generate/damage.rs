@@ -5,7 +5,7 @@
 //! comes on top of what else is drawn, and leaves other histories as they are.
 
 use super::content::Sizes;
-use super::idiom::{self, checkpoint, prune, restore, write};
+use super::idiom::{self, checkpoint, once_in, prune, restore, write};
 use super::names;
 use crate::history::{Event, Operation, StoreEvent, Target};
 use herma_model::store_edit::{Damage, StoreFile};
@@ -23,7 +23,7 @@ pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let single = (stored(), followed()).prop_map(|(event, next)| vec![event, next]);
     let fragment = prop_oneof![2 => single, 3 => idiom(sizes)];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=6).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(ONE_IN, some)
 }
 
 /// What becomes of a file of the store, but for what may be believed.

@@ -5,7 +5,7 @@
 //! they are.
 
 use super::content::Sizes;
-use super::idiom::{Place, checkpoint, place, restore, write};
+use super::idiom::{Place, checkpoint, once_in, place, restore, write};
 use super::names;
 use super::operation::path_in_project;
 use crate::history::Operation;
@@ -27,7 +27,7 @@ pub fn fragments(sizes: Sizes) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
         });
     let fragment = prop_oneof![2 => single, 1 => removed, 4 => idiom(sizes)];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=4).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(ONE_IN, some)
 }
 
 fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {

@@ -6,6 +6,7 @@ use super::names;
 use crate::history::{Operation, Target};
 use herma_model::{ByteString, Edit, Request};
 use proptest::prelude::*;
+use std::fmt::Debug;
 
 /// A project, a path in it and a content for it.
 pub type Place = (ByteString, ByteString, ByteString);
@@ -47,15 +48,15 @@ pub fn idiom(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
     (place, prop::sample::select(idioms.to_vec())).prop_map(|(place, idiom)| idiom(place)).boxed()
 }
 
-/// One of these in one case of so many; none for 0.
-pub fn once_in<S: Strategy + 'static>(cases: u32, some: S) -> BoxedStrategy<Option<S::Value>>
+/// One of these in one case of so many, and nothing in the others; never for 0.
+pub fn once_in<T>(cases: u32, some: impl Strategy<Value = T> + 'static) -> BoxedStrategy<T>
 where
-    S::Value: Clone,
+    T: Clone + Debug + Default + 'static,
 {
     match cases {
-        0 => Just(None).boxed(),
-        1 => some.prop_map(Some).boxed(),
-        _ => prop_oneof![cases - 1 => Just(None), 1 => some.prop_map(Some)].boxed(),
+        0 => Just(T::default()).boxed(),
+        1 => some.boxed(),
+        _ => prop_oneof![cases - 1 => Just(T::default()), 1 => some].boxed(),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::content::Sizes;
 use super::damage::followed;
-use super::idiom::{self, PRUNE, checkpoint, prune, restore, write};
+use super::idiom::{self, PRUNE, checkpoint, once_in, prune, restore, write};
 use super::names;
 use crate::history::{At, Event, Injection, Left, Operation, StoreEvent, Target, What};
 use herma_model::{ByteString, Edit, Request};
@@ -18,21 +18,14 @@ use proptest::sample::{Index, select};
 pub fn fragments(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let fragment = prop_oneof![4 => fragment(sizes), 2 => edited(sizes), 1 => overlapped(sizes)];
     let some = prop::collection::vec((any::<Index>(), fragment), 1..=3).boxed();
-    match one_in {
-        0 => Just(Vec::new()).boxed(),
-        1 => some,
-        _ => prop_oneof![one_in - 1 => Just(Vec::new()), 1 => some].boxed(),
-    }
+    once_in(one_in, some)
 }
 
 /// The same of a store that git packed. It came later, and is drawn by itself so that it changes nothing else.
 pub fn of_a_pack(sizes: Sizes, one_in: u32) -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
-    if one_in == 0 {
-        return Just(Vec::new()).boxed();
-    }
     let some = (any::<Index>(), reclaimed(sizes)).prop_map(|fragment| vec![fragment]);
     // Much rarer where others are rare: who takes over git's lock from a process that died waits for seconds.
-    prop_oneof![2 * one_in * one_in - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(2 * one_in * one_in, some)
 }
 
 /// What happens at which call. Most requests make few calls; some of the core make a hundred.

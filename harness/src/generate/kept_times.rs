@@ -4,7 +4,7 @@
 //! It comes after what else is drawn, and leaves all of that as it is.
 
 use super::content::Sizes;
-use super::idiom::{checkpoint, place, write};
+use super::idiom::{checkpoint, once_in, place, write};
 use crate::history::{Operation, Target};
 use herma_model::{Edit, Request};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const ONE_IN: u32 = 4;
 
 /// What comes last in a history, or nothing.
 pub fn fragment(sizes: Sizes) -> BoxedStrategy<Vec<Operation>> {
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => idiom(sizes)].boxed()
+    once_in(ONE_IN, idiom(sizes))
 }
 
 /// A captured file is rewritten, and each of its two contents may be asked for afterwards.

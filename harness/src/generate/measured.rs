@@ -40,7 +40,7 @@ pub fn history(one_in: u32) -> BoxedStrategy<Option<History>> {
         2 => request.prop_map(|request| memory(request, MEMORY_STEP_MIN)),
         1 => Just(unchanged(READING_STEP_MIN)),
     ];
-    once_in(one_in, any)
+    once_in(one_in, any.prop_map(Some))
 }
 
 /// Every one of these histories, by its name, with files of up to so many bytes.

@@ -37,7 +37,7 @@ pub fn history(
         let operations = rounds.into_iter().enumerate().flat_map(|(number, one)| one.of(number));
         History { settings, plain_home: true, operations: operations.collect(), workspace: None }
     });
-    once_in(one_in, drawn)
+    once_in(one_in, drawn.prop_map(Some))
 }
 
 #[derive(Clone, Debug)]

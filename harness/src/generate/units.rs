@@ -4,7 +4,7 @@
 //! Each fragment writes the files of one database, takes a checkpoint, writes other ones and restores;
 //! what is drawn besides mixes with it.
 
-use super::idiom::{checkpoint, restore, write};
+use super::idiom::{checkpoint, once_in, restore, write};
 use super::names;
 use crate::history::{DatabaseEnd, DatabaseWrite, Event, JournalMode, Operation, Target};
 use herma_model::{ByteString, Edit, Request};
@@ -55,7 +55,7 @@ enum Cause {
 /// A few fragments, each with the place in a history where it is to stand.
 pub fn fragments() -> BoxedStrategy<Vec<(Index, Vec<Operation>)>> {
     let some = vec((any::<Index>(), fragment()), 1..=2).boxed();
-    prop_oneof![ONE_IN - 1 => Just(Vec::new()), 1 => some].boxed()
+    once_in(ONE_IN, some)
 }
 
 /// Most databases are a few bytes that begin like one; some are written with SQLite.
