@@ -11,7 +11,7 @@ use herma_model::rules;
 
 #[test]
 fn no_careful_subject_is_accused() {
-    let histories = std::env::var("HERMA_CAREFUL").map_or(25, |text| text.parse().unwrap());
+    let histories = std::env::var("HERMA_CAREFUL").map_or(40, |text| text.parse().unwrap());
     for one in careful::ALL {
         let found = one.judge(1, histories, &Scratch::default_place()).unwrap();
         println!("{}: {} operations", one.name, found.operations);

@@ -1,5 +1,5 @@
-//! What may happen at a call, at some calls of a checkpoint, a restore and a prune. At each call, of longer
-//! stories, and of everything that may happen, `herma-conform faults` does the same.
+//! What may happen at a call, at each call of a checkpoint and of a restore. Of longer stories and of
+//! everything that may happen `herma-conform run --every-call 3` does the same.
 
 use herma_harness::generate::stories;
 use herma_harness::history::{At, History};
@@ -7,17 +7,14 @@ use herma_harness::sandbox::Scratch;
 use herma_harness::subject::CoreSubject;
 use herma_harness::trial::trial;
 
-/// How many calls of a story, at most.
-const CALLS: u64 = 12;
-
 /// The story of that name.
 fn story(name: &str) -> History {
-    let mut all = stories(2, At::Spread(CALLS)).into_iter();
+    let mut all = stories(2, At::Every).into_iter();
     all.find(|(one, _)| one == name).unwrap_or_else(|| panic!("there is no story {name:?}")).1
 }
 
-/// Nothing is wrong at these calls of these stories, of which there are at least so many.
-fn holds(request: &str, happens: &[(&str, u64)]) {
+/// Nothing is wrong at any call of these stories, of which there are at least so many.
+fn holds_at_every_call(request: &str, happens: &[(&str, u64)]) {
     for (what, least) in happens {
         let history = story(&format!("{request}: {what}"));
         let run = trial(&history, &CoreSubject::boxed, &Scratch::default_place()).unwrap().run;
@@ -29,38 +26,38 @@ fn holds(request: &str, happens: &[(&str, u64)]) {
 #[test]
 fn a_checkpoint() {
     let happens = [
-        ("error", 6),
-        ("read error", 6),
+        ("error", 30),
+        ("read error", 50),
         ("no space", 5),
-        ("a file is saved in its place", 6),
-        ("a folder becomes a link", 6),
-        ("the project is removed", 6),
+        ("a file is saved in its place", 20),
+        ("a folder becomes a link", 20),
+        ("the project is removed", 20),
     ];
-    holds("checkpoint, checkpoint", &happens);
+    holds_at_every_call("checkpoint, checkpoint", &happens);
 }
 
 #[test]
 fn a_restore() {
     let happens = [
-        ("error", 6),
+        ("error", 40),
         ("no space", 5),
-        ("a file is saved in its place", 6),
-        ("a file is saved by a rename", 6),
-        ("a file that comes back is saved", 6),
-        ("a file that goes is saved", 6),
-        ("a folder becomes a link", 6),
-        ("the project is removed", 6),
+        ("a file is saved in its place", 30),
+        ("a file is saved by a rename", 30),
+        ("a file that comes back is saved", 30),
+        ("a file that goes is saved", 30),
+        ("a folder becomes a link", 30),
+        ("the project is removed", 30),
     ];
-    holds("checkpoint, restore exactly", &happens);
+    holds_at_every_call("checkpoint, restore exactly", &happens);
 }
 
 #[test]
 fn a_prune() {
-    holds("checkpoint, prune", &[("kill", 3), ("error", 3), ("read error", 6)]);
+    holds_at_every_call("checkpoint, prune", &[("kill", 3), ("error", 3), ("read error", 10)]);
 }
 
 #[test]
 fn a_checkpoint_beside_another_process() {
-    let happens = [("another process takes a checkpoint", 6), ("another process prunes", 6)];
-    holds("checkpoint, checkpoint", &happens);
+    let happens = [("another process takes a checkpoint", 20), ("another process prunes", 20)];
+    holds_at_every_call("checkpoint, checkpoint", &happens);
 }

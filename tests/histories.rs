@@ -78,7 +78,7 @@ fn one_seed_gives_one_set_of_histories_and_verdicts() {
     let run = |jobs| {
         let plan = Plan {
             seeds: vec![11],
-            histories: 24,
+            histories: 40,
             options: Options::default(),
             kept: Vec::new(),
             cases: Vec::new(),

@@ -1,13 +1,42 @@
-//! A call to the disk fails in a restore: what could not be done is said, and can be tried again. That nothing
-//! is lost, whatever call it is, the stories of [`crate::every_call`] show.
+//! Any call to the disk may fail, or find the project gone: nothing is lost that a checkpoint does
+//! not hold, and what could not be done is said.
 
-use super::machine::{Machine, code};
+use super::machine::{Machine, at_each_call, code};
 use crate::maintenance::world::failing;
 use herma_core::{Config, RestoreOptions};
 use herma_harness::subject::{Call, HookedDisk};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
+
+#[test]
+fn whatever_call_fails_a_restore_destroys_nothing_that_is_not_held() {
+    let steps = at_each_call(|step| {
+        let machine = Machine::new();
+        machine.write("big.txt", "small\n");
+        machine.take();
+        // Ignored by now, so that no checkpoint holds what is in it.
+        machine.write(".gitignore", "big.txt\n");
+        machine.write("big.txt", "the only copy\n");
+        machine.write("a.txt", "the newest copy\n");
+        let disk = step.failing(io::ErrorKind::PermissionDenied);
+        let options = RestoreOptions { exact: true, force: false };
+        let restored = machine.on(disk).restore(&machine.project(), b"1", options);
+        let step = step.number;
+        let text = |path: &str| fs::read_to_string(machine.project().join(path)).unwrap();
+        for (path, content) in [("big.txt", "the only copy\n"), ("a.txt", "the newest copy\n")] {
+            if text(path) == content {
+                continue;
+            }
+            let safety = restored.as_ref().ok().and_then(|restored| restored.safety.clone());
+            let safety = safety.unwrap_or_else(|| panic!("step {step}: {path} is not held"));
+            let (project, id) = (machine.project(), safety.as_bytes());
+            machine.manager().restore_file(&project, id, path.as_bytes()).unwrap();
+            assert_eq!(text(path), content, "step {step}: {path} is lost");
+        }
+    });
+    assert!(steps > 40, "only {steps} steps failed");
+}
 
 #[test]
 fn a_restore_that_fails_half_way_names_what_it_could_not_bring_back() {

@@ -4,7 +4,10 @@
 use super::machine::{Machine, at_each_call};
 use herma_core::configuration;
 use herma_core::disk::SystemDisk;
-use herma_core::{Config, Error, Holdings, Manager, ProjectState, ProjectStatus};
+use herma_core::{
+    Config, Error, Holdings, Manager, ProjectState, ProjectStatus, PruneOptions, RestoreOptions,
+    Stats,
+};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
@@ -101,27 +104,78 @@ fn a_configuration_that_cannot_be_read_is_not_the_default_one() {
     assert!(steps > 1);
 }
 
-/// What is in the base of a machine.
-fn base(machine: &Machine) -> BTreeSet<OsString> {
-    let base = fs::read_dir(machine.base()).into_iter().flatten();
-    base.map(|entry| entry.unwrap().file_name()).collect()
+/// A change that says whether it calls itself complete.
+type Change = fn(&Manager, &Path) -> Result<bool, Error>;
+
+/// What makes the machine on which a change is made.
+type Made = fn() -> Machine;
+
+/// What can be read at all is never left out.
+fn take(manager: &Manager, project: &Path) -> Result<bool, Error> {
+    assert_eq!(manager.checkpoint(project, "r")?.skipped, []);
+    Ok(true)
 }
 
-/// Every other change meets a failing call in the stories of [`crate::every_call`].
 #[test]
-fn a_clear_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
-    let whole = lived_in();
-    whole.manager().clear().unwrap();
-    let whole = base(&whole);
-    let steps = at_each_call(|step| {
-        let machine = lived_in();
-        let (disk, step) = (step.failing(TROUBLE), step.number);
-        match machine.on(disk).clear() {
-            Ok(_) => assert_eq!(base(&machine), whole, "step {step}"),
-            Err(error) => {
-                assert!(["no_space", "partly_cleared"].contains(&error.code()), "{step}: {error}");
+fn what_is_changed_where_any_call_fails_is_done_as_a_whole_or_said_not_to_be() {
+    let changes: [(&str, Made, Change); 5] = [
+        ("first checkpoint", Machine::new, take),
+        ("checkpoint", lived_in, take),
+        ("restore", lived_in, |manager, project| {
+            let options = RestoreOptions { exact: true, force: false };
+            let failed = manager.restore(project, b"2", options)?.failed;
+            assert!(failed.iter().all(|one| one.why.contains("no storage space")), "{failed:?}");
+            Ok(failed.is_empty())
+        }),
+        ("prune", lived_in, |manager, _| {
+            let options =
+                PruneOptions { max_total_bytes: 1, ..PruneOptions::from(manager.config()) };
+            manager.prune(&options, &mut |_| {}).map(|pruned| pruned.errors == 0)
+        }),
+        ("clear", lived_in, |manager, _| manager.clear().map(|_| true)),
+    ];
+    for (name, machine, change) in changes {
+        let whole = machine();
+        assert!(change(&whole.manager(), &whole.project()).unwrap(), "{name}");
+        let whole = state(&whole);
+        let steps = at_each_call(|step| {
+            let machine = machine();
+            let (disk, step) = (step.failing(TROUBLE), step.number);
+            match change(&machine.on(disk), &machine.project()) {
+                Ok(true) => assert_eq!(state(&machine), whole, "{name}, step {step}"),
+                Ok(false) => {}
+                Err(error) => {
+                    let code = error.code();
+                    assert!(
+                        ["no_space", "partly_cleared", "no_safety_checkpoint"].contains(&code),
+                        "{name}, step {step}: {error}"
+                    );
+                }
             }
-        }
+        });
+        assert!(steps > 10, "{name} asked for {steps} things only");
+    }
+}
+
+/// What a person sees of the checkpoints and the files of a machine, and what is in its base.
+#[derive(Debug, PartialEq)]
+struct State {
+    listed: Vec<Option<Stats>>,
+    files: [(u32, String); 3],
+    base: BTreeSet<OsString>,
+}
+
+fn state(machine: &Machine) -> State {
+    let listed = machine.manager().list(&machine.project()).unwrap();
+    let files = ["a.txt", "src/b.txt", ".gitignore"].map(|path| {
+        let path = machine.project().join(path);
+        let mode = fs::metadata(&path).map_or(0, |metadata| metadata.permissions().mode());
+        (mode, fs::read_to_string(&path).unwrap_or_default())
     });
-    assert!(steps > 10, "it asked for {steps} things only");
+    let base = fs::read_dir(machine.base()).into_iter().flatten();
+    State {
+        listed: listed.into_iter().map(|one| one.stats).collect(),
+        files,
+        base: base.map(|entry| entry.unwrap().file_name()).collect(),
+    }
 }

@@ -1,5 +1,6 @@
-//! A directory becomes a link to somewhere outside while a checkpoint or a restore runs: at each of their
-//! calls to the disk, for that call or for good. Nothing outside is captured, changed or removed.
+//! A directory becomes a link to somewhere outside while a take or a restore runs: at each of their
+//! calls to the disk, for one call, and for good. Nothing outside is captured, changed or
+//! removed.
 
 use super::machine::{Machine, at_each_call};
 use herma_core::RestoreOptions;
@@ -11,6 +12,8 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+/// For how many calls the link stands there.
+const CALLS: &[usize] = &[1, usize::MAX];
 const SECRET: &str = "not of the project\n";
 /// As `git hash-object` names it.
 const SECRET_BLOB: &str = "ffd39ce4394fc579fe16a07194bd7c5bb10639c4";
@@ -70,36 +73,42 @@ impl Machine {
 /// Swaps the directory `name` of the project, itself for the empty name, at each call of `work`;
 /// answers how often.
 fn swapped_at_each_call(name: &str, change: fn(&Machine), work: fn(&Machine, HookedDisk)) -> usize {
-    at_each_call(|step| {
-        let machine = Machine::new();
-        fs::create_dir_all(machine.project().join("src/deep")).unwrap();
-        machine.write("src/deep/c.txt", "three\n");
-        machine.take();
-        let of_project = format!("refs/hermes/{}", machine.hash());
-        change(&machine);
-        let outside = outside(&machine);
-        let place = match name {
-            "" => machine.project(),
-            name => machine.project().join(name),
-        };
-        let before = all_below(&outside);
-        let (number, end) =
-            (step.number, if step.number % 2 == 0 { step.number + 1 } else { usize::MAX });
-        let (at, to) = (place.clone(), outside.clone());
-        let disk = step.counting_disk(move |call| {
-            // What is not there at that moment cannot become a link.
-            match call {
-                call if call == number => drop(swap(&at, &to)),
-                call if call == end => drop(swap_back(&at)),
-                _ => {}
-            }
-            Ok(())
+    let mut rounds = 0;
+    for length in CALLS {
+        rounds += at_each_call(|step| {
+            let machine = Machine::new();
+            fs::create_dir_all(machine.project().join("src/deep")).unwrap();
+            machine.write("src/deep/c.txt", "three\n");
+            machine.take();
+            let of_project = format!("refs/hermes/{}", machine.hash());
+            change(&machine);
+            let outside = outside(&machine);
+            let place = match name {
+                "" => machine.project(),
+                name => machine.project().join(name),
+            };
+            let before = all_below(&outside);
+            let (number, end) = (step.number, step.number.saturating_add(*length));
+            let (at, to) = (place.clone(), outside.clone());
+            let disk = step.counting_disk(move |call| {
+                // What is not there at that moment cannot become a link.
+                match call {
+                    call if call == number => drop(swap(&at, &to)),
+                    call if call == end => drop(swap_back(&at)),
+                    _ => {}
+                }
+                Ok(())
+            });
+            work(&machine, disk);
+            let number = step.number;
+            assert_eq!(all_below(&outside), before, "swapped at call {number} for {length}");
+            assert!(
+                !machine.has_secret(&of_project),
+                "captured: swapped at call {number} for {length}"
+            );
         });
-        work(&machine, disk);
-        let number = step.number;
-        assert_eq!(all_below(&outside), before, "swapped at call {number}");
-        assert!(!machine.has_secret(&of_project), "captured: swapped at call {number}");
-    })
+    }
+    rounds
 }
 
 fn nothing(_: &Machine) {}
@@ -128,7 +137,7 @@ fn restored_one(machine: &Machine, disk: HookedDisk) {
 
 #[test]
 fn a_directory_of_a_project_that_is_taken() {
-    assert!(swapped_at_each_call("src", nothing, taken) > 100);
+    assert!(swapped_at_each_call("src", nothing, taken) > 200);
 }
 
 #[test]
@@ -138,7 +147,7 @@ fn a_project_that_is_taken() {
 
 #[test]
 fn a_directory_of_a_project_that_is_restored() {
-    assert!(swapped_at_each_call("src", changed, restored) > 150);
+    assert!(swapped_at_each_call("src", changed, restored) > 300);
 }
 
 #[test]
