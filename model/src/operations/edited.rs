@@ -6,12 +6,15 @@
 use crate::allowed::Allowed;
 use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::{ByteString, below, join};
+use crate::capture::Captured;
 use crate::files::{Files, Node};
 use crate::injected::Injected;
 use crate::observation::Observation;
 use crate::plain::plain;
 use crate::request::Request;
-use crate::rules;
+use crate::rules::{self, RuleRef};
+use crate::store::content;
+use crate::store::explain::{self, Wrong};
 use crate::tree::{Entry, Tree};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
@@ -92,8 +95,8 @@ impl World {
         let Answer::Taken { skipped, .. } = &seen.answer else { return };
         let mut then = self.clone();
         then.files.clone_from(beside.edited);
-        let (before, after) =
-            (self.capture(&beside.project).tree, then.capture(&beside.project).tree);
+        let captured = self.capture(&beside.project);
+        let (before, after) = (&captured.tree, then.capture(&beside.project).tree);
         let is_version = |path: &ByteString, entry: Option<&Entry>| {
             before.get(path) == entry || after.get(path) == entry
         };
@@ -113,9 +116,13 @@ impl World {
             let is_left_out = entry.is_none() && is_said(path);
             !(beside.is_moved(path) || is_version(path, entry) || is_left_out)
         };
-        let torn = paths.iter().find(is_torn);
-        checks.check(Judge::Git, &rules::CAPTURE_STEADY, torn.is_none(), || {
-            let found = format!("neither, and not left out: {}", plain(&torn));
+        let torn: Vec<&ByteString> = paths.iter().filter(is_torn).copied().collect();
+        if let Some((rule, mismatch)) = of_its_own(&captured, &after, &torn, tree) {
+            checks.check(Judge::Git, rule, false, || mismatch);
+            return;
+        }
+        checks.check(Judge::Git, &rules::CAPTURE_STEADY, torn.is_empty(), || {
+            let found = format!("neither, and not left out: {}", plain(&torn.first()));
             Mismatch::new("no version", "each file as it was, or as it was saved", found)
         });
     }
@@ -146,6 +153,24 @@ impl World {
                 .kind(Kind::Fail)
         });
     }
+}
+
+/// What is wrong with paths that no edit concerns, where a rule says of them why.
+fn of_its_own(
+    captured: &Captured,
+    after: &Tree,
+    torn: &[&ByteString],
+    stored: &Tree,
+) -> Option<(RuleRef, Mismatch)> {
+    let is_alike = |path: &&&ByteString| captured.tree.get(**path) == after.get(**path);
+    let wrong: Vec<Wrong> = torn
+        .iter()
+        .filter(is_alike)
+        .map(|path| ((*path).clone(), stored.get(*path).cloned()))
+        .collect();
+    let rule = explain::rule_for(captured, &wrong);
+    let has_reason = !wrong.is_empty() && explain::is_specific(rule);
+    has_reason.then(|| (rule, content::mismatch(captured, &wrong)))
 }
 
 impl Beside<'_> {

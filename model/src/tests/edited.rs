@@ -79,6 +79,17 @@ fn a_checkpoint_holds_one_version_of_each_file_or_says_it_left_it_out() {
 }
 
 #[test]
+fn what_no_edit_concerns_is_wrong_for_a_reason_of_its_own() {
+    let saved = edited(".gitignore=*.txt a.txt=1 b=1", "b=2");
+    let mut seen = saved.taken(".gitignore=*.txt b=2", &[]);
+    assert_eq!(saved.judged(&seen), "");
+    let stored = seen.histories.as_mut().unwrap().commits.get_mut(&id(1)).unwrap();
+    let ignored = Arc::make_mut(&mut stored.tree);
+    ignored.extend(tree("a.txt=1"));
+    assert_eq!(saved.judged(&seen), "capture/gitignore");
+}
+
+#[test]
 fn where_a_folder_moved_its_files_are_there_or_not_and_none_is_from_outside() {
     let moved = edited("in/a=1 b=1", "-in in>../outside");
     for (held, rules) in [
