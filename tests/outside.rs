@@ -90,6 +90,8 @@ fn whatever_happens_at_any_call_of_the_core_in_another_process_costs_nothing() {
     {
         assert_eq!(met(injection, &core), (Vec::new(), 1), "{injection}");
     }
+    // A call that waits while nobody edits anything is as any other.
+    assert_eq!(met("call: 20, what: hold", &core), (Vec::new(), 0));
 }
 
 #[test]
@@ -100,6 +102,8 @@ fn what_is_not_synced_is_lost_in_another_process_too() {
     let bug = supervised(&["--bug", "nothing-is-synced"]);
     let (broken, _) = met("call: end, what: {power_loss: nothing}", &bug);
     assert_eq!(broken, ["crash/power-loss"]);
+    // It does not go at a call that nobody makes.
+    assert_eq!(met("call: 1000, what: {power_loss: nothing}", &bug), (Vec::new(), 0));
 }
 
 /// A folder that has `below` in it.
@@ -179,13 +183,13 @@ fn a_write_is_cut_short_a_read_fails_and_what_was_not_synced_is_gone_with_the_po
         with("{power_loss: names}", place("open\tafter")),
         [text("old\n"), text("old\n"), None]
     );
-    let end = calls.len() + 1;
-    assert_eq!(with("{power_loss: names}", end), [text("old\n"), text("old\n"), text("")]);
+    let at_the_end = |what: &str| all(&["--what", what], script).2;
+    assert_eq!(at_the_end("{power_loss: names}"), [text("old\n"), text("old\n"), text("")]);
     assert_eq!(
-        with("{power_loss: blocks}", end),
+        at_the_end("{power_loss: blocks}"),
         [text("old\n\0\0\0\0\0"), text("old\n"), text("\0\0\0\0")]
     );
-    assert_eq!(with("{power_loss: nothing}", end), [text("old\n"), text("old\n"), None]);
+    assert_eq!(at_the_end("{power_loss: nothing}"), [text("old\n"), text("old\n"), None]);
     let (_, calls, _) = all(&["--calls", "reading"], script);
     let at = 1 + calls.iter().position(|call| call == "read\tnew").unwrap();
     let (code, _, held) =

@@ -57,9 +57,16 @@ impl Runner<'_> {
         let allowed = self.world.allows(request);
         let Met { seen, injected, meanwhile, starts_again } =
             self.meet(step, request, &allowed, injection)?;
-        // Where no order of two requests says what is right, the second was not asked.
-        let is_alone = injection.what == What::Overlap && meanwhile.asked.is_none();
-        let came = injected.as_ref().is_some_and(|injected| injected.came) && !is_alone;
+        let mut then = self.world.clone();
+        let changes: Vec<_> =
+            edits_in(&self.world, injection).iter().flat_map(|edit| then.edit(edit)).collect();
+        let is_idle = match injection.what {
+            // Where no order of two requests says what is right, the second was not asked.
+            What::Overlap => meanwhile.asked.is_none(),
+            What::Hold => changes.is_empty(),
+            _ => false,
+        };
+        let came = injected.as_ref().is_some_and(|injected| injected.came) && !is_idle;
         let calls = injected.map(|injected| injected.calls).unwrap_or_default();
         self.run.injected = Some(Calls { calls, came });
         let starts_again = starts_again || restarts;
@@ -68,9 +75,6 @@ impl Runner<'_> {
             self.starts_again(starts_again);
             return judged;
         }
-        let mut then = self.world.clone();
-        let changes =
-            edits_in(&self.world, injection).iter().flat_map(|edit| then.edit(edit)).collect();
         let happened = self.happens(request, injection, &then.files);
         self.run.injections += 1;
         self.injected = Some((injection.what, happened));

@@ -13,9 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io, thread};
 use tempfile::TempDir;
 
-/// No process makes so many calls: the moment after its last one.
-const AFTER_ALL: u64 = u64::MAX;
-
 /// One process that is supervised.
 pub struct Supervised {
     point: Point,
@@ -41,16 +38,15 @@ impl Supervised {
     pub fn command(&self, supervisor: &[OsString], command: &[OsString]) -> Vec<OsString> {
         let what = serde_json::to_string(&self.point.what).unwrap_or_default();
         let calls = Calls::of(self.point.what).name();
-        let at = match self.point.call {
-            At::Call(call) => call,
-            _ => AFTER_ALL,
-        };
         let mut all = supervisor.to_vec();
         for folder in &self.below {
             all.extend(["--below".into(), folder.into()]);
         }
         all.extend(["--points".into(), self.points().into(), "--calls".into(), calls.into()]);
-        all.extend(["--at".into(), at.to_string().into(), "--what".into(), what.into()]);
+        all.extend(["--what".into(), what.into()]);
+        if let At::Call(at) = self.point.call {
+            all.extend(["--at".into(), at.to_string().into()]);
+        }
         all.push("--".into());
         all.extend_from_slice(command);
         all

@@ -51,7 +51,7 @@ pub struct SupervisedArguments {
     /// Which calls count: changing, reading, all
     #[arg(long, default_value = "changing")]
     calls: Calls,
-    /// At which of them it happens, from 1
+    /// At which of them it happens, from 1; at the end by default
     #[arg(long, requires = "what")]
     at: Option<u64>,
     /// What happens there, as in a history
@@ -112,8 +112,8 @@ fn supervise(arguments: &SupervisedArguments) -> io::Result<ExitStatus> {
         }
     }
     let status = status.map_or_else(|| child.wait(), Ok)?;
-    // It ended before the power went.
-    if let Some(power) = power {
+    // The power goes at the end, and not where it was to go at a call that nobody made.
+    if let (Some(power), None) = (power, arguments.at) {
         supervision.lose(power)?;
     }
     Ok(status)
