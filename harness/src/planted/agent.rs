@@ -15,16 +15,6 @@ use std::os::unix::ffi::OsStrExt;
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[
     PlantedBug {
-        name: "a-part-is-kept-as-text",
-        rule: &rules::AGENT_PARTS,
-        about: "What a part is comes back as the text of its JSON.",
-        operations_min: 2,
-        flaw: Intercept(|subject, request| match subject.ask(request) {
-            Answer::State(value) if !value.is_null() => Answer::State(value.to_string().into()),
-            answer => answer,
-        }),
-    },
-    PlantedBug {
         name: "a-part-alone-is-no-change",
         rule: &rules::AGENT_PARTS,
         about: "Where no file changed nothing is taken, whatever became of the agent's state.",
@@ -100,19 +90,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "a-restore-compensates",
-        rule: &rules::AGENT_EXTERNAL_LISTED,
-        about: "A restore runs the compensations of what it leaves behind.",
-        operations_min: 4,
-        flaw: Intercept(|subject, request| {
-            let answer = subject.ask(request);
-            if let Answer::Restored(_) = &answer {
-                subject.core_answer(&Request::Compensate);
-            }
-            answer
-        }),
-    },
-    PlantedBug {
         name: "a-compensation-runs-again",
         rule: &rules::AGENT_COMPENSATION,
         about: "What was compensated is compensated again when it is asked for again.",
@@ -142,19 +119,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "a-failed-compensation-is-done",
-        rule: &rules::AGENT_COMPENSATION,
-        about: "A compensation that failed is said to have been done.",
-        operations_min: 5,
-        flaw: Intercept(|subject, request| {
-            let mut answer = subject.ask(request);
-            if let Answer::Compensated(said) = &mut answer {
-                said.compensated.append(&mut said.failed);
-            }
-            answer
-        }),
-    },
-    PlantedBug {
         name: "a-label-pins-nothing",
         rule: &rules::AGENT_PINNED,
         about: "A limit drops a labelled checkpoint like any other.",
@@ -166,24 +130,6 @@ pub static BUGS: &[PlantedBug] = &[
                 subject.core_answer(&unpin);
             }
             answer
-        }),
-    },
-    PlantedBug {
-        name: "a-prune-forgets-pins",
-        rule: &rules::AGENT_PINNED,
-        about: "What was pinned is not any more once somebody pruned.",
-        operations_min: 4,
-        flaw: Intercept(|subject, request| {
-            if let Request::Prune { .. } = request {
-                let labels: Vec<Request> = subject.log.iter().map(|(one, _)| one.clone()).collect();
-                for one in labels.iter().filter(|one| matches!(one, Request::Label { .. })) {
-                    for id in labelled(subject, one, None) {
-                        let dir = one.dir().cloned().unwrap_or_default();
-                        subject.core_answer(&Request::Unpin { dir, target: id.as_str().into() });
-                    }
-                }
-            }
-            subject.ask(request)
         }),
     },
     PlantedBug {
@@ -218,25 +164,6 @@ pub static BUGS: &[PlantedBug] = &[
                 none_taken(CheckpointOutcome::NotDue)
             }
             _ => subject.ask(request),
-        }),
-    },
-    PlantedBug {
-        name: "an-event-counts-again",
-        rule: &rules::AGENT_TRIGGERS,
-        about: "A milestone that was passed is passed again each time it is told.",
-        operations_min: 4,
-        flaw: Intercept(|subject, request| {
-            let answer = subject.ask(request);
-            match (request, &answer) {
-                (
-                    Request::Event { dir, event: AgentEvent::Milestone { from, to } },
-                    Answer::Taken { outcome: CheckpointOutcome::NotDue, .. },
-                ) if from < to && subject.settings.enabled => {
-                    let (dir, reason) = (dir.clone(), "again".to_owned());
-                    subject.core_answer(&Request::Checkpoint { dir, reason })
-                }
-                _ => answer,
-            }
         }),
     },
 ];

@@ -7,30 +7,17 @@ use herma_model::configuration::Configuration;
 use herma_model::{Answer, Request, rules};
 
 /// The bugs.
-pub static BUGS: &[PlantedBug] = &[
-    PlantedBug {
-        name: "a-key-is-not-read",
-        rule: &rules::CONFIG_KEYS,
-        about: "The file may say anything of the retention: it is the usual one.",
-        operations_min: 2,
-        flaw: Intercept(|subject, request| {
-            read(subject, request, |read| {
-                read.retention_days = Configuration::default().retention_days;
-            })
-        }),
-    },
-    PlantedBug {
-        name: "checkpoints-are-on-by-default",
-        rule: &rules::CONFIG_KEYS,
-        about: "Where the file says nothing of it, automatic checkpoints are on.",
-        operations_min: 1,
-        flaw: Intercept(|subject, request| {
-            read(subject, request, |read| {
-                read.enabled = read.enabled || *read == Configuration::default();
-            })
-        }),
-    },
-];
+pub static BUGS: &[PlantedBug] = &[PlantedBug {
+    name: "a-key-is-not-read",
+    rule: &rules::CONFIG_KEYS,
+    about: "The file may say anything of the retention: it is the usual one.",
+    operations_min: 2,
+    flaw: Intercept(|subject, request| {
+        read(subject, request, |read| {
+            read.retention_days = Configuration::default().retention_days;
+        })
+    }),
+}];
 
 /// What the core read, changed.
 fn read(

@@ -148,21 +148,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "a-list-is-printed-without-times",
-        rule: &rules::LIST_LAYOUT,
-        about: "The list is printed without the time of each checkpoint.",
-        operations_min: 3,
-        flaw: Intercept(|subject, request| {
-            // Every time is of this century, and stands between blanks.
-            printed(subject, request, |line| match line.find("  20") {
-                Some(at) => {
-                    line.split_at(at).0.to_owned() + &line[at + "  2026-03-16 04:36".len()..]
-                }
-                None => line.to_owned(),
-            })
-        }),
-    },
-    PlantedBug {
         name: "a-list-is-printed-without-changes",
         rule: &rules::LIST_LAYOUT,
         about: "The list is printed without the changes of each checkpoint.",

@@ -2,7 +2,7 @@
 
 use super::Flaw::{Configured, Intercepted as Intercept};
 use super::PlantedBug;
-use super::intercepted::{Intercepted, created, none_taken, refused, write_private};
+use super::intercepted::{Intercepted, created, none_taken, refused};
 use herma_model::answer::{CheckpointOutcome, Protected, Taken};
 use herma_model::tool::Tool;
 use herma_model::{Answer, Code, Request, rules};
@@ -20,24 +20,6 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
-        name: "a-command-is-searched-for-words",
-        rule: &rules::TURN_SHELL_WORDS,
-        about: "A command changes files where the name of a program that does stands anywhere in it.",
-        operations_min: 1,
-        flaw: Intercept(|subject, request| match request {
-            Request::Classify { command } => {
-                let found = ["rm ", "mv ", "cp ", "> "].iter().any(|word| command.contains(word));
-                match subject.ask(request) {
-                    Answer::Classified { changes_files } => {
-                        Answer::Classified { changes_files: changes_files || found }
-                    }
-                    answer => answer,
-                }
-            }
-            _ => subject.ask(request),
-        }),
-    },
-    PlantedBug {
         name: "only-the-first-word-of-a-command-counts",
         rule: &rules::TURN_SHELL_WORDS,
         about: "What stands behind sudo, a pipe, a quote or a bracket is not looked at.",
@@ -49,20 +31,6 @@ pub static BUGS: &[PlantedBug] = &[
                 subject.ask(&asked)
             }
             (answer, _) => answer,
-        }),
-    },
-    PlantedBug {
-        name: "only-the-first-file-of-a-patch-counts",
-        rule: &rules::TURN_TRIGGERS,
-        about: "Of the files that a patch names only the first one is looked at.",
-        operations_min: 2,
-        flaw: Intercept(|subject, request| match request {
-            Request::BeforeTool { dir, tool: Tool::Patch { form, files } } => {
-                let files = files.iter().take(1).cloned().collect();
-                let tool = Tool::Patch { form: *form, files };
-                subject.ask(&Request::BeforeTool { dir: dir.clone(), tool })
-            }
-            _ => subject.ask(request),
         }),
     },
     PlantedBug {
@@ -109,19 +77,6 @@ pub static BUGS: &[PlantedBug] = &[
         flaw: Intercept(|subject, request| match request {
             Request::WithoutBackend { .. } => refused(Code::Internal, "no such program: git"),
             _ => subject.ask(request),
-        }),
-    },
-    PlantedBug {
-        name: "without-a-backend-a-lock-is-left",
-        rule: &rules::TURN_NO_BACKEND,
-        about: "The store is locked before it is known whether it can be used, and stays so.",
-        operations_min: 1,
-        flaw: Intercept(|subject, request| {
-            if let Request::WithoutBackend { .. } = request {
-                // Where it cannot be written, the bug does not show.
-                let _ = write_private(&subject.sandbox.base().join("store.lock"), b"");
-            }
-            subject.ask(request)
         }),
     },
     PlantedBug {
