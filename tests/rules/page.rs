@@ -30,7 +30,8 @@ rules alone.
 - Links lead to a file; their text is the function, planted bug or case to search for in it. **Model**
   is what decides the rule, **core** is where the reference implementation keeps it, **planted bugs**
   break it on purpose and must be found, and **cases** are the written histories that try it.
-  **Generated** is what draws histories with this rule in mind; all others try it by chance.
+  **Generated** is what draws histories with this rule in mind; all others try it by chance. **Tests** are
+  those that name the rule; whatever runs histories tries every rule.
 
 ## How to add a rule
 
@@ -110,6 +111,7 @@ fn entry(rule: RuleRef, places: &Places) -> String {
         ("Planted bugs", links(places.planted(rule))),
         ("Cases", links(places.cases(rule))),
         ("Generated", links(places.generated(rule))),
+        ("Tests", links(places.tests(rule))),
     ] {
         if !said.is_empty() {
             writeln!(text, "- {what}: {said}").unwrap();

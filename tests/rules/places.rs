@@ -6,7 +6,7 @@
 
 use herma_harness::cases::Case;
 use herma_harness::planted;
-use herma_model::rules::RuleRef;
+use herma_model::rules::{self, RuleRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -37,6 +37,7 @@ pub struct Places {
     planted: ByRule,
     cases: ByRule,
     generated: ByRule,
+    tests: ByRule,
 }
 
 impl Places {
@@ -50,6 +51,13 @@ impl Places {
         }
         places.core = tagged(root, CORE);
         places.generated = tagged(root, GENERATORS);
+        for folder in ["model/src/tests", "core/src", "tests"] {
+            for (path, text) in sources(root, folder, "rs") {
+                for (id, place) in tested(&path, &text) {
+                    places.tests.entry(id.to_owned()).or_default().insert(place);
+                }
+            }
+        }
         let sources_of_bugs = sources(root, "harness/src/planted", "rs");
         for bug in planted::catalogue() {
             let quoted = format!("\"{}\"", bug.name);
@@ -78,6 +86,11 @@ impl Places {
         self.core.get(rule.id).into_iter().flatten()
     }
 
+    /// The tests that name it.
+    pub fn tests(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
+        self.tests.get(rule.id).into_iter().flatten()
+    }
+
     /// What draws histories with this rule in mind.
     pub fn generated(&self, rule: RuleRef) -> impl Iterator<Item = &Place> {
         self.generated.get(rule.id).into_iter().flatten()
@@ -102,10 +115,42 @@ pub fn constant(rule: RuleRef) -> String {
 /// The places that a tag below a folder is of, tests left out.
 fn tagged(root: &Path, folder: &str) -> ByRule {
     let mut places = ByRule::new();
-    for (id, place) in tags(root, folder).into_iter().filter(|(_, place)| !is_test(&place.path)) {
-        places.entry(id).or_default().insert(place);
+    for (path, text) in sources(root, folder, "rs") {
+        let behaves = &text[..begin_of_tests(&path, &text)];
+        for (id, place) in tags_of(&path, behaves) {
+            places.entry(id).or_default().insert(place);
+        }
     }
     places
+}
+
+/// Each test of a file with a rule that it names.
+fn tested(path: &str, text: &str) -> Vec<(&'static str, Place)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let behaves = text[..begin_of_tests(path, text)].lines().count();
+    let is_word = |one: char| one.is_ascii_alphanumeric() || "-_".contains(one);
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate().skip(behaves) {
+        for rule in rules::catalogue() {
+            let constant = format!("rules::{}", constant(rule));
+            let names = |name: &str| {
+                let behind = line.split(name).skip(1);
+                behind.into_iter().any(|behind| !behind.starts_with(is_word))
+            };
+            if names(rule.id) || names(&constant) {
+                let name = owner(path, &lines, described(&lines, at));
+                found.push((rule.id, Place { path: path.to_owned(), name }));
+            }
+        }
+    }
+    found
+}
+
+/// Where in the text of a file its tests begin.
+fn begin_of_tests(path: &str, text: &str) -> usize {
+    let is_whole =
+        path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs");
+    if is_whole { 0 } else { text.find("\nmod tests {").unwrap_or(text.len()) }
 }
 
 /// Every tag `rule: subject/statement` in a comment below a folder, and what it stands at.
@@ -231,10 +276,6 @@ fn sources(root: &Path, folder: &str, extension: &str) -> Vec<(String, String)> 
     }
     found.sort();
     found
-}
-
-fn is_test(path: &str) -> bool {
-    path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
 #[test]
