@@ -196,7 +196,7 @@ impl World {
         }
         let is_name = |name: &&[u8]| !matches!(*name, b"" | b".");
         let mut names: Vec<&[u8]> = typed.split(|byte| *byte == b'/').filter(is_name).collect();
-        // A name and the `..` after it come to nothing, but for a link: what that leads to has its parent elsewhere.
+        // `name/..` is the folder that `name` is in, but where `name` is a link: what that leads to is elsewhere.
         while let Some(up) = names.iter().position(|name| *name == b"..") {
             let before = bytes::join(project, &names[..up].join(&b'/'));
             if up == 0 || matches!(self.files.get(&before), Some(Node::Link { .. })) {
