@@ -106,6 +106,18 @@ fn what_is_not_synced_is_lost_in_another_process_too() {
     assert_eq!(met("call: 1000, what: {power_loss: nothing}", &bug), (Vec::new(), 0));
 }
 
+#[test]
+fn a_process_that_leaves_another_behind_is_found_out_before_anything_happens() {
+    if !can_supervise() {
+        return;
+    }
+    let core = supervised(&[]);
+    let leaves = ["sh", "-c", "sleep 9 & exec \"$@\"", "sh"].map(OsString::from);
+    let command = [&leaves[..], &core.command[..]].concat();
+    let (broken, injections) = met("call: 1, what: kill", &AdapterCommand { command, ..core });
+    assert_eq!((broken, injections), (vec!["capture/created"], 0));
+}
+
 /// A folder that has `below` in it.
 fn a_folder_below() -> (TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

@@ -75,12 +75,18 @@ impl Supervised {
         })
     }
 
-    /// Its calls up to the one at which it happens, and whether it came so far.
+    /// Its calls up to the one at which it happens, and whether it came so far. Where the process before it
+    /// came to no end it was never started, and made none.
     ///
     /// # Errors
-    /// They were not noted: it could not be supervised.
+    /// They cannot be read.
     pub fn calls(&self) -> io::Result<(Vec<String>, bool)> {
-        let noted = fs::read(self.points())?;
+        let noted = match fs::read(self.points()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok((Vec::new(), false));
+            }
+            noted => noted?,
+        };
         let lines = noted.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let call = |line: &[u8]| {
             let tab = line.iter().position(|byte| *byte == b'\t').unwrap_or(line.len());
