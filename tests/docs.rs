@@ -1,8 +1,12 @@
 //! The generated pages of `docs/` say what the tree says; `UPDATE_DOCS=1` writes them again.
 
+use herma_harness::bundled::{Bundled, catalogue};
+use herma_harness::expectations::Expectations;
 use herma_tests::built_binary;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -109,6 +113,32 @@ fn what_the_page_of_adapters_says_works_word_for_word() {
 #[test]
 fn the_page_of_capabilities_is_that_of_the_protocol() {
     is_current("capabilities.md", &herma_harness::protocol::claims::page());
+}
+
+/// One row for each failure that a gate expects, with the reason that a person gave.
+#[test]
+fn the_page_of_known_failures_is_that_of_the_expectations() {
+    let mut page = "# What the gates expect to fail\n\nGenerated from `harness/expectations/`, which \
+        `herma-conform gate SUBJECT` holds and `herma-conform update` writes: do not edit it. How each failure \
+        was seen without the suite is in [foreign-subjects.md](foreign-subjects.md).\n"
+        .to_owned();
+    // Several versions of one package share a file.
+    let mut seen = BTreeSet::new();
+    let files = |subject: &'static Bundled| once(subject.expectations).chain(subject.injected());
+    for text in catalogue().iter().flat_map(files).filter(|text| seen.insert(*text)) {
+        let known = Expectations::read(text, "a bundled file".into()).unwrap();
+        let (subject, seeds, histories) = (&known.subject, &known.seeds, known.histories);
+        let met = if known.inject { ", while something happens" } else { "" };
+        page += &format!("\n## {subject}{met}\n\nSeeds {seeds:?}, {histories} histories each.\n");
+        page += "\n| rule | versions | what shows | why |\n|---|---|---|---|\n";
+        for entry in &known.expect {
+            let design = if entry.is_by_design() { "By design: " } else { "" };
+            let cells = [&entry.rule, &entry.versions.to_string(), &entry.symptom, &entry.reason];
+            let [rule, versions, symptom, reason] = cells.map(|cell| cell.replace('|', "\\|"));
+            page += &format!("| {rule} | {versions} | {symptom} | {design}{reason} |\n");
+        }
+    }
+    is_current("known-failures.md", &page);
 }
 
 /// What was found of each, CI computes again a sixth at a time.

@@ -5,6 +5,20 @@ use super::{Bundled, Packages};
 const HERMES: (&str, &str) = ("adapter.py", include_str!("../../adapters/hermes-agent/adapter.py"));
 const HERMES_WHAT: &str = "the checkpoint manager of hermes-agent, driven in-process";
 
+impl Bundled {
+    /// What is known to be wrong with it while something happens at a call, where its gate has a second file
+    /// for that.
+    pub fn injected(&self) -> Option<&'static str> {
+        match self.name {
+            "hermes-agent" => Some(include_str!("../../expectations/injected/hermes-agent.toml")),
+            "microclaw-engine" => {
+                Some(include_str!("../../expectations/injected/microclaw-engine.toml"))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Every bundled subject, versions of one in order.
 pub fn catalogue() -> &'static [Bundled] {
     &[

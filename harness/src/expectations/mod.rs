@@ -44,6 +44,9 @@ pub struct Expectations {
     /// Every expected failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Entry>,
+    /// What another file of the same subject expects: it may show here, too, and need not.
+    #[serde(skip)]
+    pub elsewhere: Vec<Entry>,
 }
 
 /// Why a failure is expected.
@@ -143,6 +146,12 @@ pub enum ExpectationsError {
 }
 
 impl Expectations {
+    /// The entry of a failure of that version, if it is known here or elsewhere.
+    fn known(&self, failure: &Fingerprint, version: &str) -> Option<&Entry> {
+        let mut all = self.expect.iter().chain(&self.elsewhere);
+        all.find(|entry| entry.covers(version) && entry.fingerprint() == *failure)
+    }
+
     /// Reads a file.
     ///
     /// # Errors

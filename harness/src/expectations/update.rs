@@ -46,10 +46,8 @@ pub fn update(
     // This run shows nothing about entries for other versions.
     let kept = |entry: &&Entry| !of_now(entry) || fails(entry);
     let mut expect: Vec<Entry> = before.expect.iter().filter(kept).cloned().collect();
-    let is_new = |one: &&crate::results::FailureFound| {
-        let listed = before.expect.iter().filter(of_now);
-        !listed.into_iter().any(|entry| entry.fingerprint() == one.fingerprint)
-    };
+    let is_new =
+        |one: &&crate::results::FailureFound| before.known(&one.fingerprint, version).is_none();
     let new: Vec<_> = results.failures.iter().filter(is_new).collect();
     if !new.is_empty() && !allow_new {
         let names: Vec<String> = new.iter().map(|one| one.fingerprint.to_string()).collect();
@@ -67,7 +65,8 @@ pub fn update(
     expect.sort_by_key(Entry::fingerprint);
     let most = expect.iter().filter(of_now).filter(|entry| !entry.is_by_design()).count();
     let most = if new.is_empty() { before.most.min(most) } else { most };
-    Ok(Expectations { expect, most, judged: gate::judged(results), ..before.clone() })
+    let judged = gate::judged(results);
+    Ok(Expectations { expect, most, judged, elsewhere: Vec::new(), ..before.clone() })
 }
 
 /// The requirement of one version; any, if the version is not semantic.

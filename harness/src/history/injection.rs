@@ -68,7 +68,7 @@ impl Injection {
                 Checkpoint { .. } | EnsureCheckpoint { .. } | List { .. } | Prune { .. } | Sweep
             )
         };
-        let may_be_together = |one: &Operation| match one {
+        let may_be_together = |operation: &Operation| match operation {
             Operation::Ask(Diff { .. } | Status) => true,
             Operation::Ask(asked) => may_overlap(asked),
             other => *other == Event::Store(StoreEvent::Collected).into(),

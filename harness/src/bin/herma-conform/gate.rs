@@ -104,17 +104,30 @@ fn named(arguments: &GateArguments) -> Result<(Chosen, Expectations), NoVerdict>
     Ok((chosen, expectations))
 }
 
-/// The expectations in the file that is named, or those that come with the subject.
+/// The expectations in the file that is named, or those that come with the subject. Under injections
+/// what fails without them may fail, too.
 fn load(arguments: &GateArguments, chosen: &Chosen) -> Result<Expectations, NoVerdict> {
-    let read = match (&arguments.expect, chosen.expectations()) {
-        (Some(file), _) => Expectations::load(file),
-        (None, Some((name, text))) => Expectations::read(text, format!("expectations of {name}")),
-        (None, None) => {
-            let why = "no expectations come with this subject: name a file with --expect";
-            return Err((why.into(), USAGE));
-        }
+    let read = |text, of: String| {
+        let name = format!("expectations of {of}");
+        Expectations::read(text, name).map_err(|error| (error.to_string(), USAGE))
     };
-    read.map_err(|error| (error.to_string(), USAGE))
+    let own = chosen.expectations().map(|(name, text)| read(text, name.into())).transpose()?;
+    let found = match &arguments.expect {
+        Some(file) => Some(Expectations::load(file).map_err(|error| (error.to_string(), USAGE))?),
+        None if arguments.inject => chosen
+            .injected()
+            .map(|text| read(text, format!("injections into{}", chosen.spelled())))
+            .transpose()?,
+        None => return own.ok_or_else(none_come),
+    };
+    let elsewhere = own.filter(|own| !own.inject).map(|own| own.expect).unwrap_or_default();
+    let elsewhere = |found: &Expectations| if found.inject { elsewhere } else { Vec::new() };
+    found.map(|found| Expectations { elsewhere: elsewhere(&found), ..found }).ok_or_else(none_come)
+}
+
+fn none_come() -> NoVerdict {
+    let why = "no such expectations come with this subject: name a file with --expect";
+    (why.into(), USAGE)
 }
 
 fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), NoVerdict> {
@@ -135,6 +148,7 @@ fn found(
     if let Some(file) = &arguments.from {
         return of_its_plan(reporting::results(file)?, expectations);
     }
+    let known = expectations.expect.iter().chain(&expectations.elsewhere);
     let usual = Options::default();
     let injections = if expectations.inject { 1 } else { usual.injections };
     let plan = Plan {
@@ -148,11 +162,13 @@ fn found(
         shrink_budget: chosen.shrink_budget(),
         time_budget: None,
         // New failures are shrunk and run again; one that does not show again is not listed.
-        known: expectations.expect.iter().map(expectations::Entry::fingerprint).collect(),
+        known: known.map(expectations::Entry::fingerprint).collect(),
         share: arguments.place.shard,
     };
     let place = arguments.place.of(chosen);
     let file = arguments.expect.as_ref().map(|file| format!(" --expect {}", quoted(file)));
-    let replay = format!("herma-conform {command}{}{}", file.unwrap_or_default(), chosen.spelled());
+    let inject = if arguments.inject { " --inject" } else { "" };
+    let which = file.unwrap_or_else(|| inject.to_owned());
+    let replay = format!("herma-conform {command}{which}{}", chosen.spelled());
     running::run(&plan, chosen, &place, replay).map(|(results, _)| results)
 }

@@ -401,6 +401,9 @@ pub struct HistoryArguments {
 /// The arguments of `gate` and `update`.
 #[derive(clap::Args)]
 pub struct GateArguments {
+    /// Let something happen at a call in each history, and hold the failures that come of it
+    #[arg(long, conflicts_with = "expect")]
+    inject: bool,
     /// The expectations of the subject; those that come with it by default
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,

@@ -3,7 +3,7 @@
 
 use crate::ending::{NO_VERDICT, NoVerdict, USAGE};
 use crate::hermetic;
-use herma_harness::bundled;
+use herma_harness::bundled::{self, Bundled};
 use herma_harness::sandbox::Sandbox;
 use herma_harness::shrink;
 use herma_harness::subject::{AdapterCommand, CoreSubject, Subject};
@@ -36,8 +36,8 @@ pub enum Chosen {
         start: AdapterCommand,
         /// How it was named on the command line.
         spelled: String,
-        /// What is known of it, where it is bundled.
-        expectations: Option<&'static str>,
+        /// What it is, where it is bundled.
+        bundled: Option<&'static Bundled>,
     },
 }
 
@@ -62,7 +62,7 @@ impl Chosen {
                 Ok(Chosen::Adapter {
                     start: AdapterCommand { command, directory, ..AdapterCommand::default() },
                     spelled,
-                    expectations: None,
+                    bundled: None,
                 })
             }
         }
@@ -86,16 +86,24 @@ impl Chosen {
         let start = bundled
             .command(&cache)
             .map_err(|error| (format!("{spelled} cannot be started: {error}"), NO_VERDICT))?;
-        Ok(Chosen::Adapter { start, spelled, expectations: Some(bundled.expectations) })
+        Ok(Chosen::Adapter { start, spelled, bundled: Some(bundled) })
     }
 
     /// The name of the subject and the text of the expectations that come with it.
     pub fn expectations(&self) -> Option<(&str, &'static str)> {
         match self {
             Chosen::Core => Some((CORE, include_str!("../../../expectations/core.toml"))),
-            Chosen::Adapter { spelled, expectations, .. } => {
-                expectations.map(|text| (spelled.as_str(), text))
+            Chosen::Adapter { spelled, bundled, .. } => {
+                bundled.map(|one| (spelled.as_str(), one.expectations))
             }
+        }
+    }
+
+    /// The text of the expectations under injections that come with the subject.
+    pub fn injected(&self) -> Option<&'static str> {
+        match self {
+            Chosen::Core => None,
+            Chosen::Adapter { bundled, .. } => bundled.and_then(Bundled::injected),
         }
     }
 
@@ -140,7 +148,7 @@ impl Chosen {
         }
         let unknown = |error| (format!("no current directory: {error}"), NO_VERDICT);
         let start = AdapterCommand::of_this_suite(&this_program()?, None).map_err(unknown)?;
-        Ok(Chosen::Adapter { start, spelled: CORE.to_owned(), expectations: None })
+        Ok(Chosen::Adapter { start, spelled: CORE.to_owned(), bundled: None })
     }
 
     /// The arguments that name the subject, with a blank before them; empty for the core.
