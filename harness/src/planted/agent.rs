@@ -90,6 +90,19 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-restore-compensates",
+        rule: &rules::AGENT_EXTERNAL_LISTED,
+        about: "A restore runs the compensations of what it leaves behind.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            if let Answer::Restored(_) = &answer {
+                subject.core_answer(&Request::Compensate);
+            }
+            answer
+        }),
+    },
+    PlantedBug {
         name: "a-compensation-runs-again",
         rule: &rules::AGENT_COMPENSATION,
         about: "What was compensated is compensated again when it is asked for again.",
@@ -133,6 +146,24 @@ pub static BUGS: &[PlantedBug] = &[
         }),
     },
     PlantedBug {
+        name: "a-prune-forgets-pins",
+        rule: &rules::AGENT_PINNED,
+        about: "What was pinned is not any more once somebody pruned.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            if let Request::Prune { .. } = request {
+                let labels: Vec<Request> = subject.log.iter().map(|(one, _)| one.clone()).collect();
+                for one in labels.iter().filter(|one| matches!(one, Request::Label { .. })) {
+                    for id in labelled(subject, one, None) {
+                        let dir = one.dir().cloned().unwrap_or_default();
+                        subject.core_answer(&Request::Unpin { dir, target: id.as_str().into() });
+                    }
+                }
+            }
+            subject.ask(request)
+        }),
+    },
+    PlantedBug {
         name: "a-sub-agents-state-comes-back",
         rule: &rules::AGENT_COMPOSES,
         about: "A restore brings back what a sub-agent was the first to set.",
@@ -164,6 +195,25 @@ pub static BUGS: &[PlantedBug] = &[
                 none_taken(CheckpointOutcome::NotDue)
             }
             _ => subject.ask(request),
+        }),
+    },
+    PlantedBug {
+        name: "an-event-counts-again",
+        rule: &rules::AGENT_TRIGGERS,
+        about: "A milestone that was passed is passed again each time it is told.",
+        operations_min: 4,
+        flaw: Intercept(|subject, request| {
+            let answer = subject.ask(request);
+            match (request, &answer) {
+                (
+                    Request::Event { dir, event: AgentEvent::Milestone { from, to } },
+                    Answer::Taken { outcome: CheckpointOutcome::NotDue, .. },
+                ) if from < to && subject.settings.enabled => {
+                    let (dir, reason) = (dir.clone(), "again".to_owned());
+                    subject.core_answer(&Request::Checkpoint { dir, reason })
+                }
+                _ => answer,
+            }
         }),
     },
 ];
