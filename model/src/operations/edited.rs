@@ -6,13 +6,12 @@
 use crate::allowed::Allowed;
 use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::{ByteString, below, join};
-use crate::capture::Captured;
 use crate::files::{Files, Node};
 use crate::injected::Injected;
 use crate::observation::Observation;
 use crate::plain::plain;
 use crate::request::Request;
-use crate::rules::{self, RuleRef};
+use crate::rules;
 use crate::store::content;
 use crate::store::explain::{self, Wrong};
 use crate::tree::{Entry, Tree};
@@ -116,10 +115,15 @@ impl World {
             let is_left_out = entry.is_none() && is_said(path);
             !(beside.is_moved(path) || is_version(path, entry) || is_left_out)
         };
-        let torn: Vec<&ByteString> = paths.iter().filter(is_torn).copied().collect();
-        if let Some((rule, mismatch)) = of_its_own(&captured, &after, &torn, tree) {
-            checks.check(Judge::Git, rule, false, || mismatch);
-            return;
+        let is_alike = |path: &&&ByteString| before.get(**path) == after.get(**path);
+        let mut torn: Vec<&ByteString> = paths.iter().filter(is_torn).copied().collect();
+        // What no edit concerns may be wrong for a reason of its own.
+        let entry = |path: &&ByteString| ((*path).clone(), tree.get(*path).cloned());
+        let wrong: Vec<Wrong> = torn.iter().filter(is_alike).map(entry).collect();
+        let own = explain::rule_for(&captured, &wrong);
+        if !wrong.is_empty() && explain::is_specific(own) {
+            checks.check(Judge::Git, own, false, || content::mismatch(&captured, &wrong));
+            torn.retain(|path| !is_alike(&path));
         }
         checks.check(Judge::Git, &rules::CAPTURE_STEADY, torn.is_empty(), || {
             let found = format!("neither, and not left out: {}", plain(&torn.first()));
@@ -153,24 +157,6 @@ impl World {
                 .kind(Kind::Fail)
         });
     }
-}
-
-/// What is wrong with paths that no edit concerns, where a rule says of them why.
-fn of_its_own(
-    captured: &Captured,
-    after: &Tree,
-    torn: &[&ByteString],
-    stored: &Tree,
-) -> Option<(RuleRef, Mismatch)> {
-    let is_alike = |path: &&&ByteString| captured.tree.get(**path) == after.get(**path);
-    let wrong: Vec<Wrong> = torn
-        .iter()
-        .filter(is_alike)
-        .map(|path| ((*path).clone(), stored.get(*path).cloned()))
-        .collect();
-    let rule = explain::rule_for(captured, &wrong);
-    let has_reason = !wrong.is_empty() && explain::is_specific(rule);
-    has_reason.then(|| (rule, content::mismatch(captured, &wrong)))
 }
 
 impl Beside<'_> {

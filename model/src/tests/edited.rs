@@ -87,6 +87,10 @@ fn what_no_edit_concerns_is_wrong_for_a_reason_of_its_own() {
     let ignored = Arc::make_mut(&mut stored.tree);
     ignored.extend(tree("a.txt=1"));
     assert_eq!(saved.judged(&seen), "capture/gitignore");
+    // Beside it the file that was edited may be torn.
+    let stored = seen.histories.as_mut().unwrap().commits.get_mut(&id(1)).unwrap();
+    Arc::make_mut(&mut stored.tree).extend(tree("b=12"));
+    assert_eq!(saved.judged(&seen), "capture/steady capture/gitignore");
 }
 
 #[test]
