@@ -129,15 +129,14 @@ fn tested(path: &str, text: &str) -> Vec<(&'static str, Place)> {
     let lines: Vec<&str> = text.lines().collect();
     let behaves = text[..begin_of_tests(path, text)].lines().count();
     let is_word = |one: char| one.is_ascii_alphanumeric() || "-_".contains(one);
+    let called: Vec<(RuleRef, String)> =
+        rules::catalogue().map(|rule| (rule, format!("rules::{}", constant(rule)))).collect();
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate().skip(behaves) {
-        for rule in rules::catalogue() {
-            let constant = format!("rules::{}", constant(rule));
-            let names = |name: &str| {
-                let behind = line.split(name).skip(1);
-                behind.into_iter().any(|behind| !behind.starts_with(is_word))
-            };
-            if names(rule.id) || names(&constant) {
+        for (rule, constant) in &called {
+            let names =
+                |name: &str| line.split(name).skip(1).any(|behind| !behind.starts_with(is_word));
+            if names(rule.id) || names(constant) {
                 let name = owner(path, &lines, described(&lines, at));
                 found.push((rule.id, Place { path: path.to_owned(), name }));
             }

@@ -1,10 +1,9 @@
-//! Bugs of the configuration file: keys that are not read, and defaults that are others.
+//! Bugs of the configuration file: keys that are not read.
 
 use super::Flaw::Intercepted as Intercept;
 use super::PlantedBug;
-use super::intercepted::Intercepted;
 use herma_model::configuration::Configuration;
-use herma_model::{Answer, Request, rules};
+use herma_model::{Answer, rules};
 
 /// The bugs.
 pub static BUGS: &[PlantedBug] = &[PlantedBug {
@@ -13,21 +12,10 @@ pub static BUGS: &[PlantedBug] = &[PlantedBug {
     about: "The file may say anything of the retention: it is the usual one.",
     operations_min: 2,
     flaw: Intercept(|subject, request| {
-        read(subject, request, |read| {
+        let mut answer = subject.ask(request);
+        if let Answer::Configured(read) = &mut answer {
             read.retention_days = Configuration::default().retention_days;
-        })
+        }
+        answer
     }),
 }];
-
-/// What the core read, changed.
-fn read(
-    subject: &mut Intercepted,
-    request: &Request,
-    change: impl FnOnce(&mut Configuration),
-) -> Answer {
-    let mut answer = subject.ask(request);
-    if let Answer::Configured(read) = &mut answer {
-        change(read);
-    }
-    answer
-}

@@ -5,7 +5,9 @@ use crate::ending::{BROKEN, NO_VERDICT, NoVerdict, TOO_LITTLE, UNSTABLE, USAGE, 
 use crate::reporting;
 use crate::running;
 use crate::subjects::{Chosen, quoted};
-use herma_harness::expectations::{self, Expectations, Judgement, UpdateRefused, judge, report};
+use herma_harness::expectations::{
+    self, Expectations, ExpectationsError, Judgement, UpdateRefused, judge, report,
+};
 use herma_harness::generate::Options;
 use herma_harness::results::{Results, Started};
 use herma_harness::suite::Plan;
@@ -107,27 +109,24 @@ fn named(arguments: &GateArguments) -> Result<(Chosen, Expectations), NoVerdict>
 /// The expectations in the file that is named, or those that come with the subject. Under injections
 /// what fails without them may fail, too.
 fn load(arguments: &GateArguments, chosen: &Chosen) -> Result<Expectations, NoVerdict> {
-    let read = |text, of: String| {
-        let name = format!("expectations of {of}");
-        Expectations::read(text, name).map_err(|error| (error.to_string(), USAGE))
-    };
-    let own = chosen.expectations().map(|(name, text)| read(text, name.into())).transpose()?;
+    let read = |text, of: &str| Expectations::read(text, format!("expectations of {of}"));
+    let own = || chosen.expectations().map(|(name, text)| read(text, name));
     let found = match &arguments.expect {
-        Some(file) => Some(Expectations::load(file).map_err(|error| (error.to_string(), USAGE))?),
-        None if arguments.inject => chosen
-            .injected()
-            .map(|text| read(text, format!("injections into{}", chosen.spelled())))
-            .transpose()?,
-        None => return own.ok_or_else(none_come),
+        Some(file) => Some(Expectations::load(file)),
+        None if arguments.inject => {
+            let of = format!("injections into{}", chosen.spelled());
+            chosen.injected().map(|text| read(text, &of))
+        }
+        None => own(),
     };
-    let elsewhere = own.filter(|own| !own.inject).map(|own| own.expect).unwrap_or_default();
-    let elsewhere = |found: &Expectations| if found.inject { elsewhere } else { Vec::new() };
-    found.map(|found| Expectations { elsewhere: elsewhere(&found), ..found }).ok_or_else(none_come)
-}
-
-fn none_come() -> NoVerdict {
     let why = "no such expectations come with this subject: name a file with --expect";
-    (why.into(), USAGE)
+    let cannot_be_read = |error: ExpectationsError| (error.to_string(), USAGE);
+    let mut found = found.ok_or((why.into(), USAGE))?.map_err(cannot_be_read)?;
+    if let (true, Some(own)) = (found.inject, own()) {
+        let own = own.map_err(cannot_be_read)?;
+        found.elsewhere = if own.inject { Vec::new() } else { own.expect };
+    }
+    Ok(found)
 }
 
 fn check_subject(expectations: &Expectations, results: &Results) -> Result<(), NoVerdict> {
@@ -166,9 +165,11 @@ fn found(
         share: arguments.place.shard,
     };
     let place = arguments.place.of(chosen);
-    let file = arguments.expect.as_ref().map(|file| format!(" --expect {}", quoted(file)));
-    let inject = if arguments.inject { " --inject" } else { "" };
-    let which = file.unwrap_or_else(|| inject.to_owned());
+    let which = match &arguments.expect {
+        Some(file) => format!(" --expect {}", quoted(file)),
+        None if arguments.inject => " --inject".to_owned(),
+        None => String::new(),
+    };
     let replay = format!("herma-conform {command}{which}{}", chosen.spelled());
     running::run(&plan, chosen, &place, replay).map(|(results, _)| results)
 }
