@@ -1,5 +1,5 @@
-//! What an agent is beside its files: the parts of its state, what it did that cannot be rolled back,
-//! and the events at which a checkpoint is due.
+//! An agent apart from its files: the parts of its state, its external actions, which no restore undoes,
+//! and the events at which a checkpoint is expected.
 
 use crate::bytes::ByteString;
 use schemars::JsonSchema;
@@ -22,10 +22,10 @@ pub enum Part {
 }
 
 impl Part {
-    /// All of them.
+    /// Every part.
     pub const ALL: [Part; 4] = [Part::Kanban, Part::Goal, Part::Memory, Part::History];
 
-    /// The capability of who has this part.
+    /// The capability that an implementation with this part has.
     pub fn capability(self) -> &'static str {
         match self {
             Part::Kanban => "state.kanban",
@@ -101,7 +101,7 @@ pub enum AgentEvent {
 }
 
 impl AgentEvent {
-    /// The capability of who takes checkpoints at such events.
+    /// The capability of an implementation that takes checkpoints at such events.
     pub fn capability(&self) -> &'static str {
         match self {
             AgentEvent::HighRisk { .. } => "event.high_risk",
@@ -113,8 +113,8 @@ impl AgentEvent {
     }
 }
 
-/// Commands that anybody would call high-risk: they delete, push by force, migrate destructively or
-/// edit in masses.
+/// Commands that are clearly high-risk: they delete, force-push, migrate destructively or edit many
+/// files.
 pub const HIGH_RISK: &[&str] = &[
     "rm -rf src",
     "git push --force origin main",
@@ -122,8 +122,8 @@ pub const HIGH_RISK: &[&str] = &[
     "find . -name '*.txt' -exec sed -i s/a/b/ {} +",
 ];
 
-/// The progress that is a milestone by default, in percent.
+/// The milestones by default, in percent of progress.
 pub const MILESTONES: [u8; 4] = [25, 50, 75, 100];
 
-/// A call that is expected to take longer counts as long by default, in seconds.
+/// A call that is expected to take longer than this counts as long by default, in seconds.
 pub const LONG_CALL_SECONDS: u64 = 30;

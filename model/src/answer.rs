@@ -1,4 +1,4 @@
-//! What a subject answers, and the closed list of codes it refuses with.
+//! The answers of a subject, and the closed list of codes for its refusals.
 
 use crate::agent::Action;
 use crate::bytes::ByteString;
@@ -271,24 +271,24 @@ pub struct Compensated {
     pub failed: Vec<Action>,
 }
 
-/// What a subject answered.
+/// The answer of a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Nothing to say.
+    /// An acknowledgement.
     Done,
-    /// The project of a file, as an absolute path; none where there is none.
+    /// The project of a file, as an absolute path; `None` where the file has no project.
     Project(Option<ByteString>),
     /// Whether a command changes files.
     Classified {
         /// Whether it does.
         changes_files: bool,
     },
-    /// What was done before a tool ran, for each project where anything was.
+    /// What was done before a tool ran, for each project that was protected.
     Protected(Vec<Protected>),
-    /// What a request for a checkpoint came to.
+    /// The outcome of a request for a checkpoint.
     Taken {
-        /// What it came to.
+        /// The outcome.
         #[serde(flatten)]
         outcome: CheckpointOutcome,
         /// Paths that were left out, and why.
@@ -296,14 +296,14 @@ pub enum Answer {
     },
     /// The checkpoints, in the order given.
     Listed(Vec<Listed>),
-    /// The same, and how a person sees them.
+    /// The checkpoints, and how they are printed for a person.
     Printed {
         /// The checkpoints, in the order given.
         checkpoints: Vec<Listed>,
-        /// All that is printed.
+        /// The printed text.
         printed: String,
     },
-    /// What changed.
+    /// The differences.
     Diffed {
         /// The changed paths.
         entries: Vec<DiffEntry>,
@@ -312,7 +312,7 @@ pub enum Answer {
     },
     /// What a restore did.
     Restored(Restored),
-    /// What a sweep or a prune came to.
+    /// The outcome of a sweep or a prune.
     Swept {
         /// Whether it was made.
         #[serde(flatten)]
@@ -327,19 +327,19 @@ pub enum Answer {
         /// The v1 archives, by name.
         archives: Vec<String>,
     },
-    /// What the configuration file says.
+    /// The configuration that the subject read.
     Configured(Configuration),
-    /// What a part of the agent's state is.
+    /// The value of a part of the agent's state.
     State(Value),
     /// Which compensations ran.
     Compensated(Compensated),
-    /// Nothing was done.
+    /// The request was refused.
     Refused {
-        /// Why, for programs.
+        /// The reason, for programs.
         code: Code,
-        /// Why, for people.
+        /// The reason, for people.
         message: String,
-        /// What became of the disk, as the subject has it.
+        /// What changed on the disk, as the subject reports it.
         #[serde(default)]
         changed: Changed,
     },
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_shown_as_it_is_written() {
+    fn display_of_a_code_is_its_serialized_name() {
         assert_eq!(Code::ScopeRoot.to_string(), "scope_root");
         assert_eq!(Code::NotADirectory.to_string(), "not_a_directory");
     }

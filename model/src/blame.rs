@@ -1,14 +1,14 @@
-//! Which of the rules that one operation broke is the cause, and which only follow from it.
+//! Root causes: which of the rules that one operation broke is the cause, and which follow from it.
 //!
-//! Every property is judged for itself, so one mistake breaks several rules. The table below orders
+//! Every property is judged independently, so one mistake breaks several rules. The table below orders
 //! them, causes before symptoms: a wrong checkpoint before the restore that shows it, a file of the
 //! wrong type before its bytes. It is published with the rule book.
 
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Judge, Kind, Violation};
 
-/// The rules of which one may be the cause of another, causes first. A rule whose evidence is
-/// weaker in an answer than in the store stands there twice.
+/// The rules whose violations may cause others, causes first. A rule whose evidence is weaker in an
+/// answer than in the store is listed twice.
 pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::ISOLATION_USER_CONFIG, None),
     (&rules::ISOLATION_NO_SIGNING, None),
@@ -57,8 +57,8 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::SCOPE_COUNTS_CAPTURED, None),
     (&rules::SCOPE_TOO_MANY_FILES, None),
     (&rules::LIST_STABLE, Some(Judge::Git)),
-    // A restore that may not happen, or a checkpoint that none was due for, is why others had to go,
-    // and one that was not taken is why fewer are there.
+    // A forbidden restore or an unexpected checkpoint evicts others, and a missing checkpoint leaves
+    // fewer.
     (&rules::RESTORE_OWN_CHECKPOINT, None),
     (&rules::RESTORE_BAD_TARGET, None),
     (&rules::RESTORE_BAD_PATH, None),
@@ -130,14 +130,14 @@ pub static CAUSES_FIRST: &[(RuleRef, Option<Judge>)] = &[
     (&rules::CAPTURE_READ_ONLY, None),
     (&rules::SCOPE_NO_DIRECTORY, None),
     (&rules::LAYOUT_FSCK, None),
-    // That such a file is there when something is refused is no evidence by itself.
+    // That such a file exists when a request is refused is weak evidence.
     (&rules::CAPTURE_UNREADABLE, None),
     (&rules::CAPTURE_SPECIAL, None),
     (&rules::UNIT_CAPTURED, None),
 ];
 
-/// Rules about what is only said: they may follow from a wrong checkpoint, but nothing follows from
-/// them, and the world is as it should be.
+/// Rules about answers only: their violation may follow from a wrong checkpoint, but nothing follows
+/// from it, and the world is as expected.
 pub static ONLY_SAID: &[RuleRef] = &[
     &rules::SCOPE_ROOT_OF_FILE,
     &rules::SCOPE_ROOT_NEVER_BROAD,
@@ -152,9 +152,9 @@ pub static ONLY_SAID: &[RuleRef] = &[
     &rules::AGENT_EXTERNAL_LISTED,
 ];
 
-/// Rules about the form of a store and of what is printed, about what is known of a file beside what it
-/// holds, and about the words of a command or a configuration, that neither explain anything nor
-/// follow from anything; and about what an operation takes.
+/// Rules whose violations neither cause others nor follow from them: about the form of a store and of
+/// printed output, the metadata of files, the words of a command or a configuration, and the cost of an
+/// operation.
 pub static STANDS_ALONE: &[RuleRef] = &[
     &rules::TURN_SHELL_WORDS,
     &rules::CAPTURE_REASON_ONE_LINE,
@@ -169,25 +169,25 @@ pub static STANDS_ALONE: &[RuleRef] = &[
     &rules::RESTORE_PERMISSIONS,
 ];
 
-/// Rules about what is worst: it is said in any case, whatever else is to blame.
+/// Rules about the worst violations: they are always reported, whatever else is the cause.
 pub static ALWAYS_SAID: &[RuleRef] = &[&rules::RESTORE_CONTAINED];
 
-/// One failure: the rule that is blamed, and the broken ones that may follow from it.
+/// One failure: the violation that is blamed, and those that may follow from it.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What is blamed.
+    /// The violation that is blamed.
     pub cause: Violation,
-    /// What may follow from it, in the order of the table.
+    /// The violations that may follow from it, in the order of the table.
     pub symptoms: Vec<Violation>,
 }
 
 impl Failure {
-    /// Whether the world is as it should be but for what was said or noted.
+    /// Whether the world is as expected, apart from what was answered or recorded.
     pub fn leaves_the_rest_comparable(&self) -> bool {
         !explains_others(&self.cause)
     }
 
-    /// Whether it never follows from another one.
+    /// Whether it never follows from another violation.
     pub fn stands_alone(&self) -> bool {
         STANDS_ALONE.contains(&self.cause.rule)
     }
@@ -201,8 +201,8 @@ fn rank(violation: &Violation) -> usize {
 }
 
 fn is_only_said(violation: &Violation) -> bool {
-    let said = violation.judge == Judge::Answer && ONLY_SAID.contains(&violation.rule);
-    said || violation.mismatch.kind == Kind::WrongReason
+    let is_about_answer = violation.judge == Judge::Answer && ONLY_SAID.contains(&violation.rule);
+    is_about_answer || violation.mismatch.kind == Kind::WrongReason
 }
 
 /// Whether a violation may be the cause of others.
@@ -210,33 +210,34 @@ fn explains_others(violation: &Violation) -> bool {
     !is_only_said(violation) && !STANDS_ALONE.contains(&violation.rule)
 }
 
-/// Parts what one operation broke into failures: one for the first in the table with all that may
-/// follow from it, and one for each that stands by itself.
+/// Groups the violations of one operation into failures: one for the first in the table with all that
+/// may follow from it, and one for each independent violation.
 pub fn failures(mut violations: Vec<Violation>) -> Vec<Failure> {
     violations.sort_by_key(rank);
-    let (mut ranked, mut alone): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
-    let mut said = Vec::new();
+    let mut ranked = Vec::new();
+    let mut independent = Vec::new();
+    let mut answer_only = Vec::new();
     for violation in violations {
         if STANDS_ALONE.contains(&violation.rule) {
-            alone.push(violation);
+            independent.push(violation);
         } else if is_only_said(&violation) {
-            said.push(violation);
+            answer_only.push(violation);
         } else {
             ranked.push(violation);
         }
     }
     let mut failures = Vec::new();
     if ranked.is_empty() {
-        alone.extend(said);
+        independent.extend(answer_only);
     } else {
-        ranked.extend(said);
+        ranked.extend(answer_only);
         let cause = ranked.remove(0);
         let (always, symptoms): (Vec<_>, Vec<_>) =
-            ranked.into_iter().partition(|one| ALWAYS_SAID.contains(&one.rule));
+            ranked.into_iter().partition(|violation| ALWAYS_SAID.contains(&violation.rule));
         failures.push(Failure { cause, symptoms });
-        alone.splice(0..0, always);
+        independent.splice(0..0, always);
     }
-    let by_itself = |cause| Failure { cause, symptoms: Vec::new() };
-    failures.extend(alone.into_iter().map(by_itself));
+    let independent_failure = |cause| Failure { cause, symptoms: Vec::new() };
+    failures.extend(independent.into_iter().map(independent_failure));
     failures
 }

@@ -1,7 +1,7 @@
 //! Byte strings that stay readable in a file: text where they are UTF-8, `{b64: …}` elsewhere.
 //!
-//! File names, link targets and contents are bytes on a Unix disk; this is the one type for all
-//! of them wherever they are written down.
+//! File names, link targets and contents are bytes on a Unix disk; [`ByteString`] is their type
+//! wherever they are serialized.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 
-/// So many bytes are shown of more in a debug text.
+/// The most bytes that a debug text shows.
 pub const SHOWN_MAX: usize = 4096;
 
 /// A sequence of bytes, usually text.
@@ -45,14 +45,15 @@ impl From<Vec<u8>> for ByteString {
     }
 }
 
-/// Shown with everything but printable ASCII escaped, so that no name can disturb a report.
+/// Escapes everything but printable ASCII, so that no name can break a report.
 impl fmt::Display for ByteString {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.0.escape_ascii())
     }
 }
 
-/// The same, of many bytes the first ones, how many there are, and a hash that tells them from others.
+/// The same; of more than [`SHOWN_MAX`] bytes only the first, with the length and a hash that
+/// distinguishes them.
 impl fmt::Debug for ByteString {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &self.0[..self.0.len().min(SHOWN_MAX)];
@@ -93,7 +94,7 @@ impl<'de> Deserialize<'de> for ByteString {
     }
 }
 
-// By hand: what is written is not what is held.
+// Not derived: the serialized form differs from the type.
 impl JsonSchema for ByteString {
     fn schema_name() -> Cow<'static, str> {
         "ByteString".into()
@@ -136,7 +137,7 @@ pub fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
-/// Whether a name holds nothing that anything on the way may take for more than a name.
+/// Whether a path has no byte and no name that a shell, git or another program may treat specially.
 pub fn is_plain(path: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-".contains(byte);
     let is_option = path.split(|byte| *byte == b'/').any(|name| name.starts_with(b"-"));
@@ -161,34 +162,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_written_as_text_and_all_else_as_base64() {
-        let written = |bytes: &[u8]| serde_json::to_string(&ByteString::from(bytes)).unwrap();
-        assert_eq!(written("h\u{e9}\n".as_bytes()), "\"h\u{e9}\\n\"");
-        assert_eq!(written(b"\xff\0"), r#"{"b64":"/wA="}"#);
+    fn byte_string_is_serialized_as_text_if_it_is_utf8_and_as_base64_otherwise() {
+        let serialized = |bytes: &[u8]| serde_json::to_string(&ByteString::from(bytes)).unwrap();
+        assert_eq!(serialized("h\u{e9}\n".as_bytes()), "\"h\u{e9}\\n\"");
+        assert_eq!(serialized(b"\xff\0"), r#"{"b64":"/wA="}"#);
         for bytes in [&b""[..], b"a", b"\xff\0", b"{\"b64\":\"\"}"] {
-            let back: ByteString = serde_json::from_str(&written(bytes)).unwrap();
-            assert_eq!(back, ByteString::from(bytes.to_vec()));
+            let read: ByteString = serde_json::from_str(&serialized(bytes)).unwrap();
+            assert_eq!(read, ByteString::from(bytes.to_vec()));
         }
         assert!(serde_json::from_str::<ByteString>(r#"{"b64":"?"}"#).is_err());
     }
 
     #[test]
-    fn the_schema_allows_what_is_written_and_has_its_name() {
+    fn json_schema_of_byte_string_allows_both_serialized_forms() {
         let schema = schemars::schema_for!(Vec<ByteString>).to_value();
-        let one = &schema["$defs"]["ByteString"]["anyOf"];
-        assert_eq!(one[0]["type"], "string");
-        assert_eq!(one[1]["properties"]["b64"]["contentEncoding"], "base64");
+        let forms = &schema["$defs"]["ByteString"]["anyOf"];
+        assert_eq!(forms[0]["type"], "string");
+        assert_eq!(forms[1]["properties"]["b64"]["contentEncoding"], "base64");
     }
 
     #[test]
-    fn no_byte_disturbs_a_report() {
+    fn display_and_debug_of_byte_string_escape_control_bytes() {
         let name = ByteString::from(&b"a\n\x1b\xff"[..]);
         assert_eq!(format!("{name}"), r"a\n\x1b\xff");
         assert_eq!(format!("{name:?}"), r#""a\n\x1b\xff""#);
     }
 
     #[test]
-    fn the_debug_text_of_many_bytes_is_short_and_tells_them_from_others() {
+    fn debug_of_byte_string_truncates_many_bytes_and_distinguishes_them_by_a_hash() {
         let text =
             |last: u8| format!("{:?}", ByteString([&[b'x'; SHOWN_MAX][..], &[last]].concat()));
         assert!(text(1).starts_with("\"xxx") && text(1).contains("x\" of 4097 bytes, "));
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_taken_apart_and_put_together_at_its_slashes() {
+    fn parent_file_name_join_and_ancestors_split_and_join_a_path_at_slashes() {
         assert_eq!((parent(b"a/b/c"), file_name(b"a/b/c")), (&b"a/b"[..], &b"c"[..]));
         assert_eq!((parent(b"a"), file_name(b"a")), (&b""[..], &b"a"[..]));
         assert_eq!((join(b"a/b", b"c"), join(b"", b"c")), (b"a/b/c".to_vec(), b"c".to_vec()));
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_inside_of_a_directory_is_below_it() {
+    fn below_returns_the_relative_path_only_inside_the_directory() {
         assert_eq!(below(b"a", b"a/b/c"), Some(&b"b/c"[..]));
         assert_eq!(below(b"", b"a/b"), Some(&b"a/b"[..]));
         for (directory, path) in [("a", "a"), ("a", "ab/c"), ("a/b", "a"), ("", "")] {

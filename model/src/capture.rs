@@ -1,7 +1,7 @@
 //! What a checkpoint of a directory holds, given the files of the world.
 //!
-//! One pass over the files below the project, parents before children. Along the way it notes
-//! which rules the files put to the test, so that a comparison can be counted for them.
+//! One pass over the files below the project, parents before children. It also records which rules
+//! the files test, so that a comparison can be counted for them.
 
 use crate::bytes::{self, ByteString};
 use crate::files::{Content, Files, Node};
@@ -17,9 +17,9 @@ mod tests;
 mod units;
 
 pub use units::CapturedUnit;
-pub(crate) use units::says_in_use;
+pub(crate) use units::reports_in_use;
 
-/// What bounds a capture.
+/// The bounds of a capture.
 #[derive(Clone, Debug)]
 pub struct Bounds<'a> {
     /// Files larger than this many bytes are left out; 0 is no bound.
@@ -28,25 +28,25 @@ pub struct Bounds<'a> {
     pub base: &'a [u8],
 }
 
-/// What a capture found.
+/// The result of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
-    /// Everything that a checkpoint holds.
+    /// The content of the checkpoint.
     pub tree: Tree,
-    /// The permission bits of the files that it holds.
+    /// The permission bits of the captured files.
     pub permissions: BTreeMap<ByteString, u32>,
-    /// What was left out, and the rule that says so.
+    /// The paths that were left out, each with the rule for it.
     pub left_out: BTreeMap<ByteString, RuleRef>,
-    /// What stood at those of these paths that no pattern excludes.
+    /// The nodes at those of these paths that no pattern excludes.
     pub unrecorded: BTreeMap<ByteString, Node>,
-    /// Directories that were not looked into, and the rule that says so.
+    /// Directories that were not entered, each with the rule for it.
     pub closed: BTreeMap<ByteString, RuleRef>,
-    /// Rules that the captured files put to the test, once for each file that does.
+    /// Rules that the captured files test, and how many files do.
     pub tested: BTreeMap<&'static str, (RuleRef, usize)>,
-    /// Captured paths that a plausible misreading of these rules would leave out: for their size, a
-    /// pattern that names them or where they lie.
+    /// Captured paths that a plausible misreading of these rules would leave out: because of their size,
+    /// a pattern that names them or their location.
     pub despite: BTreeMap<ByteString, Vec<RuleRef>>,
-    /// The units of which any member is not ignored, where an implementation captures units.
+    /// The units with any member that is not ignored, where an implementation captures units.
     pub units: Vec<CapturedUnit>,
 }
 
@@ -59,35 +59,36 @@ impl Captured {
             .map(|(path, _)| path)
     }
 
-    /// The rules about files that are left out here and should stop nothing else.
-    pub fn stop_nothing(&self) -> Vec<RuleRef> {
+    /// The rules about unreadable and special files that were left out: such files must not make a
+    /// request fail.
+    pub fn skipped_file_rules(&self) -> Vec<RuleRef> {
         let rules: [RuleRef; 2] = [&rules::CAPTURE_UNREADABLE, &rules::CAPTURE_SPECIAL];
-        let is_met = |rule: &RuleRef| self.left_out.values().any(|one| one == rule);
+        let is_met = |rule: &RuleRef| self.left_out.values().any(|left_out_by| left_out_by == rule);
         rules.into_iter().filter(is_met).collect()
     }
 
-    /// Whether a path was left out though no pattern excludes it, so that nobody can say later that
-    /// it was created since.
+    /// Whether a path was left out though no pattern excludes it, so that later it does not count as
+    /// created since.
     pub fn has_unrecorded(&self, path: &[u8]) -> bool {
         self.unrecorded.contains_key(&ByteString::from(path))
     }
 
-    fn tests(&mut self, rule: RuleRef) {
+    fn count_test(&mut self, rule: RuleRef) {
         self.tested.entry(rule.id).or_insert((rule, 0)).1 += 1;
     }
 }
 
 /// The ignore files from the project's root down to one directory, innermost first.
-struct Chain {
+struct IgnoreChain {
     directory: ByteString,
     file: IgnoreFile,
-    above: Option<Rc<Chain>>,
+    above: Option<Rc<IgnoreChain>>,
 }
 
-/// What is known of a directory while its content is examined.
+/// The context of a directory while its content is examined.
 #[derive(Clone)]
-struct Within {
-    ignores: Option<Rc<Chain>>,
+struct DirectoryContext {
+    ignores: Option<Rc<IgnoreChain>>,
     nested_repository: bool,
 }
 
@@ -96,15 +97,15 @@ struct Within {
 pub struct Capturer {
     excludes: Rc<Excludes>,
     secrets: Rc<Excludes>,
-    /// What excludes a member of a unit beside the project's own ignore files.
+    /// What excludes a member of a unit in addition to the project's ignore files.
     member_excludes: Rc<Excludes>,
     reads_ignore_files: bool,
     captures_units: bool,
 }
 
 impl Capturer {
-    /// A capturer that leaves out what an implementation says it does: without a capability
-    /// nothing is left out for its sake.
+    /// A capturer that leaves out what an implementation with these capabilities does; each exclusion
+    /// needs its capability.
     pub fn new(has: &dyn Fn(&str) -> bool) -> Self {
         let mut excludes = if has("capture.default_excludes") {
             Excludes::new(DEFAULT_EXCLUDES, SECRETS)
@@ -129,7 +130,7 @@ impl Capturer {
     /// Captures `project`, a directory of `files`.
     pub fn capture(&self, files: &Files, project: &[u8], bounds: &Bounds<'_>) -> Captured {
         let mut captured = Captured::default();
-        let mut directories: BTreeMap<&[u8], Within> = BTreeMap::new();
+        let mut directories: BTreeMap<&[u8], DirectoryContext> = BTreeMap::new();
         if let Some(path) = bytes::below(project, bounds.base) {
             captured.closed.insert(ByteString::from(path), &rules::SCOPE_BASE_NOT_CAPTURED);
         }
@@ -140,7 +141,7 @@ impl Capturer {
             let Some(path) = bytes::below(project, full) else {
                 continue;
             };
-            let Some(within) = directories.get(bytes::parent(path)) else {
+            let Some(context) = directories.get(bytes::parent(path)) else {
                 continue;
             };
             if **full == *bounds.base {
@@ -151,49 +152,55 @@ impl Capturer {
                 Node::Directory => None,
                 _ => units.iter().find_map(|unit| unit.role(path)),
             };
-            let by_default = role.is_none();
-            let ignored =
-                self.ignored(&within.ignores, path, (*node == Node::Directory, by_default));
+            let is_directory = *node == Node::Directory;
+            let has_default_excludes = role.is_none();
+            let ignored = self.ignored(&context.ignores, path, is_directory, has_default_excludes);
             match node {
                 Node::Directory if !ignored => {
-                    let inner = self.enter(files, project, full, Some(within));
+                    let inner = self.enter(files, project, full, Some(context));
                     directories.insert(path, inner);
                 }
                 Node::Directory => {
                     captured.closed.insert(ByteString::from(path), self.exclusion_rule(path));
-                    self.note_exclusion(&mut captured, path, within.ignores.is_some());
+                    self.count_exclusion(&mut captured, path, context.ignores.is_some());
                 }
                 _ if role == Some(Role::Derived) => {
                     captured.left_out.insert(ByteString::from(path), &rules::UNIT_CAPTURED);
                 }
                 node => {
-                    let within = within.clone();
-                    self.add(&mut captured, path, node, ignored, &within, bounds);
+                    let context = context.clone();
+                    self.add(&mut captured, path, node, ignored, &context, bounds);
                 }
             }
         }
-        captured.settle_units(units, (files, project));
+        captured.record_units(units, files, project);
         let bits = |path: &ByteString| files.permissions(&bytes::join(project, path));
-        let known = captured.tree.keys().filter_map(|path| Some((path.clone(), bits(path)?)));
-        captured.permissions = known.collect();
+        let permissions = captured.tree.keys().filter_map(|path| Some((path.clone(), bits(path)?)));
+        captured.permissions = permissions.collect();
         captured
     }
 
-    /// What holds for the content of a directory: its own ignore file, and whether it is a repository.
+    /// The context of a directory's content: its ignore files, and whether it is in a nested repository.
     ///
     /// Implements [`rules::CAPTURE_GITIGNORE`].
-    fn enter(&self, files: &Files, project: &[u8], full: &[u8], outer: Option<&Within>) -> Within {
+    fn enter(
+        &self,
+        files: &Files,
+        project: &[u8],
+        full: &[u8],
+        outer: Option<&DirectoryContext>,
+    ) -> DirectoryContext {
         let above = outer.and_then(|outer| outer.ignores.clone());
         let ignores = match files.get(&bytes::join(full, b".gitignore")) {
             Some(Node::File { content, readable: true, .. }) if self.reads_ignore_files => {
                 let directory = ByteString::from(bytes::below(project, full).unwrap_or_default());
-                Some(Rc::new(Chain { directory, file: IgnoreFile::parse(content), above }))
+                Some(Rc::new(IgnoreChain { directory, file: IgnoreFile::parse(content), above }))
             }
             _ => above,
         };
         let repository = outer.is_some() && files.get(&bytes::join(full, b".git")).is_some();
         let nested_repository = repository || outer.is_some_and(|outer| outer.nested_repository);
-        Within { ignores, nested_repository }
+        DirectoryContext { ignores, nested_repository }
     }
 
     /// The units of a project, for an implementation that captures units.
@@ -206,9 +213,10 @@ impl Capturer {
 
     fn ignored(
         &self,
-        chain: &Option<Rc<Chain>>,
+        chain: &Option<Rc<IgnoreChain>>,
         path: &[u8],
-        (is_directory, by_default): (bool, bool),
+        is_directory: bool,
+        has_default_excludes: bool,
     ) -> bool {
         let mut levels: Vec<(&[u8], &IgnoreFile)> = Vec::new();
         let mut next = chain.as_deref();
@@ -217,11 +225,11 @@ impl Capturer {
             next = chain.above.as_deref();
         }
         levels.reverse();
-        let excludes = if by_default { &self.excludes } else { &self.member_excludes };
+        let excludes = if has_default_excludes { &self.excludes } else { &self.member_excludes };
         excludes.excludes(&levels, path, is_directory)
     }
 
-    /// Takes a path into the checkpoint as it is, or notes why it is left out.
+    /// Adds a path to the checkpoint as it is, or records why it is left out.
     ///
     /// Implements [`rules::CAPTURE_SIZE_CAP`], [`rules::CAPTURE_SPECIAL`],
     /// [`rules::CAPTURE_UNREADABLE`], [`rules::CAPTURE_BYTES`], [`rules::CAPTURE_EXECUTABLE`],
@@ -233,7 +241,7 @@ impl Capturer {
         path: &[u8],
         node: &Node,
         ignored: bool,
-        within: &Within,
+        context: &DirectoryContext,
         bounds: &Bounds<'_>,
     ) {
         let too_large = |content: &Content| {
@@ -254,16 +262,16 @@ impl Capturer {
         match entry {
             Err(rule) => {
                 if ignored {
-                    self.note_exclusion(captured, path, within.ignores.is_some());
+                    self.count_exclusion(captured, path, context.ignores.is_some());
                 } else {
-                    captured.tests(rule);
+                    captured.count_test(rule);
                     captured.unrecorded.insert(name.clone(), node.clone());
                 }
                 captured.left_out.insert(name, rule);
             }
             Ok(entry) => {
-                let despite = self.despite(path, &entry, within, bounds);
-                note_tests(captured, path, &entry, within, &despite);
+                let despite = self.despite(path, &entry, context, bounds);
+                count_tests(captured, path, &entry, context, &despite);
                 if !despite.is_empty() {
                     captured.despite.insert(name.clone(), despite);
                 }
@@ -272,30 +280,31 @@ impl Capturer {
         }
     }
 
-    /// The rules that a plausible misreading would leave this captured path out by.
+    /// The rules by which a plausible misreading would leave this captured path out.
     fn despite(
         &self,
         path: &[u8],
         entry: &Entry,
-        within: &Within,
+        context: &DirectoryContext,
         bounds: &Bounds<'_>,
     ) -> Vec<RuleRef> {
         let mut despite: Vec<RuleRef> = Vec::new();
         if let Entry::File { content, .. } = entry {
-            let (size, cap) = (content.len() as u64, bounds.file_bytes_max);
-            if size > 0 && (size == cap || cap == 0) {
+            let size = content.len() as u64;
+            let limit = bounds.file_bytes_max;
+            if size > 0 && (size == limit || limit == 0) {
                 despite.push(&rules::CAPTURE_SIZE_CAP);
             }
         }
         let names = |excludes: &Excludes| {
             let directories = bytes::ancestors(path).map(|directory| (directory, true));
-            let mut places = directories.chain(std::iter::once((path, false)));
-            places.any(|(place, is_directory)| excludes.excludes(&[], place, is_directory))
+            let mut paths = directories.chain(std::iter::once((path, false)));
+            paths.any(|(path, is_directory)| excludes.excludes(&[], path, is_directory))
         };
-        if within.ignores.is_some() && names(&self.excludes) {
+        if context.ignores.is_some() && names(&self.excludes) {
             despite.push(&rules::CAPTURE_DEFAULT_EXCLUDES);
         }
-        let mut next = within.ignores.as_deref();
+        let mut next = context.ignores.as_deref();
         while let Some(chain) = next {
             if chain.file.names(bytes::below(&chain.directory, path).unwrap_or(path)) {
                 despite.push(&rules::CAPTURE_GITIGNORE);
@@ -303,13 +312,13 @@ impl Capturer {
             }
             next = chain.above.as_deref();
         }
-        if within.nested_repository {
+        if context.nested_repository {
             despite.push(&rules::CAPTURE_NESTED_REPOSITORY);
         }
         despite
     }
 
-    /// Which rule excludes a path that ignore patterns exclude, as far as its name tells.
+    /// The rule that excludes a path which ignore patterns exclude, by its name.
     fn exclusion_rule(&self, path: &[u8]) -> RuleRef {
         if bytes::file_name(path) == b".git" {
             &rules::CAPTURE_NESTED_REPOSITORY
@@ -322,9 +331,9 @@ impl Capturer {
         }
     }
 
-    /// Counts an excluded path for its rule, if it puts that to the test: secrets where an ignore
-    /// file could re-include them, repositories where they are nested.
-    fn note_exclusion(&self, captured: &mut Captured, path: &[u8], has_ignore_files: bool) {
+    /// Counts an excluded path for its rule, if it tests the rule: secrets where an ignore file could
+    /// re-include them, repositories where they are nested.
+    fn count_exclusion(&self, captured: &mut Captured, path: &[u8], has_ignore_files: bool) {
         let rule = self.exclusion_rule(path);
         let tested = match rule {
             rule if *rule == rules::CAPTURE_SECRETS => has_ignore_files,
@@ -332,7 +341,7 @@ impl Capturer {
             _ => true,
         };
         if tested {
-            captured.tests(rule);
+            captured.count_test(rule);
         }
     }
 
@@ -341,7 +350,7 @@ impl Capturer {
         self.ignored_in(tree, path, &self.excludes)
     }
 
-    /// The same of a member of a unit, which nothing excludes by default.
+    /// The same for a member of a unit, which the default excludes do not apply to.
     pub(crate) fn member_ignored_by(&self, tree: &Tree, path: &[u8]) -> bool {
         self.ignored_in(tree, path, &self.member_excludes)
     }
@@ -351,7 +360,8 @@ impl Capturer {
         let directories = std::iter::once(&b""[..]).chain(bytes::ancestors(path));
         for directory in directories {
             let excluded = |levels: &[(&[u8], IgnoreFile)], path: &[u8], is_directory: bool| {
-                let levels: Vec<_> = levels.iter().map(|(place, file)| (*place, file)).collect();
+                let levels: Vec<_> =
+                    levels.iter().map(|(directory, file)| (*directory, file)).collect();
                 self.excludes.excludes(&levels, path, is_directory)
             };
             if !directory.is_empty() && excluded(&levels, directory, true) {
@@ -364,31 +374,31 @@ impl Capturer {
                 levels.push((directory, IgnoreFile::parse(content)));
             }
         }
-        let levels: Vec<_> = levels.iter().map(|(place, file)| (*place, file)).collect();
+        let levels: Vec<_> = levels.iter().map(|(directory, file)| (*directory, file)).collect();
         file_excludes.excludes(&levels, path, false)
     }
 }
 
-fn note_tests(
+fn count_tests(
     captured: &mut Captured,
     path: &[u8],
     entry: &Entry,
-    within: &Within,
+    context: &DirectoryContext,
     despite: &[RuleRef],
 ) {
     let gitignore: RuleRef = &rules::CAPTURE_GITIGNORE;
     for rule in content_rules(path, entry) {
-        captured.tests(rule);
+        captured.count_test(rule);
     }
     for rule in despite.iter().filter(|rule| **rule != gitignore) {
-        captured.tests(rule);
+        captured.count_test(rule);
     }
-    if within.ignores.is_some() {
-        captured.tests(gitignore);
+    if context.ignores.is_some() {
+        captured.count_test(gitignore);
     }
 }
 
-/// The rules that an entry puts to the test by its name and content alone.
+/// The rules that an entry tests by its name and content alone.
 pub fn content_rules(path: &[u8], entry: &Entry) -> Vec<RuleRef> {
     let mut tested: Vec<RuleRef> = vec![&rules::CAPTURE_INDEPENDENT];
     match entry {

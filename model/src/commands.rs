@@ -1,7 +1,7 @@
 //! Terminal commands of which it is known whether they change files: those of the documents and a few
-//! like them, alone or among commands that change nothing. Of any other nothing is held.
+//! similar ones, alone or combined with commands that change nothing. No other command is judged.
 
-/// Each with whether it changes files (behaviour: Turns and triggers).
+/// Each command, and whether it changes files (behaviour: Turns and triggers).
 pub static COMMANDS: &[(&str, bool)] = &[
     ("rm a.txt", true),
     ("rmdir dir", true),
@@ -42,27 +42,27 @@ pub static COMMANDS: &[(&str, bool)] = &[
     ("ls # rm x", false),
 ];
 
-/// So many of them, the first, are those that the first document names, as plain as can be.
-const NAMED: usize = 13;
+/// How many of the commands, from the first, are those that the first document names literally.
+const NAMED_COUNT: usize = 13;
 
-/// What may stand before a command without another meaning.
+/// Prefixes of a command that do not change its effect.
 pub static BEFORE: &[&str] = &["cd dir && ", "ls; ", "true && "];
-/// What may stand after it.
+/// Suffixes of a command that do not change its effect.
 pub static AFTER: &[&str] = &["; ls", " && pwd"];
 
-/// Whether a command is one that the first document names, by itself.
+/// Whether the first document names a command, which stands alone.
 pub fn is_named(command: &str) -> bool {
-    COMMANDS.iter().take(NAMED).any(|(named, _)| *named == command)
+    COMMANDS.iter().take(NAMED_COUNT).any(|(named, _)| *named == command)
 }
 
 /// Whether a command changes files, where that is known.
 pub fn changes_files(command: &str) -> Option<bool> {
     let listed = COMMANDS.iter().find(|(listed, _)| *listed == command);
-    let before = || BEFORE.iter().find_map(|before| command.strip_prefix(before));
-    let after = || AFTER.iter().find_map(|after| command.strip_suffix(after));
+    let without_prefix = || BEFORE.iter().find_map(|prefix| command.strip_prefix(prefix));
+    let without_suffix = || AFTER.iter().find_map(|suffix| command.strip_suffix(suffix));
     match listed {
         Some((_, changes)) => Some(*changes),
-        None => changes_files(before().or_else(after)?),
+        None => changes_files(without_prefix().or_else(without_suffix)?),
     }
 }
 
@@ -71,13 +71,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_first_document_names_is_known_by_itself_alone() {
+    fn is_named_accepts_only_the_bare_commands_of_the_first_document() {
         assert!(is_named("rm a.txt") && is_named("git checkout ."));
         assert!(!is_named("sudo /bin/rm a.txt") && !is_named("ls; rm a.txt"));
     }
 
     #[test]
-    fn what_stands_around_a_command_changes_nothing_of_it() {
+    fn changes_files_ignores_known_prefixes_and_suffixes_of_a_command() {
         assert_eq!(changes_files("rm a.txt"), Some(true));
         assert_eq!(changes_files("cd dir && ls; rm a.txt; ls"), Some(true));
         assert_eq!(changes_files("true && echo 'a -> b' && pwd"), Some(false));

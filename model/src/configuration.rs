@@ -1,7 +1,7 @@
-//! The `checkpoints` section of a configuration file: its keys, their defaults, and what a file says.
+//! The `checkpoints` section of a configuration file: its keys, their defaults and its values.
 //!
-//! Files are read that are written as plainly as a person would write them. What any other means,
-//! and what becomes of a key that no document names, no rule says.
+//! Reads only files in the plain form that a person would write. No rule defines the meaning of any
+//! other form, or of a key that no document names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,12 +48,12 @@ impl Default for Configuration {
 }
 
 impl Configuration {
-    /// What the store may take, in bytes.
+    /// The size limit of the store, in bytes.
     pub fn max_total_bytes(&self) -> u64 {
         self.max_total_size_mb.saturating_mul(MEGABYTE)
     }
 
-    /// What a file says; `None` where that is not known.
+    /// The configuration in a file; `None` where no rule defines its meaning.
     pub fn read(file: &str) -> Option<Configuration> {
         let mut written = Map::new();
         let mut sections = Vec::new();
@@ -62,7 +62,7 @@ impl Configuration {
                 Some(line) if sections.last() == Some(&"checkpoints") => {
                     let (key, value) = line.split_once(": ")?;
                     let value = serde_json::from_str(value).ok()?;
-                    // A key that is there twice may mean either.
+                    // Of a duplicate key, either value may count.
                     if written.insert(key.to_owned(), value).is_some() {
                         return None;
                     }
@@ -74,14 +74,14 @@ impl Configuration {
         if sections.iter().filter(|name| **name == "checkpoints").count() > 1 {
             return None;
         }
-        let Ok(Value::Object(mut whole)) = serde_json::to_value(Configuration::default()) else {
+        let Ok(Value::Object(mut values)) = serde_json::to_value(Configuration::default()) else {
             return None;
         };
         for (key, value) in written {
-            *whole.get_mut(&key)? = value;
+            *values.get_mut(&key)? = value;
         }
-        let read: Configuration = serde_json::from_value(Value::Object(whole)).ok()?;
-        (read.max_snapshots > 0).then_some(read)
+        let configuration: Configuration = serde_json::from_value(Value::Object(values)).ok()?;
+        (configuration.max_snapshots > 0).then_some(configuration)
     }
 }
 
@@ -90,17 +90,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_says_what_it_names_and_of_the_rest_the_defaults() {
+    fn read_takes_the_named_keys_and_defaults_for_the_rest() {
         let default = Configuration::default();
         assert_eq!(Configuration::read(""), Some(default.clone()));
         let file = "# mine\nmodel:\n  name: \"x\"\n\ncheckpoints:\n  enabled: true\n  \
                     retention_days: 3\nother:\n  enabled: false\n";
-        let due = Configuration { enabled: true, retention_days: 3, ..default };
-        assert_eq!(Configuration::read(file), Some(due));
+        let expected = Configuration { enabled: true, retention_days: 3, ..default };
+        assert_eq!(Configuration::read(file), Some(expected));
     }
 
     #[test]
-    fn of_what_no_document_knows_nothing_is_said() {
+    fn read_returns_none_for_a_file_whose_meaning_no_document_defines() {
         for file in [
             "checkpoints:\n  enabled: 1\n",
             "checkpoints:\n  max_snapshots: -1\n",

@@ -1,13 +1,13 @@
-//! What a file of a history holds, and how that is written down: as it is, or where that would be
-//! long, as what it is made of.
+//! The serialized form of a file's content in a history: the bytes themselves or, for long content, how
+//! they are generated.
 
 use crate::bytes::ByteString;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Up to so many bytes everything is written as it is.
+/// Content of at most this many bytes is always written literally.
 const SHORT_MAX: usize = 64;
-/// No content that is written in a short form has more bytes.
+/// The most bytes of content that is written in a short form.
 const SIZE_MAX: usize = 256 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -21,8 +21,8 @@ enum Written {
     Whole(ByteString),
 }
 
-/// Bytes that nobody can compress, always the same for the same seed. They begin with it, so that
-/// it need not be guessed; and more of them begin with fewer.
+/// Incompressible bytes, always the same for the same seed. They begin with the seed, so that it can be
+/// read back; longer noise begins with shorter noise of the same seed.
 pub fn noise(size: usize, seed: u32) -> ByteString {
     let mut bytes = seed.to_le_bytes().to_vec();
     // SplitMix64: each step of the state, well mixed.
@@ -38,7 +38,7 @@ pub fn noise(size: usize, seed: u32) -> ByteString {
     ByteString(bytes)
 }
 
-/// The shortest form of these bytes.
+/// The shortest serialized form of content.
 fn written(content: &ByteString) -> Written {
     let size = content.len();
     if size > SHORT_MAX {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn long_content_is_written_as_what_it_is_made_of() {
+    fn serialize_writes_long_content_as_noise_or_a_repetition() {
         for (content, short) in [
             (noise(700_000, 3), r#"{"noise":700000,"seed":3}"#),
             (vec![b'x'; 1_048_577].into(), r#"{"repeat":"x","times":1048577}"#),
@@ -107,32 +107,32 @@ mod tests {
             assert_eq!(text(&content), short);
             assert_eq!(read(short).unwrap(), content);
         }
-        let mut almost = noise(100, 3);
-        almost.0[99] ^= 1;
-        assert!(text(&almost).starts_with(r#"{"b64":"#));
+        let mut changed_noise = noise(100, 3);
+        changed_noise.0[99] ^= 1;
+        assert!(text(&changed_noise).starts_with(r#"{"b64":"#));
         assert_eq!(read(r#"{"repeat":"ab","times":3}"#).unwrap(), "ababab".into());
         assert_eq!(read(r#"{"repeat":"ab","times":0}"#).unwrap(), "".into());
     }
 
     #[test]
-    fn the_first_part_of_noise_is_noise_of_the_same_seed() {
+    fn noise_begins_with_shorter_noise_of_the_same_seed() {
         assert_eq!(noise(1_000, 7)[..500], *noise(500, 7));
         assert_eq!(noise(2, 7).len(), 2);
-        // It is the same wherever and whenever a history is read.
+        // It is the same on every machine and in every version.
         assert_eq!(noise(16, 7)[..], PINNED);
         assert_ne!(noise(100, 7)[4..], noise(100, 8)[4..]);
     }
 
     #[test]
-    fn as_much_as_a_history_may_hold_is_read() {
-        let most = format!("{{\"repeat\":\"x\",\"times\":{SIZE_MAX}}}");
-        assert_eq!(read(&most).unwrap().len(), SIZE_MAX);
+    fn deserialize_accepts_content_of_the_largest_size() {
+        let largest = format!("{{\"repeat\":\"x\",\"times\":{SIZE_MAX}}}");
+        assert_eq!(read(&largest).unwrap().len(), SIZE_MAX);
     }
 
     #[test]
-    fn what_no_history_can_hold_is_refused() {
-        let much = r#"{"repeat":"x","times":18446744073709551615}"#;
-        assert!(read(much).unwrap_err().to_string().contains("too large"));
+    fn deserialize_refuses_content_that_is_too_large_or_has_a_negative_size() {
+        let too_large = r#"{"repeat":"x","times":18446744073709551615}"#;
+        assert!(read(too_large).unwrap_err().to_string().contains("too large"));
         assert!(read(r#"{"noise":270000000,"seed":1}"#).is_err());
         assert!(read(r#"{"noise":-1,"seed":1}"#).is_err());
     }

@@ -1,8 +1,8 @@
-//! What a person or an agent's tool does to files between requests.
+//! Edits: what a person or an agent's tool does to files between requests.
 //!
-//! An edit is *made so*: whatever stands in its way gives way, so every edit is legal in every
-//! state. The model turns it into plain [`Change`]s, and the runner carries out exactly those, so
-//! that an edit has one meaning only.
+//! An edit always succeeds: whatever is in its way is removed, so every edit is legal in every state.
+//! The model translates it into plain [`Change`]s, and the runner carries out exactly those, so that
+//! an edit has one meaning only.
 
 use crate::bytes::ByteString;
 use crate::files::{Content, Files, Node, SpecialKind};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum Edit {
     /// Writes a file.
     Write {
-        /// Where.
+        /// The file.
         path: ByteString,
         /// All of its bytes.
         #[serde(with = "crate::content")]
@@ -23,10 +23,10 @@ pub enum Edit {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         executable: bool,
     },
-    /// Writes other bytes into a file where it stands, and sets its time of modification back, as
-    /// tools do that keep times; nothing for anything else. Its other names keep theirs.
+    /// Overwrites a file in place and resets its modification time, as tools do that preserve times; no
+    /// effect on anything else. Its other hard links keep the old content.
     Rewrite {
-        /// Which file.
+        /// The file.
         path: ByteString,
         /// All of its bytes.
         #[serde(with = "crate::content")]
@@ -34,52 +34,52 @@ pub enum Edit {
     },
     /// Removes a file, or a directory with everything in it.
     Remove {
-        /// What.
+        /// The file or directory.
         path: ByteString,
     },
     /// Makes a directory.
     MakeDirectory {
-        /// Where.
+        /// The directory.
         path: ByteString,
     },
     /// Makes a symbolic link.
     Link {
-        /// Where.
+        /// The link.
         path: ByteString,
-        /// What it points at, as written.
+        /// Its target, as written.
         target: ByteString,
     },
     /// Makes a socket or fifo.
     MakeSpecial {
-        /// Where.
+        /// The socket or fifo.
         path: ByteString,
         /// Which of the two.
         #[serde(default, skip_serializing_if = "SpecialKind::is_default")]
         kind: SpecialKind,
     },
-    /// Takes away or gives back the owner's right to read a file; nothing for anything else.
+    /// Revokes or grants the owner's right to read a file; no effect on anything else.
     SetReadable {
-        /// Which file.
+        /// The file.
         path: ByteString,
         /// The right.
         readable: bool,
     },
-    /// Gives a file these permission bits; nothing for anything else. Its other names keep theirs.
+    /// Sets the permission bits of a file; no effect on anything else. Its other hard links keep theirs.
     SetPermissions {
-        /// Which file.
+        /// The file.
         path: ByteString,
         /// The bits, as three octal digits.
         #[serde(with = "crate::files::permissions::octal")]
         bits: u32,
     },
-    /// Makes another name of a file; nothing when there is no file.
+    /// Makes a hard link to a file; no effect when there is no file.
     HardLink {
-        /// Where.
+        /// The new name.
         path: ByteString,
-        /// The name that it has.
+        /// The existing file.
         to: ByteString,
     },
-    /// Moves a file or directory; nothing when it is not there or would move into itself.
+    /// Moves a file or directory; no effect when it does not exist or would move into itself.
     Rename {
         /// From where.
         from: ByteString,
@@ -93,21 +93,21 @@ pub enum Edit {
 pub enum Change {
     /// Remove the path and everything below it.
     Remove(ByteString),
-    /// Make this node here; the parent is there, the path is free.
+    /// Make the node at the path; the parent exists, the path is free.
     Make(ByteString, Node),
-    /// Write these bytes into the file at the path, which keeps its time of modification.
+    /// Write the bytes into the file at the path, which keeps its modification time.
     Rewrite(ByteString, Content),
-    /// Give the file at the path this right to be read.
+    /// Set whether the owner may read the file at the path.
     SetReadable(ByteString, bool),
-    /// Give the file at the path these permission bits.
+    /// Set the permission bits of the file at the path.
     SetPermissions(ByteString, u32),
-    /// Make the first path, which is free, another name of the file at the second.
+    /// Make a hard link at the first path, which is free, to the file at the second.
     HardLink(ByteString, ByteString),
-    /// Move what stands at the first path to the second; the parent is there, the path is free.
+    /// Move the first path to the second; its parent exists, the second path is free.
     Rename(ByteString, ByteString),
 }
 
-/// The paths of an edit, to read or to change as it is borrowed.
+/// The paths of an edit, by shared or by mutable reference as the edit is borrowed.
 macro_rules! paths_of {
     ($edit:expr) => {
         match $edit {
@@ -126,17 +126,17 @@ macro_rules! paths_of {
 }
 
 impl Edit {
-    /// The paths that it is about, but for what a symbolic link points at.
+    /// The paths of the edit, except the target of a symbolic link.
     pub fn paths(&self) -> Vec<&ByteString> {
         paths_of!(self)
     }
 
-    /// The same, to change them.
+    /// The same paths, mutable.
     pub fn paths_mut(&mut self) -> Vec<&mut ByteString> {
         paths_of!(self)
     }
 
-    /// Applies the edit to `files` and answers what that takes on a disk.
+    /// Applies the edit to `files` and returns the changes to make on a disk.
     pub fn apply(&self, files: &mut Files) -> Vec<Change> {
         let mut changes = Vec::new();
         match self {
@@ -160,8 +160,8 @@ impl Edit {
                 }
             }
             Edit::Remove { path } => remove(files, path, &mut changes),
-            Edit::SetReadable { path, readable: wanted } => {
-                set_readable(files, path, *wanted, &mut changes);
+            Edit::SetReadable { path, readable } => {
+                set_readable(files, path, *readable, &mut changes);
             }
             Edit::SetPermissions { path, bits } => {
                 if files.obstacle(path).is_none() && files.permissions(path).is_some() {
@@ -183,7 +183,7 @@ fn remove(files: &mut Files, path: &ByteString, changes: &mut Vec<Change>) {
     }
 }
 
-fn clear_the_way(files: &mut Files, path: &ByteString, changes: &mut Vec<Change>) {
+fn remove_obstacles(files: &mut Files, path: &ByteString, changes: &mut Vec<Change>) {
     if let Some((obstacle, _)) = files.obstacle(path) {
         let obstacle = ByteString::from(obstacle);
         remove(files, &obstacle, changes);
@@ -198,31 +198,31 @@ fn clear_the_way(files: &mut Files, path: &ByteString, changes: &mut Vec<Change>
 }
 
 fn make(files: &mut Files, path: &ByteString, node: Node, changes: &mut Vec<Change>) {
-    clear_the_way(files, path, changes);
+    remove_obstacles(files, path, changes);
     files.insert(path, node.clone());
     changes.push(Change::Make(path.clone(), node));
 }
 
-fn rewrite(files: &mut Files, path: &ByteString, new: Content, changes: &mut Vec<Change>) {
+fn rewrite(files: &mut Files, path: &ByteString, content: Content, changes: &mut Vec<Change>) {
     if files.obstacle(path).is_some() {
         return;
     }
     if let (Some(bits), Some(Node::File { executable, readable, .. })) =
         (files.permissions(path), files.get(path).cloned())
     {
-        files.insert(path, Node::File { content: new.clone(), executable, readable });
+        files.insert(path, Node::File { content: content.clone(), executable, readable });
         files.set_permissions(path, bits);
-        changes.push(Change::Rewrite(path.clone(), new));
+        changes.push(Change::Rewrite(path.clone(), content));
     }
 }
 
-fn set_readable(files: &mut Files, path: &ByteString, wanted: bool, changes: &mut Vec<Change>) {
+fn set_readable(files: &mut Files, path: &ByteString, readable: bool, changes: &mut Vec<Change>) {
     if files.obstacle(path).is_some() {
         return;
     }
     if let Some(bits) = files.permissions(path) {
-        files.set_permissions(path, if wanted { bits | 0o400 } else { bits & !0o444 });
-        changes.push(Change::SetReadable(path.clone(), wanted));
+        files.set_permissions(path, if readable { bits | 0o400 } else { bits & !0o444 });
+        changes.push(Change::SetReadable(path.clone(), readable));
     }
 }
 
@@ -231,8 +231,8 @@ fn hard_link(files: &mut Files, path: &ByteString, to: &ByteString, changes: &mu
     if path == to || !is_file(files) {
         return;
     }
-    clear_the_way(files, path, changes);
-    // Clearing the way may have taken the file with it.
+    remove_obstacles(files, path, changes);
+    // Removing what was in the way may have removed the file, too.
     if let (Some(node), Some(bits)) = (files.get(to).cloned(), files.permissions(to)) {
         files.insert(path, node);
         files.set_permissions(path, bits);
@@ -249,15 +249,15 @@ fn rename(files: &mut Files, from: &ByteString, to: &ByteString, changes: &mut V
     if files.get(from).is_none() {
         return;
     }
-    clear_the_way(files, to, changes);
-    // Clearing the way may have taken the source with it, when an obstacle was its ancestor.
+    remove_obstacles(files, to, changes);
+    // Removing what was in the way may have removed the source, too, when an obstacle was its ancestor.
     let Some(node) = files.get(from).cloned() else {
         return;
     };
     let outermost = (to.clone(), node, files.permissions(from));
     let inner = files.below(from).map(|(path, node)| {
-        let place = ByteString([to, &path[from.len()..]].concat());
-        (place, node.clone(), files.permissions(path))
+        let destination = ByteString([to, &path[from.len()..]].concat());
+        (destination, node.clone(), files.permissions(path))
     });
     let moved: Vec<_> = std::iter::once(outermost).chain(inner).collect();
     files.remove(from);

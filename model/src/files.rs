@@ -1,8 +1,8 @@
-//! The files of the model's world: a map from path to what is there.
+//! The files of the model's world: a map from path to node.
 //!
 //! Paths are bytes below one root, `/`-separated, without a leading slash. Every directory below
-//! the root has a node of its own. The map is plain data; what an edit or a restore means to it
-//! is decided elsewhere.
+//! the root has a node of its own. The map is plain data; other modules decide how an edit or a
+//! restore changes it.
 
 pub(crate) mod permissions;
 
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What a file holds; shared, since the same content stands in many trees.
+/// The bytes of a file; shared, since many trees contain the same bytes.
 pub type Content = Arc<[u8]>;
 
-/// What stands at a path.
+/// What exists at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A directory.
@@ -31,26 +31,26 @@ pub enum Node {
     },
     /// A symbolic link.
     Link {
-        /// The bytes it points at.
+        /// The bytes of its target.
         target: Content,
     },
-    /// What is neither of these.
+    /// A special file.
     Special(SpecialKind),
 }
 
-/// Which special file; a device counts as a socket, since no history makes any.
+/// The kind of a special file; a device counts as a socket, since no history makes devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpecialKind {
     /// A socket, which cannot be opened.
     #[default]
     Socket,
-    /// A fifo, which can be and then waits for its other end.
+    /// A fifo, which can be opened but then blocks until its other end is opened.
     Fifo,
 }
 
 impl SpecialKind {
-    /// Whether it need not be written down.
+    /// Whether it is omitted when serialized.
     pub(crate) fn is_default(&self) -> bool {
         *self == SpecialKind::default()
     }
@@ -60,12 +60,12 @@ impl SpecialKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     nodes: BTreeMap<ByteString, Node>,
-    /// The permission bits of files that have others than their node alone says.
-    unusual: BTreeMap<ByteString, u32>,
+    /// The permission bits of files whose bits differ from the default for their node.
+    explicit_permissions: BTreeMap<ByteString, u32>,
 }
 
 impl Files {
-    /// What stands at `path`, without following links. The root is a directory.
+    /// The node at `path`, without following links. The root is a directory.
     pub fn get(&self, path: &[u8]) -> Option<&Node> {
         if path.is_empty() {
             return Some(&Node::Directory);
@@ -73,7 +73,7 @@ impl Files {
         self.nodes.get(&ByteString::from(path))
     }
 
-    /// Whether a directory, and not a link to one, stands at `path`.
+    /// Whether a directory, and not a link to a directory, exists at `path`.
     pub fn is_directory(&self, path: &[u8]) -> bool {
         matches!(self.get(path), Some(Node::Directory))
     }
@@ -87,43 +87,43 @@ impl Files {
             (Bound::Unbounded, Bound::Unbounded)
         } else {
             let before = ByteString([directory, b"/"].concat());
-            // '0' is the byte after '/', so this bound ends exactly behind the directory.
-            let behind = ByteString([directory, b"0"].concat());
-            (Bound::Excluded(before), Bound::Excluded(behind))
+            // '0' is the byte after '/', so this bound ends exactly after the directory.
+            let after = ByteString([directory, b"0"].concat());
+            (Bound::Excluded(before), Bound::Excluded(after))
         };
         self.nodes.range((first, last))
     }
 
-    /// Every path and what stands there.
+    /// Every path and its node.
     pub fn iter(&self) -> impl Iterator<Item = (&ByteString, &Node)> {
         self.nodes.iter()
     }
 
-    /// Puts `node` at `path`. The caller has seen to it that the parent is a directory.
+    /// Puts `node` at `path`. The caller ensures that the parent is a directory.
     pub fn insert(&mut self, path: &[u8], node: Node) {
         debug_assert!(self.is_directory(bytes::parent(path)), "{}", path.escape_ascii());
         let path = ByteString::from(path);
-        self.unusual.remove(&path);
+        self.explicit_permissions.remove(&path);
         self.nodes.insert(path, node);
     }
 
-    /// Takes away what stands at `path` and everything below it.
+    /// Removes `path` and everything below it.
     pub fn remove(&mut self, path: &[u8]) {
-        let doomed: Vec<ByteString> = self.below(path).map(|(path, _)| path.clone()).collect();
-        for path in doomed.into_iter().chain([ByteString::from(path)]) {
+        let removed: Vec<ByteString> = self.below(path).map(|(path, _)| path.clone()).collect();
+        for path in removed.into_iter().chain([ByteString::from(path)]) {
             self.nodes.remove(&path);
-            self.unusual.remove(&path);
+            self.explicit_permissions.remove(&path);
         }
     }
 
-    /// The outermost ancestor of `path` that exists and is no directory.
+    /// The outermost ancestor of `path` that exists and is not a directory.
     pub fn obstacle<'a>(&self, path: &'a [u8]) -> Option<(&'a [u8], &Node)> {
         bytes::ancestors(path)
             .filter_map(|ancestor| self.get(ancestor).map(|node| (ancestor, node)))
             .find(|(_, node)| **node != Node::Directory)
     }
 
-    /// Makes every ancestor of `path` a directory where none stands yet.
+    /// Makes every missing ancestor of `path` a directory.
     pub fn make_parents(&mut self, path: &[u8]) {
         for ancestor in bytes::ancestors(path) {
             if self.get(ancestor).is_none() {
@@ -135,7 +135,7 @@ impl Files {
 
 impl FromIterator<(ByteString, Node)> for Files {
     fn from_iter<I: IntoIterator<Item = (ByteString, Node)>>(nodes: I) -> Self {
-        Files { nodes: nodes.into_iter().collect(), unusual: BTreeMap::new() }
+        Files { nodes: nodes.into_iter().collect(), explicit_permissions: BTreeMap::new() }
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_directory_is_all_of_it_and_nothing_beside_it() {
+    fn below_returns_the_content_of_a_directory_and_no_sibling() {
         let files = files(&["a!", "a/b/c", "a/x", "a0", "b"]);
         assert_eq!(names(files.below(b"a")), ["a/b", "a/b/c", "a/x"]);
         assert_eq!(names(files.below(b"")), names(files.iter()));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_directory_takes_its_content_along() {
+    fn remove_deletes_a_directory_with_its_content() {
         let mut files = files(&["a!", "a/b/c", "a0"]);
         files.remove(b"a");
         assert_eq!(names(files.iter()), ["a!", "a0"]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_ancestor_that_is_no_directory_is_the_obstacle() {
+    fn obstacle_returns_the_outermost_ancestor_that_is_not_a_directory() {
         let files = files(&["a/b", "c/"]);
         assert_eq!(files.obstacle(b"a/b/c/d"), Some((&b"a/b"[..], &file())));
         assert_eq!(files.obstacle(b"a/b"), None);

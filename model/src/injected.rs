@@ -1,5 +1,5 @@
-//! What a history makes happen during a request, and what is known of it afterwards: data of the model,
-//! judged by [`crate::operations::injected`].
+//! Injections of a history into a request, and what is known afterwards: data only, judged by
+//! [`crate::operations::injected`].
 
 use crate::answer::Listed;
 use crate::bytes::ByteString;
@@ -8,37 +8,37 @@ use crate::rules::{self, RuleRef};
 use crate::verdict::{Kind, Mismatch};
 use std::collections::BTreeMap;
 
-/// What was made to happen during a request.
+/// What was injected into a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
-    /// Its process was killed, and nothing was answered.
+    /// Its process was killed before it answered.
     Killed,
-    /// The power went; whoever was answered before it was told the truth.
+    /// The power failed; answers given before must be true.
     PowerLost,
-    /// A call to the disk failed.
+    /// A system call failed.
     CallFailed,
-    /// Somebody saved a file of the project that was read.
+    /// A user saved a file of the project while it was read.
     Saved,
-    /// Somebody put something else in the place of a folder, or a folder in another place.
+    /// A user replaced or moved a folder while the project was read.
     Moved,
-    /// Somebody edited the project that was restored.
+    /// A user edited the project while it was restored.
     EditedRestore,
-    /// Another process was asked something.
+    /// Another process made a request.
     Overlapped,
 }
 
 impl Injected {
-    /// Whether the process ended before it answered, or right after it.
+    /// Whether the process ended before it answered, or right after.
     pub fn ends_process(self) -> bool {
         matches!(self, Injected::Killed | Injected::PowerLost)
     }
 
-    /// Whether files were edited by somebody else.
+    /// Whether a user edited files meanwhile.
     pub fn is_edited(self) -> bool {
         matches!(self, Injected::Saved | Injected::Moved | Injected::EditedRestore)
     }
 
-    /// The rule that says what it may cost.
+    /// The rule that limits the effect of the injection.
     ///
     /// Implements [`rules::CRASH_KILL`], [`rules::CRASH_POWER_LOSS`],
     /// [`rules::FAULT_CLEAR_REFUSAL`], [`rules::CAPTURE_STEADY`], [`rules::CAPTURE_CONTAINED`],
@@ -55,9 +55,9 @@ impl Injected {
         }
     }
 
-    /// The rule that is broken where this one is and is not without it. A lock of which nobody knows that
-    /// its process is dead has one of its own; of two processes, what is listed and comes back is what
-    /// both stored.
+    /// The rule to blame for a violation of `broken` that occurs with the injection and not without it.
+    /// A lock that is not recognized as that of a dead process has its own rule; with two processes, lists
+    /// and restores show what both stored.
     ///
     /// Implements [`rules::LOCK_STALE`], [`rules::CONCURRENT_SERIAL`] and [`rules::CONCURRENT_KEEPS`].
     pub fn rule_of(self, broken: RuleRef, mismatch: &Mismatch) -> RuleRef {
@@ -72,23 +72,23 @@ impl Injected {
     }
 }
 
-/// The checkpoints of each project that was asked for them, newest first.
+/// The listed checkpoints of each project that was listed, newest first.
 pub type Lists = BTreeMap<ByteString, Vec<Listed>>;
 
-/// What there is to learn of a request during which something was made to happen.
+/// What the world learns from a request with an injection, besides the observation.
 #[derive(Clone, Debug, Default)]
 pub struct Aftermath {
-    /// What is listed after it.
+    /// The lists after the request.
     pub lists: Lists,
-    /// Paths that could not be read, and that are said to be left out.
+    /// Paths that could not be read and are reported as left out.
     pub unread: Vec<ByteString>,
-    /// Projects that it may have removed, or of which it may have dropped any checkpoint.
+    /// Projects that may have been removed, or of which any checkpoint may have been evicted.
     pub may_be_gone: Vec<ByteString>,
 }
 
 impl<Target> Request<Target> {
-    /// Whether an injection waits for such a request: one that takes, restores, previews or lists
-    /// checkpoints, or looks after the store.
+    /// Whether an injection applies to such a request: one that takes, restores, previews or lists
+    /// checkpoints, or maintains the store.
     pub fn takes_injection(&self) -> bool {
         use Request::{
             Checkpoint, Diff, EnsureCheckpoint, List, Prune, Restore, RestoreFile, RestoreLatest,

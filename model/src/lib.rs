@@ -2,12 +2,12 @@
 //!
 //! A [`World`] holds everything a checkpoint system can see: files, settings, a clock, the turn
 //! and the checkpoints of every project. It is *total*: every [`Request`] is legal in every state,
-//! and [`World::allows`] says what a correct system may do, refusals included. What was seen of one
-//! is held against that by [`World::compare`], and taken in by [`World::learn`]: where a system is
-//! free to choose, such as the id of a checkpoint, the world holds it to its choice from then on.
-//! Every expectation cites the [`rules`] it follows from.
+//! and [`World::allows`] returns what a correct system may do, refusals included. [`World::compare`]
+//! compares an observation of a system with that, and [`World::learn`] records the observation: where
+//! a system is free to choose, such as the id of a checkpoint, the world holds it to its choice from
+//! then on. Every expectation cites the [`rules`] it follows from.
 //!
-//! Nothing here touches a disk, a clock, git, a thread or a random number.
+//! The crate does not touch a disk, a clock, git, a thread or a random number.
 #![forbid(unsafe_code)]
 
 pub mod agent;

@@ -1,13 +1,13 @@
 //! How many lines a correct line diff may report.
 //!
 //! Diff algorithms differ, and heuristics may miss the shortest script. The difference of added
-//! and removed lines is the same for all of them; only a lower and an upper bound are held
-//! beside it.
+//! and removed lines is the same for all of them; besides it, only a lower and an upper bound of the
+//! added lines are checked.
 
 use crate::tree::{Difference, Entry};
 use serde::Serialize;
 
-/// The counts of added and removed lines that are right for a set of differences.
+/// The correct counts of added and removed lines for a set of differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineBounds {
     /// Files that differ.
@@ -18,7 +18,7 @@ pub struct LineBounds {
     pub added_min: usize,
     /// The most added lines of any correct diff.
     pub added_max: usize,
-    /// How many files may have moved: each may count as one that differs, or as two.
+    /// The most files that may have moved: each may count as one differing file, or as two.
     pub moved_max: usize,
 }
 
@@ -26,21 +26,22 @@ impl LineBounds {
     /// The bounds for all of `differences` together.
     pub fn of<'a>(differences: impl Iterator<Item = &'a Difference<'a>>) -> Self {
         let mut total = LineBounds::default();
-        let (mut came, mut went) = (0, 0);
+        let mut added_files = 0;
+        let mut deleted_files = 0;
         for difference in differences {
-            came += usize::from(matches!(difference, Difference::Added(_)));
-            went += usize::from(matches!(difference, Difference::Deleted(_)));
-            let one = LineBounds::of_one(difference);
-            total.files += one.files;
-            total.balance += one.balance;
-            total.added_min += one.added_min;
-            total.added_max += one.added_max;
+            added_files += usize::from(matches!(difference, Difference::Added(_)));
+            deleted_files += usize::from(matches!(difference, Difference::Deleted(_)));
+            let bounds = LineBounds::of_difference(difference);
+            total.files += bounds.files;
+            total.balance += bounds.balance;
+            total.added_min += bounds.added_min;
+            total.added_max += bounds.added_max;
         }
-        total.moved_max = came.min(went);
+        total.moved_max = added_files.min(deleted_files);
         total
     }
 
-    fn of_one(difference: &Difference<'_>) -> Self {
+    fn of_difference(difference: &Difference<'_>) -> Self {
         let (old, new): (&[u8], &[u8]) = match difference {
             Difference::Added(new) => (&[], new.bytes()),
             Difference::Deleted(old) => (old.bytes(), &[]),
@@ -54,7 +55,8 @@ impl LineBounds {
         if only_mode || is_binary(old) || is_binary(new) {
             return LineBounds { files: 1, ..LineBounds::default() };
         }
-        let (old, new) = (split(old), split(new));
+        let old = split(old);
+        let new = split(new);
         let balance = new.len() as i64 - old.len() as i64;
         LineBounds {
             files: 1,
@@ -65,10 +67,10 @@ impl LineBounds {
         }
     }
 
-    /// Whether these counts are right for so many files.
+    /// Whether these counts of files and lines are correct.
     pub fn allow_for(&self, files: usize, added: usize, removed: usize) -> bool {
-        // What a file that moved has in common with what it was is neither added nor removed, whether
-        // it counts as one file or two.
+        // The lines that a moved file keeps are neither added nor removed, whether it counts as one file
+        // or two.
         let moved = self.moved_max > 0 && added <= self.added_max;
         if files == self.files {
             let balance = added as i128 - removed as i128;
@@ -81,14 +83,14 @@ impl LineBounds {
             && removed as i128 <= removed_max
     }
 
-    /// Whether these counts are within the bounds.
+    /// Whether these counts of lines are within the bounds.
     fn allow(&self, added: usize, removed: usize) -> bool {
         added as i128 - removed as i128 == i128::from(self.balance)
             && (self.added_min..=self.added_max).contains(&added)
     }
 }
 
-/// Git takes a file for binary when a NUL stands among its first 8000 bytes.
+/// Git treats a file as binary when a NUL is among its first 8000 bytes.
 fn is_binary(content: &[u8]) -> bool {
     content.iter().take(8000).any(|byte| *byte == 0)
 }
@@ -97,15 +99,17 @@ fn split(content: &[u8]) -> Vec<&[u8]> {
     content.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// Above this many comparisons the table is not worth its time: the bound then is just looser.
+/// Above this many comparisons the table takes too long; the bound is then looser.
 const COMPARISONS_MAX: usize = 1_000_000;
 
 /// The length of the longest common subsequence, or an upper bound of it for long files.
 fn common(old: &[&[u8]], new: &[&[u8]]) -> usize {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[head..], &new[head..]);
+    let old = &old[head..];
+    let new = &new[head..];
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+    let old = &old[..old.len() - tail];
+    let new = &new[..new.len() - tail];
     if old.len() * new.len() > COMPARISONS_MAX {
         return head + tail + old.len().min(new.len());
     }
@@ -133,8 +137,9 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_line_is_one_added_and_one_removed() {
-        let (old, new) = (file("a\nb\nc\n"), file("a\nx\nc\n"));
+    fn allow_counts_a_changed_line_as_one_added_and_one_removed() {
+        let old = file("a\nb\nc\n");
+        let new = file("a\nx\nc\n");
         let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
         assert!(bounds.allow(1, 1));
         assert!(bounds.allow(3, 3), "a clumsy diff is still correct");
@@ -144,8 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_file_and_a_mode_have_no_lines() {
-        let (old, new) = (file("a\n"), file("a\0\nb\n"));
+    fn line_bounds_of_a_binary_file_or_a_mode_change_are_zero() {
+        let old = file("a\n");
+        let new = file("a\0\nb\n");
         let bounds = LineBounds::of([Difference::Modified(&old, &new)].iter());
         assert!(bounds.allow(0, 0));
         assert_eq!(bounds.files, 1);
@@ -161,12 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_of_several_files_are_added_up() {
-        let (one, two, three) = (file("a\n"), file("a\nb\n"), file("a\nb\nc\n"));
+    fn line_bounds_of_several_files_are_their_sums() {
+        let one_line = file("a\n");
+        let two_lines = file("a\nb\n");
+        let three_lines = file("a\nb\nc\n");
         let differences = [
-            Difference::Added(&three),
-            Difference::Deleted(&one),
-            Difference::Modified(&one, &two),
+            Difference::Added(&three_lines),
+            Difference::Deleted(&one_line),
+            Difference::Modified(&one_line, &two_lines),
         ];
         let expected =
             LineBounds { files: 3, balance: 3, added_min: 4, added_max: 5, moved_max: 1 };
@@ -174,8 +182,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_moved_may_count_as_one_or_two() {
-        let (old, new, other) = (file("a\nb\n"), file("a\nc\nd\n"), file("x\n"));
+    fn allow_for_counts_a_moved_file_as_one_or_two() {
+        let old = file("a\nb\n");
+        let new = file("a\nc\nd\n");
+        let unrelated = file("x\n");
         let moved = [Difference::Added(&new), Difference::Deleted(&old)];
         let bounds = LineBounds::of(moved.iter());
         assert!(bounds.allow_for(2, 3, 2));
@@ -186,21 +196,21 @@ mod tests {
         for (files, added, removed) in [(0, 0, 0), (3, 3, 2), (1, 4, 2), (1, 3, 3)] {
             assert!(!bounds.allow_for(files, added, removed));
         }
-        let stayed = [Difference::Added(&new), Difference::Modified(&old, &other)];
+        let stayed = [Difference::Added(&new), Difference::Modified(&old, &unrelated)];
         let bounds = LineBounds::of(stayed.iter());
         assert!(bounds.allow_for(2, 4, 2) && !bounds.allow_for(1, 4, 2));
     }
 
     #[test]
-    fn a_file_that_becomes_a_link_of_the_same_bytes_has_lines() {
+    fn line_bounds_count_a_file_that_becomes_a_link_with_the_same_bytes() {
         let link = Entry::Link { target: Content::from(&b"a\n"[..]) };
         let found = LineBounds::of([Difference::Modified(&file("a\n"), &link)].iter());
-        let due = LineBounds { files: 1, added_max: 1, ..LineBounds::default() };
-        assert_eq!(found, due);
+        let expected = LineBounds { files: 1, added_max: 1, ..LineBounds::default() };
+        assert_eq!(found, expected);
     }
 
     #[test]
-    fn the_fewest_added_lines_are_those_that_are_in_no_common_part() {
+    fn added_min_counts_the_lines_outside_the_longest_common_subsequence() {
         for (old, new, least) in [
             ("", "", 0),
             ("a\nb\nc\nd\n", "a\nb\nc\nd\n", 0),
@@ -215,21 +225,22 @@ mod tests {
     }
 
     #[test]
-    fn a_nul_makes_a_file_binary_only_where_git_looks_for_one() {
-        let with_nul_at = |place: usize| [&vec![b'x'; place][..], b"\0\n"].concat();
+    fn is_binary_looks_for_a_nul_in_the_first_8000_bytes_only() {
+        let with_nul_at = |offset: usize| [&vec![b'x'; offset][..], b"\0\n"].concat();
         assert_eq!(bounds(b"", &with_nul_at(7999)).added_max, 0);
         assert_eq!(bounds(b"", &with_nul_at(8000)).added_max, 1);
         assert_eq!(bounds(&with_nul_at(0), b"a\n").added_max, 0);
     }
 
     #[test]
-    fn the_bound_of_long_files_is_looser_and_never_wrong() {
+    fn added_min_of_long_files_is_a_looser_lower_bound() {
         let lines = |from: usize, to: usize| {
             (from..to).map(|line| format!("{line}\n")).collect::<String>().into_bytes()
         };
-        // Nothing in common but the first and the last line, in as many lines as the table takes.
+        // Only the first and the last line are common, in as many lines as the table takes.
         let framed = |middle: Vec<u8>| [b"first\n", &middle[..], b"last\n"].concat();
-        let (old, new) = (framed(lines(0, 1000)), framed(lines(5000, 6000)));
+        let old = framed(lines(0, 1000));
+        let new = framed(lines(5000, 6000));
         assert_eq!(bounds(&old, &new).added_min, 1000);
         let new = framed(lines(5000, 6001));
         assert_eq!(bounds(&old, &new).added_min, 1);

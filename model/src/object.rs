@@ -1,7 +1,8 @@
-//! What is stored by itself and can be lost by itself: the bytes of a file, a folder, a checkpoint.
+//! Objects: what is stored and can be lost separately, such as the bytes of a file, a folder or a
+//! checkpoint.
 //!
-//! Two checkpoints that hold the same share what is stored of it, in a store as the rule book lays it
-//! out. So an object is known here by what it holds; how it is called in a store is for others.
+//! Checkpoints with the same content share its objects, in a store laid out as the rule book says. So
+//! an object is identified here by its content; its name in a store is not part of this module.
 
 use crate::bytes::{ByteString, ancestors, below};
 use crate::files::Content;
@@ -9,26 +10,26 @@ use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// One piece of a checkpoint, by its place in that.
+/// One piece of a checkpoint, by its path in the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Piece {
-    /// The checkpoint itself: its time, its reason, and what came before it.
+    /// The checkpoint itself: its time, its reason and its parent.
     Checkpoint,
-    /// That by which the checkpoint itself is found in a pack, if it is in one.
+    /// The index of the pack that holds the checkpoint, if it is in a pack.
     PackIndex,
-    /// Which names are in a folder, and what each is; that of the whole project has no name.
+    /// The entries of a folder; the path of the project's root is empty.
     Folder(ByteString),
-    /// The bytes of a file, or what a link points at.
+    /// The bytes of a file, or the target of a link.
     File(ByteString),
 }
 
-/// One thing that is stored once, whoever needs it.
+/// One object, stored once however many checkpoints need it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Object {
-    /// The checkpoint of that id, without what it holds.
+    /// The checkpoint of that id, without its content.
     Checkpoint(String),
-    /// A folder that holds exactly this.
+    /// A folder with exactly this content.
     Folder(Tree),
     /// The bytes of files and targets of links.
     Content(Content),
@@ -37,72 +38,73 @@ pub enum Object {
 }
 
 impl Object {
-    /// What stands for a piece of a checkpoint that holds this; none where there is no such piece.
+    /// The object of a piece of the checkpoint `id` with this tree; `None` if there is no such piece.
     pub fn of(piece: &Piece, id: &str, tree: &Tree) -> Option<Object> {
         match piece {
             Piece::Checkpoint | Piece::PackIndex => Some(Object::Checkpoint(id.to_owned())),
-            // A folder of nothing need not be stored.
+            // An empty folder need not be stored.
             Piece::Folder(path) => {
-                Some(inside(tree, path)).filter(|inside| !inside.is_empty()).map(Object::Folder)
+                Some(subtree(tree, path)).filter(|folder| !folder.is_empty()).map(Object::Folder)
             }
             Piece::File(path) => tree.get(path).map(|entry| Object::Content(entry.bytes().clone())),
         }
     }
 
-    /// Everything that a checkpoint of that id needs, which holds this.
-    pub fn all_of(id: &str, tree: &Tree) -> BTreeSet<Object> {
-        let mut all = contents_and_folders(tree);
-        all.insert(Object::Checkpoint(id.to_owned()));
-        all
+    /// All objects that the checkpoint `id` with this tree needs.
+    pub fn needed_by(id: &str, tree: &Tree) -> BTreeSet<Object> {
+        let mut objects = contents_and_folders(tree);
+        objects.insert(Object::Checkpoint(id.to_owned()));
+        objects
     }
 
-    /// The paths of a checkpoint of that id that cannot be brought back without this.
+    /// The paths of the checkpoint `id` with this tree that cannot be restored without the object.
     pub fn paths_in(&self, id: &str, tree: &Tree) -> BTreeSet<ByteString> {
-        let all = tree.iter();
+        let entries = tree.iter();
         match self {
-            Object::Checkpoint(own) => {
-                all.filter(|_| own == id).map(|(path, _)| path.clone()).collect()
+            Object::Checkpoint(checkpoint_id) => {
+                entries.filter(|_| checkpoint_id == id).map(|(path, _)| path.clone()).collect()
             }
             Object::Content(bytes) => {
-                let needs = all.filter(|(_, entry)| entry.bytes() == bytes);
-                needs.map(|(path, _)| path.clone()).collect()
+                let needing = entries.filter(|(_, entry)| entry.bytes() == bytes);
+                needing.map(|(path, _)| path.clone()).collect()
             }
             Object::State(_) => BTreeSet::new(),
-            Object::Folder(held) => {
-                let same = folders(tree).into_iter().filter(|path| inside(tree, path) == *held);
-                let same: Vec<ByteString> = same.collect();
-                let is_in =
-                    |path: &&ByteString| same.iter().any(|folder| below(folder, path).is_some());
-                tree.keys().filter(is_in).cloned().collect()
+            Object::Folder(content) => {
+                let equal =
+                    folders(tree).into_iter().filter(|path| subtree(tree, path) == *content);
+                let equal: Vec<ByteString> = equal.collect();
+                let is_inside =
+                    |path: &&ByteString| equal.iter().any(|folder| below(folder, path).is_some());
+                tree.keys().filter(is_inside).cloned().collect()
             }
         }
     }
 
-    /// Whether a checkpoint of that id, which holds this, needs it.
+    /// Whether the checkpoint `id` with this tree needs the object.
     pub fn is_needed_by(&self, id: &str, tree: &Tree) -> bool {
         match self {
-            Object::Checkpoint(own) | Object::State(own) => own == id,
+            Object::Checkpoint(checkpoint_id) | Object::State(checkpoint_id) => checkpoint_id == id,
             _ => !self.paths_in(id, tree).is_empty(),
         }
     }
 }
 
-/// Everything that is needed to hold this.
+/// All objects that are needed to store a tree.
 pub fn contents_and_folders(tree: &Tree) -> BTreeSet<Object> {
     let contents = tree.values().map(|entry| Object::Content(entry.bytes().clone()));
-    let held = folders(tree).into_iter().map(|path| inside(tree, &path));
-    let held = held.filter(|held| !held.is_empty()).map(Object::Folder);
-    contents.chain(held).collect()
+    let subtrees = folders(tree).into_iter().map(|path| subtree(tree, &path));
+    let subtrees = subtrees.filter(|subtree| !subtree.is_empty()).map(Object::Folder);
+    contents.chain(subtrees).collect()
 }
 
-/// Every folder of a tree, the outermost among them.
+/// Every folder of a tree, including its root.
 fn folders(tree: &Tree) -> BTreeSet<ByteString> {
     let above = tree.keys().flat_map(|path| ancestors(path)).map(ByteString::from);
     above.chain([ByteString::default()]).collect()
 }
 
-/// What is in a folder of a tree, by the paths below it.
-fn inside(tree: &Tree, folder: &[u8]) -> Tree {
+/// The content of a folder of a tree, by paths relative to the folder.
+fn subtree(tree: &Tree, folder: &[u8]) -> Tree {
     let relative = tree.iter().filter_map(|(path, entry)| {
         below(folder, path).map(|path| (ByteString::from(path), entry.clone()))
     });
@@ -126,27 +128,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_costs_every_path_that_is_the_same() {
-        let held = tree(&[("a", "1"), ("b/c", "1"), ("b/d", "2"), ("e/c", "1"), ("e/d", "2")]);
-        let of = |piece| Object::of(&piece, "id", &held);
-        assert_eq!(paths(&of(Piece::File("a".into())), &held), ["a", "b/c", "e/c"]);
-        assert_eq!(paths(&of(Piece::Folder("e".into())), &held), ["b/c", "b/d", "e/c", "e/d"]);
-        assert_eq!(paths(&of(Piece::Folder("".into())), &held).len(), 5);
-        assert_eq!(paths(&of(Piece::Checkpoint), &held).len(), 5);
-        assert_eq!(of(Piece::PackIndex), of(Piece::Checkpoint));
+    fn paths_in_returns_every_path_with_the_content_of_the_lost_object() {
+        let tree = tree(&[("a", "1"), ("b/c", "1"), ("b/d", "2"), ("e/c", "1"), ("e/d", "2")]);
+        let object = |piece| Object::of(&piece, "id", &tree);
+        assert_eq!(paths(&object(Piece::File("a".into())), &tree), ["a", "b/c", "e/c"]);
+        assert_eq!(paths(&object(Piece::Folder("e".into())), &tree), ["b/c", "b/d", "e/c", "e/d"]);
+        assert_eq!(paths(&object(Piece::Folder("".into())), &tree).len(), 5);
+        assert_eq!(paths(&object(Piece::Checkpoint), &tree).len(), 5);
+        assert_eq!(object(Piece::PackIndex), object(Piece::Checkpoint));
         for piece in [Piece::File("b".into()), Piece::File("x".into()), Piece::Folder("a".into())] {
-            assert_eq!(of(piece), None);
+            assert_eq!(object(piece), None);
         }
     }
 
     #[test]
-    fn a_checkpoint_needs_itself_its_folders_and_their_contents() {
-        let (held, other) = (tree(&[("a", "1"), ("b/c", "1")]), tree(&[("b/c", "2")]));
-        // Itself, two folders and one content.
-        assert_eq!(Object::all_of("id", &held).len(), 4);
-        assert_eq!(Object::all_of("id", &Tree::new()).len(), 1);
-        for object in Object::all_of("id", &held) {
-            assert!(object.is_needed_by("id", &held) && !object.is_needed_by("other", &other));
+    fn needed_by_returns_a_checkpoint_its_folders_and_their_contents() {
+        let held = tree(&[("a", "1"), ("b/c", "1")]);
+        let other_tree = tree(&[("b/c", "2")]);
+        // The checkpoint, two folders and one content.
+        assert_eq!(Object::needed_by("id", &held).len(), 4);
+        assert_eq!(Object::needed_by("id", &Tree::new()).len(), 1);
+        for object in Object::needed_by("id", &held) {
+            assert!(object.is_needed_by("id", &held) && !object.is_needed_by("other", &other_tree));
         }
         assert!(Object::Checkpoint("id".into()).is_needed_by("id", &Tree::new()));
     }

@@ -1,7 +1,6 @@
-//! What was seen around one request, and of a store as a whole: facts, with no opinion on them.
+//! Observations around one request and of a store: facts without a verdict.
 //!
-//! Whoever observes fills in what it looked at; what is none was not looked at, and nothing is
-//! judged by it.
+//! An observer fills in what it examined; what is `None` was not examined and is not judged.
 
 use crate::answer::{Answer, CheckpointOutcome};
 use crate::bytes::ByteString;
@@ -16,53 +15,53 @@ use std::sync::Arc;
 /// The bytes that each object takes on a disk, by its id.
 pub type Sizes = BTreeMap<String, u64>;
 
-/// Files that have several names, by each of them, with the others.
+/// The hard-linked files: for each name of such a file, its other names.
 pub type Names = BTreeMap<ByteString, BTreeSet<ByteString>>;
 
-/// What was seen around one request.
+/// What was observed around one request.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// What the subject was asked.
+    /// The request to the subject.
     pub request: Request,
-    /// What it answered.
+    /// The subject's answer.
     pub answer: Answer,
     /// The files afterwards, without the base.
     pub files: Files,
-    /// Files whose time of modification is another, though they are as they were.
+    /// Files whose modification time changed, though their content did not.
     pub touched: Vec<ByteString>,
-    /// Files that are as they were but for what a file system knows of them, and what that is: their
-    /// inode, time of modification or permissions.
+    /// Files with the same content but other metadata, and which: their inode, modification time or
+    /// permissions.
     pub rewritten: BTreeMap<ByteString, &'static str>,
-    /// The files that had several names before, and those that have several afterwards.
+    /// The hard-linked files before and afterwards.
     pub names: (Names, Names),
     /// Paths of the base that changed, where none may.
     pub base_changes: Option<Vec<ByteString>>,
-    /// What the store holds of the project as it was before a restore.
+    /// What the store holds of the project's state before a restore.
     pub held: Option<Arc<Tree>>,
-    /// What stands in the base beside the store.
+    /// The content of the base besides the store.
     pub base: Option<Base>,
-    /// What the store holds and what that takes.
+    /// The objects of the store and their sizes.
     pub contents: Option<Contents>,
-    /// What is stored as checkpoints.
+    /// The stored checkpoints.
     pub histories: Option<Histories>,
-    /// What a history damaged and is not whole yet, where anything was not before.
+    /// The damaged objects that are not intact yet; `None` where no object was damaged before.
     pub lost: Option<BTreeSet<Object>>,
-    /// What SQLite reads in each real database around a restore.
+    /// The rows that SQLite reads in each real database around a restore.
     pub databases: BTreeMap<ByteString, DatabaseRows>,
-    /// What its processes took.
+    /// The resource use of the subject's processes.
     pub measured: Option<Measured>,
 }
 
-/// What the processes took that answered one request, started for it alone, in bytes.
+/// The resource use of the processes started to answer one request, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// The most memory of their own, all together.
+    /// Their peak private memory, in total.
     pub memory: u64,
-    /// What they read.
+    /// The bytes that they read.
     pub bytes_read: u64,
 }
 
-/// What SQLite reads in the files of a database.
+/// The rows that SQLite reads in the files of a database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
@@ -75,23 +74,23 @@ pub enum Rows {
         /// A digest of all of them.
         digest: String,
     },
-    /// It does not, or cannot be opened.
+    /// It fails its integrity check, or cannot be opened.
     Broken(String),
 }
 
-/// What SQLite reads in one database around a restore.
+/// The rows that SQLite reads in one database around a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DatabaseRows {
-    /// In what the checkpoint holds.
+    /// In the files of the checkpoint.
     pub then: Rows,
-    /// In what was there before.
+    /// In the files before the restore.
     pub before: Rows,
-    /// In what is there now.
+    /// In the files after the restore.
     pub after: Rows,
 }
 
 impl Observation {
-    /// An answer and the files after it; nothing else was looked at.
+    /// An answer and the files after it; nothing else was examined.
     pub fn new(request: Request, answer: Answer, files: Files) -> Self {
         Observation {
             request,
@@ -111,25 +110,27 @@ impl Observation {
         }
     }
 
-    /// What is stored as checkpoints, where that was looked at and could be read.
+    /// The stored checkpoints, where they were examined and could be read.
     pub fn readable_histories(&self) -> Option<&Histories> {
         self.histories.as_ref().filter(|stored| stored.unreadable.is_none())
     }
 
-    /// The projects of which something was done before a tool ran, each with the id of the checkpoint
-    /// that was taken, if one was.
+    /// The projects that were protected before a tool ran, each with the id of the new checkpoint, if
+    /// there is one.
     pub fn protected(&self) -> impl Iterator<Item = (&ByteString, Option<&String>)> {
-        let all = match &self.answer {
-            Answer::Protected(all) => &all[..],
+        let projects = match &self.answer {
+            Answer::Protected(projects) => &projects[..],
             _ => &[],
         };
-        all.iter().map(|one| match one.taken.as_ref().map(|taken| &taken.outcome) {
-            Some(CheckpointOutcome::Created { id }) => (&one.project, Some(id)),
-            _ => (&one.project, None),
+        projects.iter().map(|protected| {
+            match protected.taken.as_ref().map(|taken| &taken.outcome) {
+                Some(CheckpointOutcome::Created { id }) => (&protected.project, Some(id)),
+                _ => (&protected.project, None),
+            }
         })
     }
 
-    /// The id of the checkpoint that was taken, if one was.
+    /// The id of the new checkpoint, if there is one.
     pub fn taken(&self) -> Option<&String> {
         match &self.answer {
             Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => Some(id),
@@ -139,80 +140,80 @@ impl Observation {
     }
 }
 
-/// What stands in the base, as far as a history put it there or a subject moves it.
+/// The content of the base, as far as a history put it there or a subject moves it.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     /// Whether the store was made.
     pub in_use: bool,
-    /// Whether anything stands where the store belongs.
+    /// Whether anything exists at the path of the store.
     pub store_stands: bool,
-    /// Where each v1 repository stands that was put there, by its name.
+    /// The locations of each v1 repository that a history added, by its name.
     pub repositories: BTreeMap<String, Vec<Place>>,
-    /// Every archive that stands there.
+    /// Every archive.
     pub archives: BTreeSet<String>,
-    /// Archives of which something is gone or changed that was put into them.
+    /// Archives whose original content is missing or changed in part.
     pub spoiled_archives: BTreeSet<String>,
-    /// Whether the mark of the last sweep stands there.
+    /// Whether the marker of the last sweep exists.
     pub marker: bool,
-    /// What else was put there and still stands.
+    /// The other added files that still exist.
     pub strays: BTreeSet<String>,
-    /// Folders that only look like something of the store, and still stand as they were.
+    /// The unrelated folders that look like a part of the store and are unchanged.
     pub lookalikes: BTreeSet<String>,
 }
 
-/// Where a v1 repository stands.
+/// The location of a v1 repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The archive it is in; none where it stands in the base itself.
+    /// The archive it is in; `None` where it is in the base itself.
     pub archive: Option<String>,
-    /// Whether it is as it was put there.
+    /// Whether it is unchanged.
     pub whole: bool,
 }
 
-/// What a store holds, and what that takes.
+/// The objects of a store and their sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// The checkpoints that are seen of each project, by its hash, newest first.
+    /// The visible checkpoints of each project, by its hash, newest first.
     pub visible: BTreeMap<String, Vec<String>>,
-    /// What each object takes now.
+    /// The current size of each object.
     pub sizes: Sizes,
-    /// The most that each object ever took: one may be stored in another form by now.
+    /// The largest size that each object ever had: its stored form may have changed since.
     pub sizes_max: Sizes,
     /// The objects that each known checkpoint needs, by its id.
     pub needs: BTreeMap<String, BTreeSet<String>>,
-    /// Parts of the store that speak of a project, by its hash.
+    /// Parts of the store that refer to a project, by its hash.
     pub traces: BTreeMap<String, Vec<String>>,
-    /// Objects that nothing needs, where that was asked.
+    /// Unreachable objects, where they were examined.
     pub unreachable: Option<Vec<String>>,
     /// Whether the files in the base take as many bytes as before, or more.
     pub no_smaller: bool,
 }
 
-/// What is stored as checkpoints.
+/// The stored checkpoints.
 #[derive(Clone, Debug, Default)]
 pub struct Histories {
-    /// What git says where it reads nothing.
+    /// The error of git where it cannot read the store.
     pub unreadable: Option<String>,
-    /// Where each ref points, by its name.
+    /// The target of each ref, by its name.
     pub refs: BTreeMap<String, String>,
-    /// The checkpoints that are seen of each project, by its hash, newest first.
+    /// The visible checkpoints of each project, by its hash, newest first.
     pub visible: BTreeMap<String, Vec<String>>,
-    /// Checkpoints that name one before them, whether or not that is stored.
+    /// Checkpoints with a parent, whether or not the parent is stored.
     pub continued: BTreeSet<String>,
-    /// Every checkpoint that a ref leads to, by its id.
+    /// Every checkpoint reachable from a ref, by its id.
     pub commits: BTreeMap<String, Commit>,
-    /// The directory that is noted for a project, by its hash.
+    /// The directory that is recorded for a project, by its hash.
     pub workdirs: BTreeMap<String, String>,
 }
 
 /// One checkpoint as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// What it holds.
+    /// Its content.
     pub tree: Arc<Tree>,
-    /// Whether that is stored as git stores such a tree.
+    /// Whether the tree is stored in git's canonical form.
     pub canonical: bool,
-    /// The checkpoint before it, or nothing.
+    /// The id of the checkpoint before it; empty where there is none.
     pub parent: String,
     /// The name of its author.
     pub author: String,
@@ -222,35 +223,35 @@ pub struct Commit {
     pub signed: bool,
 }
 
-/// How a store is laid out on the disk.
+/// The layout of a store on the disk.
 #[derive(Clone, Debug, Default)]
 pub struct StoreLayout {
     /// Whether it borrows objects from another repository.
     pub alternates: bool,
-    /// A path that others than its owner may use, with its mode.
+    /// A path that users other than its owner may access, with its mode.
     pub open: Option<String>,
-    /// A link in it.
+    /// A link in the store.
     pub link: Option<String>,
-    /// What `projects/<hash>.json` says, by the hash.
+    /// The content of `projects/<hash>.json`, by the hash.
     pub metadata: BTreeMap<String, Metadata>,
-    /// How many commits are stored, seen or not.
+    /// The number of stored commits, visible or not.
     pub commits: usize,
-    /// What `git fsck` complains about.
+    /// The complaint of `git fsck`.
     pub fsck: Option<String>,
 }
 
-/// What is noted of a project.
+/// The metadata of a project.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
-    /// The text as it stands there.
+    /// The text of the file.
     pub text: String,
-    /// Its directory.
+    /// The project's directory.
     pub workdir: Option<String>,
-    /// Whether it says when the project was first and last used.
+    /// Whether it records when the project was first and last used.
     pub has_times: bool,
 }
 
-/// Whether a path of the base is part of what is stored, not of what is noted about it.
+/// Whether a path of the base is part of the stored data, not of the bookkeeping.
 pub fn is_stored(path: &[u8]) -> bool {
     [&b"store/refs/"[..], b"store/objects/", b"store/packed-refs"]
         .iter()

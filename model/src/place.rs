@@ -1,76 +1,76 @@
-//! From the path a caller gives to the one canonical directory it means.
+//! Resolves the path a caller gives to a canonical path.
 //!
-//! Follows links as a kernel would, but also past the point where something is missing, so that a
-//! deleted project keeps its name.
+//! Follows links as a kernel would, but also beyond missing components, so that a deleted project
+//! keeps its name.
 
 use crate::bytes::{self, ByteString};
 use crate::files::{Files, Node};
 
-/// What a caller's path means.
+/// Where a caller's path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The root of the real file system, which holds the whole world.
+pub enum Location {
+    /// The root of the real file system, which contains the world.
     FileSystemRoot,
-    /// A path inside the world, canonical, and what stands there.
-    Inside(ByteString, Standing),
-    /// This absolute path somewhere else on the machine, where a history can make nothing; the
-    /// model takes it that nothing stands there.
+    /// A canonical path inside the world, and what exists there.
+    Inside(ByteString, PathKind),
+    /// An absolute path outside the world, where a history can make nothing; the model assumes that
+    /// nothing exists there.
     Elsewhere(ByteString),
 }
 
-/// What stands at a canonical path.
+/// What exists at a canonical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PathKind {
     /// A directory.
     Directory,
     /// Something else.
-    NoDirectory,
+    NotADirectory,
     /// Nothing.
-    Nothing,
+    Missing,
 }
 
-/// As many links as a kernel follows before it says there is a loop.
+/// The number of links that a kernel follows before it reports a loop.
 const LINKS_MAX: usize = 40;
 
 /// Resolves `path`, given relative to the world's root, which is at the absolute path `root`.
-pub fn resolve(files: &Files, root: &[u8], path: &[u8]) -> Place {
+pub fn resolve(files: &Files, root: &[u8], path: &[u8]) -> Location {
     let mut pending: Vec<Vec<u8>> = components(path);
-    let mut done: Vec<u8> = Vec::new();
+    let mut resolved: Vec<u8> = Vec::new();
     let mut links = 0;
     while let Some(component) = pending.pop() {
         if component == b".." {
-            done.truncate(bytes::parent(&done).len());
+            resolved.truncate(bytes::parent(&resolved).len());
             continue;
         }
-        let next = bytes::join(&done, &component);
+        let next = bytes::join(&resolved, &component);
         let Some(Node::Link { target }) = files.get(&next).filter(|_| links < LINKS_MAX) else {
-            // A link in a loop leads nowhere; it stands for itself.
-            done = next;
+            // A link in a loop resolves to itself.
+            resolved = next;
             continue;
         };
         links += 1;
         let mut target_components = components(target);
         if target.starts_with(b"/") {
-            // The components of the root come first, and so last here.
+            // The components of the root come first in the path, and so last in this order.
             let Some(inside) = target_components.strip_suffix(&components(root)[..]) else {
                 target_components.splice(0..0, pending);
                 return absolute(target_components);
             };
             target_components.truncate(inside.len());
-            done.clear();
+            resolved.clear();
         }
         pending.extend(target_components);
     }
-    let standing = match files.get(&done) {
-        Some(Node::Directory) => Standing::Directory,
-        Some(_) => Standing::NoDirectory,
-        None => Standing::Nothing,
+    let kind = match files.get(&resolved) {
+        Some(Node::Directory) => PathKind::Directory,
+        Some(_) => PathKind::NotADirectory,
+        None => PathKind::Missing,
     };
-    Place::Inside(ByteString(done), standing)
+    Location::Inside(ByteString(resolved), kind)
 }
 
-/// What an absolute path with these components, last first, means.
-fn absolute(components: Vec<Vec<u8>>) -> Place {
+/// The location of an absolute path with these components, last first.
+fn absolute(components: Vec<Vec<u8>>) -> Location {
     let mut path = Vec::new();
     for component in components.into_iter().rev() {
         if component == b".." {
@@ -80,10 +80,10 @@ fn absolute(components: Vec<Vec<u8>>) -> Place {
             path.extend(component);
         }
     }
-    if path.is_empty() { Place::FileSystemRoot } else { Place::Elsewhere(ByteString(path)) }
+    if path.is_empty() { Location::FileSystemRoot } else { Location::Elsewhere(ByteString(path)) }
 }
 
-/// The components of `path`, last first, without those that mean nothing.
+/// The components of `path`, last first, without empty ones and `.`.
 fn components(path: &[u8]) -> Vec<Vec<u8>> {
     path.split(|byte| *byte == b'/')
         .filter(|component| !component.is_empty() && *component != b".")
@@ -96,7 +96,7 @@ fn components(path: &[u8]) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::files::{Content, SpecialKind};
-    use Standing::{Directory, NoDirectory, Nothing};
+    use PathKind::{Directory, Missing, NotADirectory};
     use pretty_assertions::assert_eq;
 
     fn link(target: &str) -> Node {
@@ -107,17 +107,17 @@ mod tests {
         nodes.iter().map(|(path, node)| (ByteString::from(*path), node.clone())).collect()
     }
 
-    fn inside(path: &str, standing: Standing) -> Place {
-        Place::Inside(ByteString::from(path), standing)
+    fn inside(path: &str, kind: PathKind) -> Location {
+        Location::Inside(ByteString::from(path), kind)
     }
 
     /// The path as seen from a world whose root is `/w/r`.
-    fn found(files: &Files, path: &str) -> Place {
+    fn found(files: &Files, path: &str) -> Location {
         resolve(files, b"/w/r", path.as_bytes())
     }
 
     #[test]
-    fn an_absolute_link_into_the_world_is_followed_inside() {
+    fn resolve_follows_an_absolute_link_into_the_world() {
         let files = files(&[
             ("a", Node::Directory),
             ("a/b", Node::Directory),
@@ -130,24 +130,24 @@ mod tests {
             ("gone", link("/w/r/a/none")),
             ("over", link("/w/r/a/../a/f")),
         ]);
-        for (typed, place) in [
+        for (typed, location) in [
             ("in", inside("a/b", Directory)),
-            ("in/x", inside("a/b/x", Nothing)),
+            ("in/x", inside("a/b/x", Missing)),
             ("in/..", inside("a", Directory)),
             ("twice/x/..", inside("a/b", Directory)),
             ("top", inside("", Directory)),
-            ("top/a/f", inside("a/f", NoDirectory)),
-            ("gone/x", inside("a/none/x", Nothing)),
-            ("over", inside("a/f", NoDirectory)),
-            ("beside", Place::Elsewhere("/w/root/a".into())),
-            ("above", Place::Elsewhere("/w".into())),
+            ("top/a/f", inside("a/f", NotADirectory)),
+            ("gone/x", inside("a/none/x", Missing)),
+            ("over", inside("a/f", NotADirectory)),
+            ("beside", Location::Elsewhere("/w/root/a".into())),
+            ("above", Location::Elsewhere("/w".into())),
         ] {
-            assert_eq!(found(&files, typed), place, "{typed}");
+            assert_eq!(found(&files, typed), location, "{typed}");
         }
     }
 
     #[test]
-    fn a_path_is_followed_to_the_one_place_it_means() {
+    fn resolve_removes_dots_and_follows_relative_links() {
         let files = files(&[
             ("a", Node::Directory),
             ("a/b", Node::Directory),
@@ -158,25 +158,25 @@ mod tests {
             ("c", Node::Directory),
             ("d", link("a/b/")),
         ]);
-        for (typed, place) in [
+        for (typed, location) in [
             ("", inside("", Directory)),
             ("a", inside("a", Directory)),
             ("./a//b/.", inside("a/b", Directory)),
-            ("a/b/../fifo", inside("a/fifo", NoDirectory)),
-            ("a/none/deeper", inside("a/none/deeper", Nothing)),
+            ("a/b/../fifo", inside("a/fifo", NotADirectory)),
+            ("a/none/deeper", inside("a/none/deeper", Missing)),
             ("a/../../../c", inside("c", Directory)),
             ("a/up", inside("c", Directory)),
-            ("a/up/x", inside("c/x", Nothing)),
+            ("a/up/x", inside("c/x", Missing)),
             ("d/..", inside("a", Directory)),
-            ("a/out/z", Place::Elsewhere("/etc/y/z".into())),
-            ("a/top", Place::FileSystemRoot),
+            ("a/out/z", Location::Elsewhere("/etc/y/z".into())),
+            ("a/top", Location::FileSystemRoot),
         ] {
-            assert_eq!(found(&files, typed), place, "{typed}");
+            assert_eq!(found(&files, typed), location, "{typed}");
         }
     }
 
     #[test]
-    fn forty_links_are_followed_and_a_loop_stands_for_itself() {
+    fn resolve_follows_forty_links_and_resolves_a_loop_to_itself() {
         let mut chain: Vec<(String, Node)> =
             (0..41).map(|step| (format!("l{step}"), link(&format!("l{}", step + 1)))).collect();
         chain.push(("l41".to_owned(), Node::Directory));
@@ -184,7 +184,7 @@ mod tests {
         let files: Files =
             chain.into_iter().map(|(path, node)| (ByteString::from(&*path), node)).collect();
         assert_eq!(found(&files, "l1"), inside("l41", Directory));
-        assert_eq!(found(&files, "l0"), inside("l40", NoDirectory));
-        assert_eq!(found(&files, "loop/x"), inside("loop/x", Nothing));
+        assert_eq!(found(&files, "l0"), inside("l40", NotADirectory));
+        assert_eq!(found(&files, "loop/x"), inside("loop/x", Missing));
     }
 }

@@ -1,5 +1,5 @@
-//! Values as a reader of a report sees them: in the form in which the protocol carries them, so that
-//! nobody has to know the types of this program.
+//! Values as reports show them: in the serialized form of the protocol, so that a reader need not know
+//! the types of this program.
 
 use serde::Serialize;
 
@@ -16,8 +16,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn an_answer_is_shown_as_its_line_has_it() {
-        let (code, changed) = (Code::Busy, Changed::None);
+    fn plain_returns_a_value_as_the_protocol_serializes_it() {
+        let code = Code::Busy;
+        let changed = Changed::None;
         let refused = Answer::Refused { code, message: "later".into(), changed };
         assert_eq!(
             plain(&refused),

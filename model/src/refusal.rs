@@ -1,13 +1,13 @@
-//! Why a request must be refused, and the codes that say so.
+//! Correct refusals: the codes, and the rule that requires them.
 
 use crate::answer::Code;
 use crate::rules::RuleRef;
 
-/// A refusal that is right: any of these codes, for this reason.
+/// A correct refusal: any of these codes, for this rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
-    /// Codes that say so.
+    /// The accepted codes.
     pub codes: &'static [Code],
-    /// Why it must be refused.
+    /// The rule by which the request must be refused.
     pub rule: RuleRef,
 }

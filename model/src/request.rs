@@ -1,5 +1,5 @@
-//! What a subject can be asked, and the one table of it: each request with its name, its fields and
-//! what holds of it. Protocol, schema, capability filter and coverage are read off here.
+//! The requests to a subject, in one table: each request with its name, its fields and its properties.
+//! The protocol, the schema, the capability filter and the coverage are derived from it.
 
 use crate::agent::{Action, AgentEvent, Compensation, Part};
 use crate::bytes::ByteString;
@@ -23,21 +23,20 @@ pub enum About {
 /// What a request may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing is asked for: something is told.
+    /// It only informs the subject.
     Tells,
-    /// It only looks.
+    /// It only reads.
     Looks,
-    /// It may change the store, and no file.
+    /// It may change the store, but no file.
     Stores,
     /// It may change files.
     Writes,
 }
 
-/// What a request is answered with, where it is not refused; each names a variant of
-/// [`crate::Answer`].
+/// The answer to a request that is not refused; each variant names a variant of [`crate::Answer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered {
-    /// Nothing to say.
+    /// An acknowledgement.
     Done,
     /// A path.
     Project,
@@ -45,7 +44,7 @@ pub enum Answered {
     Classified,
     /// What was done before a tool ran.
     Protected,
-    /// What a request for a checkpoint came to.
+    /// The outcome of a request for a checkpoint.
     Taken,
     /// A list.
     Listed,
@@ -67,24 +66,24 @@ pub enum Answered {
     Compensated,
 }
 
-/// What holds of one kind of request.
+/// The properties of one kind of request.
 #[derive(Debug)]
 pub struct RequestKind {
     /// Its name in the protocol and in histories.
     pub name: &'static str,
-    /// The rule that it is mostly about.
+    /// The main rule about it.
     pub rule: RuleRef,
     /// What it is about.
     pub about: About,
     /// What it may do.
     pub effect: Effect,
-    /// What it is answered with.
+    /// The answer to it.
     pub answered: Answered,
-    /// The capability without which it is not asked, if any.
+    /// The capability without which it is not sent, if any.
     pub capability: Option<Capability>,
 }
 
-/// Something that an implementation says it can do, by name, with what that means in a sentence.
+/// A capability that an implementation claims: its name, and its meaning in a sentence.
 pub type Capability = (&'static str, &'static str);
 
 macro_rules! capability {
@@ -96,12 +95,13 @@ macro_rules! capability {
     };
 }
 
-/// The one field of a request that is spelled otherwise for a subject than in a history.
-macro_rules! respelled {
-    (target, $value:ident, $spell:ident) => {
-        $spell($value)
+/// The value of a field, converted where the field is `target`: only a target is written for a subject
+/// in another form than in a history.
+macro_rules! converted {
+    (target, $value:ident, $convert:ident) => {
+        $convert($value)
     };
-    ($field:ident, $value:ident, $spell:ident) => {
+    ($field:ident, $value:ident, $convert:ident) => {
         $value
     };
 }
@@ -146,11 +146,11 @@ macro_rules! requests {
                 }
             }
 
-            /// The same request with its checkpoint named otherwise.
-            pub fn with_target<Other>(self, spell: impl FnOnce(Target) -> Other) -> Request<Other> {
+            /// The same request with its target converted.
+            pub fn with_target<New>(self, convert: impl FnOnce(Target) -> New) -> Request<New> {
                 match self {
                     $(Request::$variant $({ $($field,)* })? => {
-                        Request::$variant $({ $($field: respelled!($field, $field, spell),)* })?
+                        Request::$variant $({ $($field: converted!($field, $field, convert),)* })?
                     })*
                 }
             }
@@ -158,24 +158,24 @@ macro_rules! requests {
     };
 }
 
-/// What there are turns for.
+/// The meaning of the capability of automatic checkpoints.
 const TURNS: &str = "It takes automatic checkpoints, at most one for each project and turn.";
-/// What is told of the agent's tools.
+/// The meaning of the capability of the two requests about the agent's tools.
 const HANDS: &str = "It is told what the agent's tools write, before and afterwards, and a restore names the \
     paths that another hand changed since the checkpoint.";
-/// What there are parts of a state for.
+/// The meaning of the capability of the two requests about parts of the agent's state.
 const STATE: &str =
     "It carries parts of the agent's state beside the files, and says which by a capability each.";
-/// What pinning is for.
+/// The meaning of the capability of pinning and unpinning.
 const PIN: &str = "A checkpoint can be pinned, so that no limit drops it, and unpinned.";
-/// What there are sub-agents for.
+/// The meaning of the capability of the two requests about sub-agents.
 const SUBAGENT: &str =
     "It is told when a sub-agent makes the requests, and when the parent does again.";
-/// What the two requests that clear something have in common.
+/// The meaning of the capability of the two requests that clear something.
 const CLEAR: &str = "It can remove everything it keeps, and its archives of the v1 layout.";
 
-// Each with its name, the rule that it is mostly about, what it is about, what it may do, what it is
-// answered with and what it takes to be asked.
+// Each request with its name, its main rule, what it is about, what it may do, its answer, and the
+// capability it needs.
 requests! {
     /// A conversation turn begins.
     NewTurn = "new_turn", TURN_RESET, Neither, Tells, Done,
@@ -435,7 +435,7 @@ requests! {
     Clear = "clear", MAINTENANCE_COMMANDS, Store, Stores, Done, needs "clear": CLEAR;
 }
 
-/// A field that several requests have: to be read, and to be replaced.
+/// Accessors of a field that several requests have: shared and mutable.
 macro_rules! shared_field {
     ($(#[$doc:meta])* $field:ident, $field_mut:ident: $type:ty, of $($variant:ident)*) => {
         $(#[$doc])*
@@ -446,7 +446,7 @@ macro_rules! shared_field {
             }
         }
 
-        /// The same, to name it otherwise.
+        /// The same field, mutable.
         pub fn $field_mut(&mut self) -> Option<&mut $type> {
             match self {
                 $(Request::$variant { $field, .. })|* => Some($field),
@@ -457,28 +457,28 @@ macro_rules! shared_field {
 }
 
 impl<Target> Request<Target> {
-    /// What holds of this kind of request.
+    /// The properties of this kind of request.
     pub fn kind(&self) -> &'static RequestKind {
         let kind = REQUESTS.iter().find(|kind| kind.name == self.name());
         kind.expect("the table that made the request has a row for it")
     }
 
     shared_field! {
-        /// The project that is asked about, as typed.
+        /// The project that the request is about, as typed.
         dir, dir_mut: ByteString, of EnsureCheckpoint WithoutBackend Checkpoint List PrintList
             Diff Restore RestoreFile RestoreLatest ToolWrites ToolWrote Label Pin Unpin Event
     }
     shared_field! {
-        /// The checkpoint that is asked about.
+        /// The checkpoint that the request is about.
         target, target_mut: Target, of Diff Restore RestoreFile Pin Unpin
     }
 
-    /// The rule that a request is mostly about.
+    /// The main rule about the request.
     pub fn main_rule(&self) -> RuleRef {
         self.kind().rule
     }
 
-    /// The capability that it takes beside that of its kind, if any.
+    /// The capability that it needs in addition to that of its kind, if any.
     pub fn also_needs(&self) -> Option<&'static str> {
         match self {
             Request::SetState { part, .. } | Request::GetState { part } => Some(part.capability()),
@@ -487,12 +487,12 @@ impl<Target> Request<Target> {
         }
     }
 
-    /// Whether the request restores, all or a part of a checkpoint.
+    /// Whether the request restores a checkpoint or a part of it.
     pub fn restores(&self) -> bool {
         self.kind().answered == Answered::Restored
     }
 
-    /// Whether the request only looks: it may change no file and nothing in the store.
+    /// Whether the request only reads: it may change no file and nothing in the store.
     pub fn only_looks(&self) -> bool {
         self.kind().effect == Effect::Looks
     }

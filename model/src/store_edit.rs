@@ -1,36 +1,36 @@
-//! What happens to a checkpoint base behind the back of whoever keeps it: what the v1
-//! left, what somebody put there, and damage.
+//! Changes of a checkpoint base that no request makes: leftovers of the v1 layout, third-party files
+//! and damage.
 //!
-//! It ends at what is meant; how that comes onto a disk is for the harness to say.
+//! The module describes the changes only; the harness makes them on a disk.
 
 use crate::bytes::ByteString;
 use crate::object::Piece;
 use serde::{Deserialize, Serialize};
 
-/// How a file is damaged.
+/// The way in which a file is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
-    /// It is gone.
+    /// It is removed.
     Removed,
-    /// It holds nothing.
+    /// It is truncated to zero bytes.
     Emptied,
-    /// Its second half is gone.
+    /// Its second half is cut off.
     Halved,
-    /// It holds something else.
+    /// Its content is replaced.
     Garbled,
-    /// One byte of it is another one.
+    /// One byte is changed.
     Flipped,
-    /// A link to nothing stands in its place.
+    /// It is replaced by a dangling link.
     Link,
-    /// A fifo stands in its place.
+    /// It is replaced by a fifo.
     Fifo,
-    /// A folder stands in its place.
+    /// It is replaced by a folder.
     Folder,
 }
 
 impl Damage {
-    /// All of them.
+    /// Every damage.
     pub const ALL: [Damage; 8] = [
         Damage::Removed,
         Damage::Emptied,
@@ -47,28 +47,28 @@ impl Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreFile {
-    /// By which git recognizes a repository.
+    /// The file by which git recognizes a repository.
     Head,
     /// The settings of git.
     Config,
-    /// Many refs in one file.
+    /// The packed refs.
     PackedRefs,
     /// The commits at which histories end.
     Shallow,
     /// The estimated size of the store.
     Usage,
-    /// The names that are not captured.
+    /// The patterns of paths that are not captured.
     Exclude,
-    /// How contents are converted.
+    /// The rules by which content is converted.
     Attributes,
-    /// The parents of all commits, which git derives to be faster.
+    /// The parents of all commits, a cache that git derives.
     CommitGraph,
-    /// The order of the objects in a pack, which git derives to be faster.
+    /// The order of the objects in a pack, a cache that git derives.
     ReverseIndex,
 }
 
 impl StoreFile {
-    /// All of them.
+    /// Every file of a store.
     pub const ALL: [StoreFile; 9] = [
         StoreFile::Head,
         StoreFile::Config,
@@ -82,17 +82,17 @@ impl StoreFile {
     ];
 }
 
-/// What a foreign folder in the base looks like.
+/// What a third-party folder in the base looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Likeness {
-    /// A v1 archive by the begin of its name; what follows is no time.
+    /// A v1 archive by the prefix of its name; the rest is not a time.
     Name,
-    /// A v1 archive by its whole name; no v1 repository is in it.
+    /// A v1 archive by its complete name, without a v1 repository in it.
     Archive,
     /// A v1 repository, without the file that names its directory.
     Repository,
-    /// What a removal that died leaves, by the begin of its name.
+    /// The leftover of an interrupted removal, by the prefix of its name.
     Leftover,
 }
 
@@ -100,80 +100,80 @@ pub enum Likeness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreEdit {
-    /// A v1 repository stands in the base.
+    /// Adds a v1 repository.
     Repository {
-        /// What it is called there.
+        /// Its name in the base.
         name: String,
         /// The directory it keeps, relative to the world's root.
         project: ByteString,
-        /// When it changed last, in seconds since the epoch.
+        /// When it last changed, in seconds since the epoch.
         changed: i64,
     },
-    /// An archive of such repositories stands there.
+    /// Adds an archive of v1 repositories.
     Archive {
-        /// What it is called.
+        /// Its name.
         name: String,
         /// When it was made, in seconds since the epoch.
         made: i64,
     },
-    /// Something stands there that is none of these.
+    /// Adds a file that is neither.
     Stray {
-        /// What it is called.
+        /// Its name.
         name: String,
     },
-    /// A folder stands there that is nobody's of ours, and only looks like it.
+    /// Adds an unrelated folder that looks like a part of the store.
     Lookalike {
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// Like what.
+        /// What it looks like.
         of: Likeness,
-        /// When it changed last, in seconds since the epoch.
+        /// When it last changed, in seconds since the epoch.
         changed: i64,
     },
-    /// What is noted of a project is damaged.
+    /// Damages the metadata of a project.
     Metadata {
         /// The project.
         project: ByteString,
-        /// How.
+        /// The damage.
         damage: Damage,
     },
-    /// The index of a project is damaged.
+    /// Damages the index of a project.
     Index {
         /// The project.
         project: ByteString,
-        /// How.
+        /// The damage.
         damage: Damage,
     },
-    /// A piece of a checkpoint is damaged where it is stored: its own file, or the pack that it is in.
+    /// Damages a piece of a checkpoint where it is stored: in its own file, or in its pack.
     Stored {
         /// The project.
         project: ByteString,
         /// The id of the checkpoint.
         id: String,
-        /// Which piece of it.
+        /// The piece.
         piece: Piece,
-        /// How.
+        /// The damage.
         damage: Damage,
     },
-    /// What names the newest checkpoint of a project is damaged.
+    /// Damages the ref of a project's newest checkpoint.
     Ref {
         /// The project.
         project: ByteString,
-        /// How.
+        /// The damage.
         damage: Damage,
     },
-    /// A file of the store is damaged that belongs to no project.
+    /// Damages a file of the store that belongs to no project.
     File {
-        /// Which file.
+        /// The file.
         file: StoreFile,
-        /// How.
+        /// The damage.
         damage: Damage,
     },
-    /// Somebody runs plain `git gc` in the store.
+    /// Runs plain `git gc` in the store.
     Collected,
-    /// The mark of the last sweep says something else.
+    /// Rewrites the marker of the last sweep.
     Marker {
-        /// Seconds since the epoch; none for what is no time.
+        /// The new time, in seconds since the epoch; `None` for content that is not a time.
         says: Option<i64>,
     },
 }

@@ -1,21 +1,21 @@
-//! How a person names a checkpoint: by its number in the list, by its id as the list has it, or by
-//! the first digits of that.
+//! Parses how a person names a checkpoint: by its number in the list, by its listed id, or by the first
+//! digits of the id.
 //!
-//! An id is whatever an implementation lists. Only a short one has a grammar of its own.
+//! An id is whatever an implementation lists. Only a short id has a grammar of its own.
 
-/// What a target's text can mean.
+/// The possible meanings of a target's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A number of the list, from 1; 0 is well formed and never there.
+    /// A number of the list, from 1; 0 is well formed and never listed.
     Number(usize),
-    /// A whole id, or the beginning of one.
+    /// A complete id, or the beginning of an id.
     Id(String),
     /// Neither.
     Malformed,
 }
 
-/// Reads a target as typed, where these ids are listed. Digits alone are a number when the list is
-/// that long and `numbers` name checkpoints at all, otherwise they may still be an id.
+/// Parses a target as typed, where the ids `listed` are listed. Digits alone are a number when the list
+/// is that long and `numbers` says that numbers name checkpoints; otherwise they may still be an id.
 pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> Target {
     let decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let long_enough = (4..=64).contains(&text.len());
@@ -24,7 +24,7 @@ pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> Target {
         || long_enough && listed.iter().any(|id| begins_with(id, &as_text))
         || long_enough && text.iter().all(u8::is_ascii_hexdigit);
     let number = if decimal && numbers { as_text.parse::<usize>().ok() } else { None };
-    // Nobody writes a number with a zero before it, but an id may have one.
+    // A number is not written with a leading zero, but an id may begin with a zero.
     let listed_number =
         |number: &usize| (1..=listed.len()).contains(number) && !(is_id && text.starts_with(b"0"));
     match number {
@@ -34,7 +34,7 @@ pub fn parse(text: &[u8], listed: &[&str], numbers: bool) -> Target {
     }
 }
 
-/// Whether an id begins with this, in capitals or not.
+/// Whether an id begins with `text`, ignoring ASCII case.
 pub fn begins_with(id: &str, text: &str) -> bool {
     id.as_bytes().get(..text.len()).is_some_and(|part| part.eq_ignore_ascii_case(text.as_bytes()))
 }
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_a_number_before_they_are_an_id() {
+    fn parse_prefers_a_number_of_the_list_to_an_id() {
         let listed = ["aaaa1", "aaaa2", "aaaa3", "aaaa4", "aaaa5"];
         assert_eq!(parse(b"3", &listed, true), Target::Number(3));
         assert_eq!(parse(b"6", &listed, true), Target::Number(6));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_whatever_is_listed() {
+    fn parse_accepts_every_listed_id_whatever_its_form() {
         for listed in ["ckpt-0001", "C0000001", "0001", "01JAB3QZ", "2026-03-16T04:36", "a", "-x"] {
             assert_eq!(parse(listed.as_bytes(), &[listed, "other"], true), id(listed));
             assert_eq!(parse(format!("{listed}\n").as_bytes(), &[listed], true), Target::Malformed);
@@ -73,13 +73,13 @@ mod tests {
         // A number of the list may be an id as well; then it is the number.
         assert_eq!(parse(b"1", &["1", "2"], true), Target::Number(1));
         assert_eq!(parse(b"7", &["7", "8"], true), id("7"));
-        // Who counts his checkpoints from the oldest has no such numbers.
+        // An implementation that numbers checkpoints from the oldest has no such numbers.
         assert_eq!(parse(b"1", &["2", "1"], false), id("1"));
         assert_eq!(parse(b"3", &["2", "1"], false), Target::Malformed);
     }
 
     #[test]
-    fn capitals_make_no_difference_in_a_short_id() {
+    fn begins_with_ignores_case_in_a_short_id() {
         assert!(begins_with("abcd", "ABC") && begins_with("ABCD", "abcd"));
         assert!(!begins_with("abcd", "abcde") && !begins_with("abcd", "b"));
     }

@@ -1,4 +1,4 @@
-//! What a checkpoint holds: a map from project-relative path to entry, and how two such maps differ.
+//! The content of a checkpoint: a map from project-relative path to entry, and how two such maps differ.
 
 use crate::bytes::ByteString;
 use crate::files::{Content, Node};
@@ -16,7 +16,7 @@ pub enum Entry {
     },
     /// A symbolic link.
     Link {
-        /// The bytes it points at.
+        /// The bytes of its target.
         target: Content,
     },
 }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_comes_back_as_the_node_it_was() {
+    fn bytes_and_node_return_what_an_entry_was_captured_from() {
         assert_eq!(**link("to").bytes(), *b"to");
         assert_eq!(**file("a", true).bytes(), *b"a");
         let target = Content::from(&b"to"[..]);
@@ -102,11 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn trees_differ_in_what_only_one_has_and_in_bytes_type_and_mode() {
+    fn differences_reports_added_and_deleted_paths_and_other_bytes_types_and_modes() {
         let tree = |entries: &[(&str, Entry)]| {
             entries.iter().map(|(path, entry)| (ByteString::from(*path), entry.clone())).collect()
         };
-        let (old, same) = (file("a", false), file("same", false));
+        let old = file("a", false);
+        let same = file("same", false);
         let older: Tree = tree(&[
             ("bytes", old.clone()),
             ("gone", old.clone()),
@@ -114,7 +115,9 @@ mod tests {
             ("same", same.clone()),
             ("type", old.clone()),
         ]);
-        let (bytes, mode, kind) = (file("b", false), file("a", true), link("a"));
+        let bytes = file("b", false);
+        let mode = file("a", true);
+        let kind = link("a");
         let newer: Tree = tree(&[
             ("bytes", bytes.clone()),
             ("mode", mode.clone()),

@@ -1,7 +1,7 @@
-//! Units: files that are only right together, such as a database and its journal.
+//! Units: files that are consistent only together, such as a database and its journal.
 //!
-//! One table of kinds, recognized by content. A caller shows the paths of one tree and learns which
-//! units are in it; what is captured and restored of a unit is decided elsewhere.
+//! One table of kinds, recognized by content. A caller passes the paths of a tree and gets its units;
+//! other modules decide what is captured and restored of a unit.
 
 use crate::bytes::{ByteString, file_name, join, parent};
 use crate::files::{Files, Node};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg(test)]
 mod tests;
 
-/// What a path of a tree holds, as far as a unit is recognized by it.
+/// The content of a path of a tree, as far as it is needed to recognize units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// A regular file that can be read.
@@ -22,27 +22,27 @@ pub enum Content<'a> {
     NotRegular,
 }
 
-/// Every path of one tree but its directories.
+/// Every path of one tree, without its directories.
 pub type Paths<'a> = BTreeMap<&'a [u8], Content<'a>>;
 
-/// What a file is in its unit.
+/// The role of a file in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It is captured and restored with the others.
     Member,
-    /// It is made anew from the members: never captured, never restored.
+    /// It is derived from the members: never captured, never restored.
     Derived,
 }
 
 /// One kind of unit: a row of [`KINDS`].
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The anchors of all units in a tree.
     anchors: fn(&Paths<'_>) -> BTreeSet<ByteString>,
-    /// What a path is in the unit with that anchor.
+    /// The role of a path in the unit with that anchor.
     role: fn(&[u8], &[u8]) -> Option<Role>,
-    /// Whether a tree holds enough of the unit to bring it back.
+    /// Whether a tree holds enough of the unit to restore it.
     is_complete: fn(&Paths<'_>, &[u8]) -> bool,
 }
 
@@ -69,7 +69,7 @@ pub static KINDS: &[Kind] = &[
             let is_inside = parent(path) == anchor && path.len() > anchor.len();
             (is_inside && is_level_name(file_name(path))).then_some(Role::Member)
         },
-        // It has a journal from the first time that it is opened, which some stores leave out.
+        // It has a log from the first time that it is opened, which some stores leave out.
         is_complete: |paths, anchor| {
             let is_log =
                 |path: &&[u8]| parent(path) == anchor && is_numbered(file_name(path), b"", b".log");
@@ -78,7 +78,7 @@ pub static KINDS: &[Kind] = &[
     },
 ];
 
-/// One unit: its kind, and the path that it is called by.
+/// One unit: its kind, and the path that names it.
 #[derive(Clone)]
 pub struct Unit {
     kind: &'static Kind,
@@ -87,7 +87,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// What a path is in this unit.
+    /// The role of a path in this unit.
     pub fn role(&self, path: &[u8]) -> Option<Role> {
         (self.kind.role)(&self.anchor, path)
     }
@@ -97,15 +97,15 @@ impl Unit {
         self.role(path) == Some(Role::Member)
     }
 
-    /// Whether a tree holds enough of this unit to bring it back.
+    /// Whether a tree holds enough of this unit to restore it.
     pub fn is_complete(&self, paths: &Paths<'_>) -> bool {
         (self.kind.is_complete)(paths, &self.anchor)
     }
 }
 
 impl PartialEq for Unit {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind.name == other.kind.name && self.anchor == other.anchor
+    fn eq(&self, right: &Self) -> bool {
+        self.kind.name == right.kind.name && self.anchor == right.anchor
     }
 }
 
@@ -150,7 +150,7 @@ pub fn paths_of_tree(tree: &Tree) -> Paths<'_> {
 /// The files that SQLite keeps alongside a database.
 const SQLITE_SUFFIXES: [&[u8]; 3] = [b"-wal", b"-journal", b"-shm"];
 
-/// How the file of each suffix begins; the database itself has none.
+/// The first bytes of the file with each suffix; the suffix of the database itself is empty.
 const SQLITE_BEGINNINGS: [(&[u8], &[u8]); 4] = [
     (b"", b"SQLite format 3\0"),
     (b"-wal", &[0x37, 0x7f, 0x06, 0x82]),
@@ -158,12 +158,12 @@ const SQLITE_BEGINNINGS: [(&[u8], &[u8]); 4] = [
     (b"-journal", &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]),
 ];
 
-/// Only where a file alongside is named like one of a database is the content looked at.
+/// Checks content only where a file with one of the suffixes exists.
 fn sqlite_anchors(paths: &Paths<'_>) -> BTreeSet<ByteString> {
     let stem = |path: &'_ [u8]| {
         SQLITE_SUFFIXES.iter().find_map(|end| path.strip_suffix(*end)).map(ByteString::from)
     };
-    let named = paths.keys().filter_map(|path| stem(path));
+    let candidates = paths.keys().filter_map(|path| stem(path));
     let is_recognized = |anchor: &ByteString| {
         let begins = |(suffix, beginning): &(&[u8], &[u8])| {
             let path = [anchor, *suffix].concat();
@@ -172,7 +172,7 @@ fn sqlite_anchors(paths: &Paths<'_>) -> BTreeSet<ByteString> {
         let is_file = !matches!(paths.get(&anchor[..]), Some(Content::NotRegular));
         !file_name(anchor).is_empty() && is_file && SQLITE_BEGINNINGS.iter().any(begins)
     };
-    named.filter(is_recognized).collect()
+    candidates.filter(is_recognized).collect()
 }
 
 /// Whether a folder holds a `CURRENT` that names a manifest alongside.
@@ -192,7 +192,7 @@ fn is_level_name(name: &[u8]) -> bool {
         || [&b".log"[..], b".ldb", b".sst"].iter().any(|end| is_numbered(name, b"", end))
 }
 
-/// Whether a name is a number between these.
+/// Whether a name is a decimal number between the prefix `before` and the suffix `after`.
 fn is_numbered(name: &[u8], before: &[u8], after: &[u8]) -> bool {
     let number = name.strip_prefix(before).and_then(|name| name.strip_suffix(after));
     number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))

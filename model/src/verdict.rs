@@ -1,8 +1,8 @@
-//! What a comparison comes to: how often each rule was put to the test, and every rule that was
-//! broken with what was expected and found.
+//! The result of a comparison: how often each rule was tested, and every broken rule with what was
+//! expected and found.
 //!
-//! Properties are judged independently, so one mistake may break several rules; which of them is
-//! the cause is for [`crate::blame`] to say.
+//! Properties are judged independently, so one mistake may break several rules; [`crate::blame`]
+//! decides which of them is the cause.
 
 use crate::answer::{Answer, CheckpointOutcome, SweepOutcome};
 use crate::files::{Node, SpecialKind};
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Who saw a difference.
+/// The source of an observed difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judge {
-    /// What the subject answered.
+    /// The subject's answer.
     Answer,
     /// The files as the harness sees them.
     Disk,
@@ -33,15 +33,15 @@ impl fmt::Display for Judge {
     }
 }
 
-/// In which way a rule is broken.
+/// How a rule is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// What happened is not allowed.
     Fail,
-    /// It was rightly refused, for a reason that is none.
+    /// Correctly refused, with the wrong error code.
     WrongReason,
-    /// The answer is not what the disk shows.
+    /// The answer contradicts the disk.
     Dishonest,
     /// The subject died.
     Crash,
@@ -59,9 +59,9 @@ impl fmt::Display for Kind {
 /// What was expected, and what was found instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// In which way the rule is broken.
+    /// How the rule is broken.
     pub kind: Kind,
-    /// What is wrong, in words that hold no path, id or number.
+    /// What is wrong, in words without a path, id or number.
     pub symptom: String,
     /// What the model allows.
     pub expected: String,
@@ -78,16 +78,18 @@ impl Mismatch {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        let (symptom, expected, found) = (symptom.into(), expected.into(), found.into());
+        let symptom = symptom.into();
+        let expected = expected.into();
+        let found = found.into();
         Mismatch { kind: Kind::Fail, symptom, expected, found, tree: Vec::new() }
     }
 
-    /// The same as a failure of this kind.
+    /// The same mismatch with another kind.
     pub fn kind(self, kind: Kind) -> Self {
         Mismatch { kind, ..self }
     }
 
-    /// The same with the paths that differ.
+    /// The same mismatch with the paths that differ.
     pub fn tree(self, tree: Vec<String>) -> Self {
         Mismatch { tree, ..self }
     }
@@ -98,7 +100,7 @@ impl Mismatch {
 pub struct Violation {
     /// The rule.
     pub rule: RuleRef,
-    /// Who saw it.
+    /// The source of the evidence.
     pub judge: Judge,
     /// What is wrong.
     pub mismatch: Mismatch,
@@ -109,25 +111,25 @@ pub struct Violation {
 pub struct Checks {
     /// How many comparisons were made for each rule.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Those that failed.
+    /// The comparisons that failed.
     pub violations: Vec<Violation>,
 }
 
 impl Checks {
-    /// Counts `times` comparisons for `rule` that held.
+    /// Counts `times` successful comparisons for `rule`.
     pub fn held(&mut self, rule: RuleRef, times: u64) {
         *self.counts.entry(rule.id).or_default() += times;
     }
 
-    /// These, and those of another observation.
-    pub fn join(&mut self, other: Checks) {
-        for (rule, times) in other.counts {
+    /// Adds the comparisons of another observation.
+    pub fn join(&mut self, added: Checks) {
+        for (rule, times) in added.counts {
             *self.counts.entry(rule).or_default() += times;
         }
-        self.violations.extend(other.violations);
+        self.violations.extend(added.violations);
     }
 
-    /// Compares for `rule`: it holds, or this is what was expected and found.
+    /// Counts a comparison for `rule`, and records the mismatch unless it holds.
     pub fn check(
         &mut self,
         judge: Judge,
@@ -141,20 +143,20 @@ impl Checks {
         }
     }
 
-    /// Compares two values for `rule`; `what` says what they are, and is the symptom.
+    /// Compares two values for `rule`; `symptom` names what they are.
     pub fn same<T: PartialEq + Serialize>(
         &mut self,
         judge: Judge,
         rule: RuleRef,
-        what: &str,
+        symptom: &str,
         expected: &T,
         found: &T,
     ) {
         self.check(judge, rule, expected == found, || {
             Mismatch::new(
-                what,
-                format!("{what}: {expected}", expected = plain(&expected)),
-                format!("{what}: {found}", found = plain(&found)),
+                symptom,
+                format!("{symptom}: {expected}", expected = plain(&expected)),
+                format!("{symptom}: {found}", found = plain(&found)),
             )
         });
     }
@@ -190,8 +192,8 @@ pub fn word(answer: &Answer) -> String {
     word.to_owned()
 }
 
-/// In which way a path is wrong, without saying which.
-pub fn symptom(due: Option<&Node>, found: Option<&Node>) -> String {
+/// The symptom of a path that differs, without the path.
+pub fn symptom(expected: Option<&Node>, found: Option<&Node>) -> String {
     let word = |node| match node {
         None => "nothing",
         Some(&Node::Directory) => "a directory",
@@ -199,7 +201,7 @@ pub fn symptom(due: Option<&Node>, found: Option<&Node>) -> String {
         Some(Node::Link { .. }) => "a link",
         Some(Node::File { .. }) => "a file",
     };
-    match (due, found) {
+    match (expected, found) {
         (Some(Node::Link { .. }), Some(Node::Link { .. })) => "another link".into(),
         (
             Some(Node::File { content, executable, .. }),
@@ -209,11 +211,11 @@ pub fn symptom(due: Option<&Node>, found: Option<&Node>) -> String {
             (true, false) => "another executable bit".into(),
             (true, true) => "another right to read".into(),
         },
-        (due, found) => format!("{}, not {}", word(found), word(due)),
+        (expected, found) => format!("{}, not {}", word(found), word(expected)),
     }
 }
 
-/// What stands at a path, short enough to read.
+/// The node at a path, short enough to read.
 pub fn shown(node: Option<&Node>) -> String {
     let text = |bytes: &[u8]| {
         let head = &bytes[..bytes.len().min(60)];

@@ -1,4 +1,4 @@
-//! What a checkpoint of one directory holds, what it leaves out and which rules that tests.
+//! Tests what a checkpoint of one directory holds and leaves out, and which rules that tests.
 
 use super::*;
 use crate::edit::Edit;
@@ -14,7 +14,7 @@ fn write(files: &mut Files, path: &str, content: &[u8]) {
     Edit::Write { path, content: content.into(), executable: false }.apply(files);
 }
 
-/// A world with these empty files in the project.
+/// Files with these empty files in the project.
 fn files(paths: &[&str]) -> Files {
     let mut files = Files::default();
     for path in paths {
@@ -31,7 +31,7 @@ fn capturer(lacks: &[&str]) -> Capturer {
     Capturer::new(&|capability| !lacks.contains(&capability))
 }
 
-/// What a subject captures that has every capability but these.
+/// The capture of a subject with every capability but these.
 fn captured(files: &Files, lacks: &[&str], file_bytes_max: u64) -> Captured {
     let bounds = Bounds { file_bytes_max, base: BASE.as_bytes() };
     capturer(lacks).capture(files, PROJECT.as_bytes(), &bounds)
@@ -45,12 +45,12 @@ fn held(captured: &Captured) -> Vec<String> {
     captured.tree.keys().map(ByteString::to_string).collect()
 }
 
-/// What was left out, each path with its rule.
+/// The paths that were left out, each with its rule.
 fn left_out(captured: &Captured) -> Vec<(String, &'static str)> {
     captured.left_out.iter().map(|(path, rule)| (path.to_string(), rule.id)).collect()
 }
 
-/// How many files put the rule to the test.
+/// How many files test the rule.
 fn tests_of(captured: &Captured, rule: RuleRef) -> usize {
     captured.tested.get(rule.id).map_or(0, |(_, count)| *count)
 }
@@ -64,9 +64,10 @@ fn link(target: &str) -> Entry {
 }
 
 #[test]
-fn files_and_links_are_captured_as_they_are() {
+fn capture_holds_files_and_links_as_they_are() {
     let mut files = files(&["deep/er/file"]);
-    let (path, content) = ("work/p/run".into(), "#!".into());
+    let path = "work/p/run".into();
+    let content = "#!".into();
     Edit::Write { path, content, executable: true }.apply(&mut files);
     Edit::Link { path: "work/p/link".into(), target: "to".into() }.apply(&mut files);
     Edit::MakeDirectory { path: "work/p/empty".into() }.apply(&mut files);
@@ -83,33 +84,36 @@ fn files_and_links_are_captured_as_they_are() {
 }
 
 #[test]
-fn the_base_is_left_out_as_one() {
+fn capture_leaves_out_the_base_as_one_path() {
     let captured = by_default(&files(&["base/inside", "basement"]));
     assert_eq!(held(&captured), ["basement"]);
     assert_eq!(left_out(&captured), [("base".to_owned(), "scope/base-not-captured")]);
 }
 
 #[test]
-fn a_file_over_the_cap_is_left_out_and_one_at_the_cap_is_a_test_of_it() {
+fn capture_leaves_out_a_file_above_file_bytes_max_and_counts_a_file_of_that_size() {
     let mut files = files(&[]);
     for size in [2usize, 3, 4, 5] {
         write(&mut files, &size.to_string(), &vec![b'x'; size]);
     }
-    let capped = captured(&files, &[], 4);
-    assert_eq!(held(&capped), ["2", "3", "4"]);
-    assert_eq!(left_out(&capped), [("5".to_owned(), "capture/size-cap")]);
-    assert_eq!(tests_of(&capped, &rules::CAPTURE_SIZE_CAP), 2);
-    let one = captured(&files, &[], 1);
-    assert_eq!((held(&one).len(), tests_of(&one, &rules::CAPTURE_SIZE_CAP)), (0, 4));
+    let limited = captured(&files, &[], 4);
+    assert_eq!(held(&limited), ["2", "3", "4"]);
+    assert_eq!(left_out(&limited), [("5".to_owned(), "capture/size-cap")]);
+    assert_eq!(tests_of(&limited, &rules::CAPTURE_SIZE_CAP), 2);
+    let single_byte = captured(&files, &[], 1);
+    assert_eq!(
+        (held(&single_byte).len(), tests_of(&single_byte, &rules::CAPTURE_SIZE_CAP)),
+        (0, 4)
+    );
     write(&mut files, "empty", b"");
-    let uncapped = captured(&files, &[], 0);
-    assert_eq!(held(&uncapped), ["2", "3", "4", "5", "empty"]);
-    // That no cap is none is seen of every file that one of nothing would leave out.
-    assert_eq!(tests_of(&uncapped, &rules::CAPTURE_SIZE_CAP), 4);
+    let unlimited = captured(&files, &[], 0);
+    assert_eq!(held(&unlimited), ["2", "3", "4", "5", "empty"]);
+    // Every file that a limit of zero bytes would leave out tests that 0 is no limit.
+    assert_eq!(tests_of(&unlimited, &rules::CAPTURE_SIZE_CAP), 4);
 }
 
 #[test]
-fn what_is_no_file_or_cannot_be_read_is_left_out() {
+fn capture_leaves_out_special_and_unreadable_files() {
     let mut files = files(&["secret", "plain"]);
     Edit::SetReadable { path: "work/p/secret".into(), readable: false }.apply(&mut files);
     special("work/p/socket", SpecialKind::Socket).apply(&mut files);
@@ -123,7 +127,7 @@ fn what_is_no_file_or_cannot_be_read_is_left_out() {
 }
 
 #[test]
-fn excluded_files_are_left_out_by_the_rule_that_their_name_tells() {
+fn capture_leaves_out_excluded_files_by_the_rule_for_their_name() {
     let mut files = files(&[".env", ".git/HEAD", "a.log", "deep/.git", "mine", "target/x", "z"]);
     write(&mut files, ".gitignore", b"mine");
     special("work/p/b.log", SpecialKind::Fifo).apply(&mut files);
@@ -140,32 +144,32 @@ fn excluded_files_are_left_out_by_the_rule_that_their_name_tells() {
     // The two logs and the directory `target`.
     assert_eq!(tests_of(&captured, &rules::CAPTURE_DEFAULT_EXCLUDES), 3);
     assert_eq!(tests_of(&captured, &rules::CAPTURE_SPECIAL), 0);
-    // What was left out by it, and what the file did not leave out.
+    // The file that the ignore file excludes, and the two that it does not.
     assert_eq!(tests_of(&captured, &rules::CAPTURE_GITIGNORE), 3);
-    // An ignore file could re-include the secret. The project's own repository is not nested; the
-    // file of that name is, and makes its directory one.
+    // An ignore file could re-include the secret. The project's own repository is not nested; the file
+    // `deep/.git` is, and makes its directory a nested repository.
     assert_eq!(tests_of(&captured, &rules::CAPTURE_SECRETS), 1);
     assert_eq!(tests_of(&captured, &rules::CAPTURE_NESTED_REPOSITORY), 1);
-    let alone = by_default(&self::files(&[".env", "a"]));
-    assert_eq!(tests_of(&alone, &rules::CAPTURE_SECRETS), 0);
+    let without_ignore_file = by_default(&self::files(&[".env", "a"]));
+    assert_eq!(tests_of(&without_ignore_file, &rules::CAPTURE_SECRETS), 0);
 }
 
 #[test]
-fn every_file_in_a_nested_repository_is_a_test_of_it() {
+fn capture_counts_every_file_in_a_nested_repository_as_a_test() {
     let captured = by_default(&files(&["a/.git/HEAD", "a/b/c", "a/d", "e/f", "g"]));
     assert_eq!(held(&captured), ["a/b/c", "a/d", "e/f", "g"]);
     assert_eq!(tests_of(&captured, &rules::CAPTURE_NESTED_REPOSITORY), 3);
 }
 
 #[test]
-fn the_ignore_files_of_deeper_directories_speak_first_and_only_for_them() {
+fn capture_and_ignored_by_apply_deeper_ignore_files_first_and_only_below_them() {
     let mut files = files(&["d/x", "d/y", "d/e/x", "x", "y"]);
     write(&mut files, ".gitignore", b"x\ny");
     write(&mut files, "d/.gitignore", b"!x");
     write(&mut files, "d/e/.gitignore", b"/x");
     let captured = by_default(&files);
     assert_eq!(held(&captured), [".gitignore", "d/.gitignore", "d/e/.gitignore", "d/x"]);
-    let all = capturer(&[]);
+    let capturer_with_all = capturer(&[]);
     for (path, ignored) in [
         ("d/x", false),
         ("d/y", true),
@@ -177,15 +181,19 @@ fn the_ignore_files_of_deeper_directories_speak_first_and_only_for_them() {
         (".env", true),
         ("d/e", false),
     ] {
-        assert_eq!(all.ignored_by(&captured.tree, path.as_bytes()), ignored, "{path}");
+        assert_eq!(
+            capturer_with_all.ignored_by(&captured.tree, path.as_bytes()),
+            ignored,
+            "{path}"
+        );
     }
-    let heedless = ["capture.gitignore"];
-    assert_eq!(self::captured(&files, &heedless, 0).tree.len(), 8);
-    assert!(!capturer(&heedless).ignored_by(&captured.tree, b"x"));
+    let lacks = ["capture.gitignore"];
+    assert_eq!(self::captured(&files, &lacks, 0).tree.len(), 8);
+    assert!(!capturer(&lacks).ignored_by(&captured.tree, b"x"));
 }
 
 #[test]
-fn an_ignore_file_that_is_none_or_cannot_be_read_excludes_nothing() {
+fn capture_ignores_an_ignore_file_that_is_a_link_or_cannot_be_read() {
     let mut unreadable = files(&["x"]);
     write(&mut unreadable, ".gitignore", b"x");
     Edit::SetReadable { path: "work/p/.gitignore".into(), readable: false }.apply(&mut unreadable);
@@ -199,26 +207,27 @@ fn an_ignore_file_that_is_none_or_cannot_be_read_excludes_nothing() {
 }
 
 #[test]
-fn an_implementation_may_capture_what_the_rules_leave_out() {
+fn capture_without_exclusion_capabilities_holds_what_the_rules_leave_out() {
     let mut files = files(&[".env", "target/x", "d/.git/HEAD"]);
     write(&mut files, ".gitignore", b"d");
-    let (repositories, excludes) = ("capture.no_repositories", "capture.default_excludes");
-    let heedless = ["capture.gitignore", excludes, repositories];
-    let all = [".env", ".gitignore", "d/.git/HEAD", "target/x"];
-    assert_eq!(held(&captured(&files, &heedless, 0)), all);
-    assert_eq!(held(&captured(&files, &heedless[..2], 0)), [".env", ".gitignore", "target/x"]);
+    let repositories = "capture.no_repositories";
+    let excludes = "capture.default_excludes";
+    let lacks = ["capture.gitignore", excludes, repositories];
+    let expected = [".env", ".gitignore", "d/.git/HEAD", "target/x"];
+    assert_eq!(held(&captured(&files, &lacks, 0)), expected);
+    assert_eq!(held(&captured(&files, &lacks[..2], 0)), [".env", ".gitignore", "target/x"]);
     assert_eq!(held(&captured(&files, &["capture.gitignore", repositories], 0)), [".gitignore"]);
 }
 
-/// The rules besides the one that every file tests.
+/// The tested rules without the first, which every file tests.
 fn also_tested(path: &str, entry: &Entry) -> Vec<&'static str> {
-    let all = content_rules(path.as_bytes(), entry);
-    assert_eq!(all[0], &rules::CAPTURE_INDEPENDENT);
-    all[1..].iter().map(|rule| rule.id).collect()
+    let tested = content_rules(path.as_bytes(), entry);
+    assert_eq!(tested[0], &rules::CAPTURE_INDEPENDENT);
+    tested[1..].iter().map(|rule| rule.id).collect()
 }
 
 #[test]
-fn a_name_and_a_content_tell_which_rules_they_test() {
+fn content_rules_returns_the_rules_that_a_name_and_a_content_test() {
     let bytes = "capture/bytes";
     assert_eq!(also_tested("a/B-1_2.c", &file("x\n\r", false)), [bytes]);
     assert_eq!(also_tested("a", &file("", true)), [bytes, "capture/executable"]);
@@ -233,13 +242,13 @@ fn a_name_and_a_content_tell_which_rules_they_test() {
 }
 
 #[test]
-fn what_another_reading_would_leave_out_is_noted_and_nothing_else() {
+fn despite_records_only_paths_that_a_misreading_would_leave_out() {
     let mut files = files(&["empty", "small/.git/HEAD", "small/file", "x.pyc"]);
     write(&mut files, ".gitignore", b"!*.pyc\nnamed\n!named\n");
     write(&mut files, "named", b"");
     write(&mut files, "exact", b"1234");
     let captured = captured(&files, &[], 4);
-    let noted = captured.despite.iter().map(|(path, rules)| {
+    let despite = captured.despite.iter().map(|(path, rules)| {
         (path.to_string(), rules.iter().map(|rule| rule.id).collect::<Vec<_>>())
     });
     let expected = [
@@ -249,7 +258,7 @@ fn what_another_reading_would_leave_out_is_noted_and_nothing_else() {
         ("x.pyc", "capture/default-excludes"),
     ];
     let expected = expected.map(|(path, rule)| (path.to_owned(), vec![rule]));
-    assert_eq!(noted.filter(|(path, _)| path != ".gitignore").collect::<Vec<_>>(), expected);
+    assert_eq!(despite.filter(|(path, _)| path != ".gitignore").collect::<Vec<_>>(), expected);
     let by_default = by_default(&files);
     assert!(by_default.despite.contains_key(&ByteString::from("exact")), "there is no cap");
     assert!(!by_default.despite.contains_key(&ByteString::from("empty")));

@@ -1,4 +1,4 @@
-//! What a capture makes of units: all members, or none of them.
+//! The units of a capture: each has all its members captured, or none.
 
 use super::Captured;
 use crate::bytes::{ByteString, join};
@@ -10,22 +10,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One unit that was there when a checkpoint was taken.
 #[derive(Clone, Debug)]
 pub struct CapturedUnit {
-    /// Which one.
+    /// The unit.
     pub unit: Unit,
-    /// The members that were there, with what they were.
+    /// The members that existed, with their nodes.
     pub members: BTreeMap<ByteString, Node>,
-    /// The members that must be named as left out; none where all of them were captured.
+    /// The members that must be reported as left out; empty where all were captured.
     pub unnamed: BTreeSet<ByteString>,
     /// Whether all members were captured.
     pub is_captured: bool,
 }
 
 impl Captured {
-    /// Leaves out every unit of which a member was left out. A unit whose members are all ignored is
-    /// ignored like any file.
+    /// Records the units, and leaves out every unit of which a member was left out. A unit whose members
+    /// are all ignored is ignored like any file.
     ///
     /// Implements [`rules::UNIT_CAPTURED`].
-    pub(super) fn settle_units(&mut self, units: Vec<Unit>, (files, project): (&Files, &[u8])) {
+    pub(super) fn record_units(&mut self, units: Vec<Unit>, files: &Files, project: &[u8]) {
         for unit in units {
             let captured: BTreeSet<ByteString> =
                 self.tree.keys().filter(|path| unit.has(path)).cloned().collect();
@@ -43,45 +43,45 @@ impl Captured {
             let members = captured.iter().chain(left_out.iter().map(|(path, _)| path));
             let members = members
                 .filter_map(|path| Some((path.clone(), files.get(&join(project, path))?.clone())));
-            let mut settled = CapturedUnit {
+            let mut captured_unit = CapturedUnit {
                 members: members.collect(),
                 unnamed: BTreeSet::new(),
                 is_captured: left_out.is_empty(),
                 unit,
             };
             self.tested.entry(rules::UNIT_CAPTURED.id).or_insert((&rules::UNIT_CAPTURED, 0)).1 += 1;
-            if settled.is_captured {
+            if captured_unit.is_captured {
                 for path in captured {
                     self.despite.entry(path).or_default().insert(0, &rules::UNIT_CAPTURED);
                 }
             } else {
-                self.leave_out(&mut settled);
+                self.leave_out(&mut captured_unit);
             }
-            self.units.push(settled);
+            self.units.push(captured_unit);
         }
     }
 
-    /// The same where an implementation says that it left out these units, since they change or are in
-    /// use.
-    pub(crate) fn without_units(mut self, named: &BTreeSet<&ByteString>) -> Captured {
+    /// The same without the units whose members an implementation reports as left out, since they change
+    /// or are in use.
+    pub(crate) fn without_units(mut self, reported: &BTreeSet<&ByteString>) -> Captured {
         let mut units = std::mem::take(&mut self.units);
         for unit in &mut units {
-            if unit.is_captured && unit.members.keys().all(|path| named.contains(path)) {
+            if unit.is_captured && unit.members.keys().all(|path| reported.contains(path)) {
                 self.leave_out(unit);
             }
         }
         Captured { units, ..self }
     }
 
-    /// The same where the units are left out again that another capture left out.
-    pub(crate) fn but_what_lacks(&self, other: &Captured) -> Captured {
-        let left_out = other.units.iter().filter(|unit| !unit.is_captured);
-        let in_it = |path: &&ByteString| {
+    /// The same without the units that an earlier capture left out.
+    pub(crate) fn without_units_left_out_by(&self, earlier: &Captured) -> Captured {
+        let left_out = earlier.units.iter().filter(|unit| !unit.is_captured);
+        let is_left_out = |path: &&ByteString| {
             let mut left_out = left_out.clone();
             left_out.any(|unit| unit.unit.has(path))
         };
-        let named = self.tree.keys().filter(in_it).collect();
-        self.clone().without_units(&named)
+        let reported = self.tree.keys().filter(is_left_out).collect();
+        self.clone().without_units(&reported)
     }
 
     fn leave_out(&mut self, unit: &mut CapturedUnit) {
@@ -98,9 +98,9 @@ impl Captured {
     }
 }
 
-/// Whether a reason says that a unit changes or is in use, so that it may be left out or kept though
-/// nothing else forbids to capture or to restore it.
-pub(crate) fn says_in_use(why: &str) -> bool {
+/// Whether a reason reports that a unit changes or is in use, so that it may be left out or kept though
+/// nothing else prevents capturing or restoring it.
+pub(crate) fn reports_in_use(why: &str) -> bool {
     const WORDS: [&str; 8] =
         ["chang", "in use", "using", "lock", "open", "busy", "process", "live"];
     let why = why.to_lowercase();

@@ -1,4 +1,4 @@
-//! What each edit makes of the files, and what it says has changed.
+//! The effect of each edit on the files, and the changes that it returns.
 
 use super::*;
 use pretty_assertions::assert_eq;
@@ -16,7 +16,7 @@ fn rename(from: &str, to: &str) -> Edit {
     Edit::Rename { from: from.into(), to: to.into() }
 }
 
-/// A world with `a/b/f`, `a/g` and `c`.
+/// Files at `a/b/f`, `a/g` and `c`.
 fn files() -> Files {
     let mut files = Files::default();
     for (path, content) in [("a/b/f", "f"), ("a/g", "g"), ("c", "c")] {
@@ -29,21 +29,21 @@ fn paths(files: &Files) -> Vec<String> {
     files.iter().map(|(path, _)| path.to_string()).collect()
 }
 
-/// Applies the edit to [`files`] and gives the paths and the changes.
+/// Applies the edit to [`files`] and returns the paths and the changes.
 fn applied(edit: &Edit) -> (Vec<String>, Vec<Change>) {
     let mut files = files();
     let changes = edit.apply(&mut files);
     (paths(&files), changes)
 }
 
-fn leaves_all(edit: &Edit) {
+fn assert_no_effect(edit: &Edit) {
     let mut edited = files();
     assert_eq!(edit.apply(&mut edited), [], "{edit:?}");
     assert_eq!(edited, files(), "{edit:?}");
 }
 
 #[test]
-fn a_write_clears_its_way_and_makes_the_directories_it_needs() {
+fn write_removes_obstacles_and_makes_missing_directories() {
     let (after, changes) = applied(&write("c/d/e", "e"));
     assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c", "c/d", "c/d/e"]);
     assert_eq!(
@@ -65,7 +65,7 @@ fn special(path: &str, kind: SpecialKind) -> Edit {
 }
 
 #[test]
-fn every_kind_of_node_is_made_as_asked() {
+fn link_make_special_and_make_directory_make_a_node_of_their_kind() {
     let target = Content::from(&b"to"[..]);
     for (edit, node) in [
         (Edit::Link { path: "n".into(), target: "to".into() }, Node::Link { target }),
@@ -77,34 +77,34 @@ fn every_kind_of_node_is_made_as_asked() {
         assert_eq!(edit.apply(&mut files), [Change::Make("n".into(), node.clone())]);
         assert_eq!(files.get(b"n"), Some(&node));
     }
-    leaves_all(&Edit::MakeDirectory { path: "a/b".into() });
+    assert_no_effect(&Edit::MakeDirectory { path: "a/b".into() });
     let (after, _) = applied(&Edit::MakeDirectory { path: "c".into() });
     assert_eq!(after, ["a", "a/b", "a/b/f", "a/g", "c"]);
 }
 
 #[test]
-fn a_removal_takes_what_is_there_and_nothing_behind_an_obstacle() {
+fn remove_deletes_an_existing_path_and_nothing_behind_an_obstacle() {
     let (after, changes) = applied(&Edit::Remove { path: "a/b".into() });
     assert_eq!(after, ["a", "a/g", "c"]);
     assert_eq!(changes, [Change::Remove("a/b".into())]);
-    leaves_all(&Edit::Remove { path: "none".into() });
-    leaves_all(&Edit::Remove { path: "c/below".into() });
+    assert_no_effect(&Edit::Remove { path: "none".into() });
+    assert_no_effect(&Edit::Remove { path: "c/below".into() });
 }
 
 #[test]
-fn an_edit_is_about_each_path_that_it_names() {
+fn paths_returns_each_path_that_an_edit_names() {
     for (edit, paths) in [
         (write("a", ""), vec!["a"]),
         (rename("a", "b"), vec!["a", "b"]),
         (Edit::HardLink { path: "a".into(), to: "b".into() }, vec!["a", "b"]),
     ] {
-        let named: Vec<_> = edit.paths().iter().map(|path| path.to_string()).collect();
-        assert_eq!(named, paths);
+        let found: Vec<_> = edit.paths().iter().map(|path| path.to_string()).collect();
+        assert_eq!(found, paths);
     }
 }
 
 #[test]
-fn only_a_file_is_rewritten_and_its_permissions_stay() {
+fn rewrite_changes_only_files_and_keeps_their_permissions() {
     let mut files = files();
     files.set_permissions(b"c", 0o750);
     let rewrite = |path: &str| Edit::Rewrite { path: path.into(), content: "new".into() };
@@ -114,12 +114,12 @@ fn only_a_file_is_rewritten_and_its_permissions_stay() {
     let expected = Node::File { content, executable: true, readable: true };
     assert_eq!((files.get(b"c"), files.permissions(b"c")), (Some(&expected), Some(0o750)));
     for path in ["a", "none", "c/below"] {
-        leaves_all(&rewrite(path));
+        assert_no_effect(&rewrite(path));
     }
 }
 
 #[test]
-fn only_a_file_loses_and_regains_the_right_to_be_read() {
+fn set_readable_revokes_and_grants_the_right_to_read_of_files_only() {
     let mut files = files();
     for readable in [false, true] {
         let edit = Edit::SetReadable { path: "c".into(), readable };
@@ -129,12 +129,12 @@ fn only_a_file_loses_and_regains_the_right_to_be_read() {
         assert_eq!(files.get(b"c"), Some(&expected));
     }
     for path in ["a", "none", "c/below"] {
-        leaves_all(&Edit::SetReadable { path: path.into(), readable: false });
+        assert_no_effect(&Edit::SetReadable { path: path.into(), readable: false });
     }
 }
 
 #[test]
-fn only_a_file_gets_other_permissions_and_takes_them_along() {
+fn set_permissions_changes_only_files_and_rename_keeps_the_bits() {
     let set = |path: &str| Edit::SetPermissions { path: path.into(), bits: 0o600 };
     let mut files = files();
     assert_eq!(set("a/g").apply(&mut files), [Change::SetPermissions("a/g".into(), 0o600)]);
@@ -145,12 +145,12 @@ fn only_a_file_gets_other_permissions_and_takes_them_along() {
     write("e", "again").apply(&mut files);
     assert_eq!(files.permissions(b"e"), Some(0o644));
     for path in ["a", "none", "c/below"] {
-        leaves_all(&set(path));
+        assert_no_effect(&set(path));
     }
 }
 
 #[test]
-fn another_name_has_all_of_its_file_and_nothing_else_has_one() {
+fn hard_link_has_the_content_and_permissions_of_its_file_and_needs_a_file() {
     let link = |path: &str, to: &str| Edit::HardLink { path: path.into(), to: to.into() };
     let mut files = files();
     files.set_permissions(b"c", 0o600);
@@ -160,9 +160,9 @@ fn another_name_has_all_of_its_file_and_nothing_else_has_one() {
     assert_eq!(files.get(b"a/b"), Some(&file("c")));
     assert_eq!(files.permissions(b"a/b"), Some(0o600));
     for (path, to) in [("c", "c"), ("c", "a"), ("c", "none"), ("c", "a/g/below")] {
-        leaves_all(&link(path, to));
+        assert_no_effect(&link(path, to));
     }
-    // What stood in the way was the file itself.
+    // The obstacle was the file itself, or a directory with the file in it.
     let (after, changes) = applied(&link("a", "a/g"));
     assert_eq!((after, changes), (vec!["c".to_owned()], vec![Change::Remove("a".into())]));
     let (after, _) = applied(&link("c/d", "c"));
@@ -170,7 +170,7 @@ fn another_name_has_all_of_its_file_and_nothing_else_has_one() {
 }
 
 #[test]
-fn permissions_are_written_as_three_octal_digits() {
+fn set_permissions_is_serialized_with_three_octal_digits() {
     let edit = Edit::SetPermissions { path: "a".into(), bits: 0o40 };
     let text = serde_json::to_string(&edit).unwrap();
     assert_eq!(text, r#"{"set_permissions":{"path":"a","bits":"040"}}"#);
@@ -182,7 +182,7 @@ fn permissions_are_written_as_three_octal_digits() {
 }
 
 #[test]
-fn a_rename_moves_a_directory_with_all_of_it() {
+fn rename_moves_a_directory_with_its_content() {
     let mut files = files();
     let changes = rename("a/b", "c/d").apply(&mut files);
     assert_eq!(paths(&files), ["a", "a/g", "c", "c/d", "c/d/f"]);
@@ -200,10 +200,10 @@ fn a_rename_moves_a_directory_with_all_of_it() {
 }
 
 #[test]
-fn a_rename_into_or_over_itself_or_of_nothing_does_nothing() {
+fn rename_into_or_over_itself_or_of_a_missing_path_has_no_effect() {
     for (from, to) in
         [("a", "a"), ("a", "a/x"), ("a/b", "a"), ("none", "c"), ("c/below", "a"), ("c", "c/d")]
     {
-        leaves_all(&rename(from, to));
+        assert_no_effect(&rename(from, to));
     }
 }

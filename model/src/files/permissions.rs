@@ -1,7 +1,6 @@
-//! The permission bits of files, of which a node says no more than what its owner may do.
+//! The permission bits of files; a node itself holds only what the owner may do.
 //!
-//! Nothing here says what may become of them: a restore is judged in
-//! [`crate::operations::restore`].
+//! What a restore may do to them is judged in [`crate::operations::restore`].
 
 use super::{Files, Node};
 use crate::bytes::ByteString;
@@ -11,36 +10,36 @@ const READS: u32 = 0o400;
 /// The owner may execute the file.
 const EXECUTES: u32 = 0o100;
 
-/// The bits of a file that was made with no thought of them.
-fn usual(executable: bool, readable: bool) -> u32 {
+/// The bits of a file that was made without choosing them.
+fn default_bits(executable: bool, readable: bool) -> u32 {
     let bits = if executable { 0o755 } else { 0o644 };
     if readable { bits } else { bits & !0o444 }
 }
 
 impl Files {
-    /// The permission bits of the file at `path`; none where there is no file.
+    /// The permission bits of the file at `path`; `None` where there is no file.
     pub fn permissions(&self, path: &[u8]) -> Option<u32> {
         let Some(Node::File { executable, readable, .. }) = self.get(path) else { return None };
-        let unusual = self.unusual.get(&ByteString::from(path)).copied();
-        Some(unusual.unwrap_or_else(|| usual(*executable, *readable)))
+        let explicit = self.explicit_permissions.get(&ByteString::from(path)).copied();
+        Some(explicit.unwrap_or_else(|| default_bits(*executable, *readable)))
     }
 
-    /// Gives the file at `path` these permission bits; nothing where there is no file.
+    /// Sets the permission bits of the file at `path`; no effect where there is no file.
     pub fn set_permissions(&mut self, path: &[u8], bits: u32) {
         let name = ByteString::from(path);
         let Some(Node::File { executable, readable, .. }) = self.nodes.get_mut(&name) else {
             return;
         };
         (*executable, *readable) = (bits & EXECUTES != 0, bits & READS != 0);
-        if bits == usual(*executable, *readable) {
-            self.unusual.remove(&name);
+        if bits == default_bits(*executable, *readable) {
+            self.explicit_permissions.remove(&name);
         } else {
-            self.unusual.insert(name, bits);
+            self.explicit_permissions.insert(name, bits);
         }
     }
 }
 
-/// Permission bits as people write them: three octal digits.
+/// The serialized form of permission bits: three octal digits.
 pub(crate) mod octal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_say_what_the_owner_may_do_and_are_those_of_files_alone() {
+    fn set_permissions_sets_executable_and_readable_of_files_only() {
         for (bits, executable, readable) in
             [(0o644, false, true), (0o600, false, true), (0o710, true, true), (0o200, false, false)]
         {
@@ -78,7 +77,8 @@ mod tests {
             assert_eq!(files.get(b"a"), Some(&Node::File { content, executable, readable }));
             assert_eq!(files.permissions(b"a"), Some(bits));
         }
-        let (mut files, before) = (files(true), files(true));
+        let before = files(true);
+        let mut files = files(true);
         assert_eq!(files.permissions(b"a"), Some(0o755));
         for path in [&b"d"[..], b"none", b""] {
             files.set_permissions(path, 0o600);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_go_with_their_file_and_usual_ones_are_no_difference() {
+    fn set_permissions_is_reset_by_remove_and_insert_and_default_bits_leave_files_equal() {
         let mut files = files(false);
         let node = files.get(b"a").cloned().unwrap();
         files.set_permissions(b"a", 0o600);

@@ -1,8 +1,7 @@
-//! What git's ignore rules say about one entry, in pure code and bytes: the rules behind "not
-//! captured".
+//! Git's ignore rules for a single entry, as pure code on bytes: the rules behind "not captured".
 //!
-//! It ends at the verdict on a single entry. It reads no file and walks no tree: the caller hands
-//! in the text of each `.gitignore` above the entry, and does not descend into what is excluded.
+//! It ends at the verdict on one entry. It reads no file and walks no tree: the caller passes the
+//! text of each `.gitignore` above the entry, and does not descend into excluded directories.
 
 mod parse;
 #[cfg(test)]
@@ -26,13 +25,13 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
 /// The default excludes that no project file can re-include.
 pub const SECRETS: &[&str] = &[".env", ".env.*", ".env.local", ".env.*.local"];
 
-/// The patterns that hold in every project: the default excludes and the secrets that no project
+/// The patterns that apply to every project: the default excludes and the secrets that no project
 /// file can re-include.
 #[derive(Clone, Debug)]
 pub struct Excludes {
     defaults: IgnoreFile,
     secrets: IgnoreFile,
-    repositories: bool,
+    excludes_git: bool,
 }
 
 /// The parsed text of one directory's `.gitignore`.
@@ -48,18 +47,18 @@ impl IgnoreFile {
         IgnoreFile { patterns: parse::patterns(text) }
     }
 
-    /// Whether any line that excludes names the file at `path`, relative to the directory of this
-    /// file, or a directory above it, whatever other lines say.
+    /// Whether any excluding line matches the file at `path`, relative to the directory of this
+    /// ignore file, or a directory above it, regardless of other lines.
     pub fn names(&self, path: &[u8]) -> bool {
-        let named = |place: &[u8], is_directory| {
+        let is_named = |entry: &[u8], is_directory| {
             let excluding = self.patterns.iter().filter(|pattern| !pattern.negated);
-            excluding.into_iter().any(|pattern| pattern.matches(place, is_directory))
+            excluding.into_iter().any(|pattern| pattern.matches(entry, is_directory))
         };
-        ancestors(path).any(|place| named(place, true)) || named(path, false)
+        ancestors(path).any(|directory| is_named(directory, true)) || is_named(path, false)
     }
 
-    /// What the last matching line says about the entry at `path`, relative to the directory of
-    /// this file: excluded, re-included, or nothing at all.
+    /// The verdict of the last matching line on the entry at `path`, relative to the directory of
+    /// this file: excluded (`true`), re-included (`false`), or `None` if no line matches.
     fn verdict(&self, path: &[u8], is_directory: bool) -> Option<bool> {
         let last = self.patterns.iter().rev().find(|pattern| pattern.matches(path, is_directory));
         last.map(|pattern| !pattern.negated)
@@ -67,16 +66,16 @@ impl IgnoreFile {
 }
 
 impl Excludes {
-    /// Reads the patterns that hold everywhere; each string is one line of an ignore file at the
-    /// root. What is called `.git` is excluded as well.
+    /// Parses the patterns that apply everywhere; each string is one line of an ignore file at the
+    /// root. Entries named `.git` are excluded as well.
     pub fn new(defaults: &[&str], secrets: &[&str]) -> Excludes {
-        let read = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
-        Excludes { defaults: read(defaults), secrets: read(secrets), repositories: true }
+        let parse = |lines: &[&str]| IgnoreFile::parse(lines.join("\n").as_bytes());
+        Excludes { defaults: parse(defaults), secrets: parse(secrets), excludes_git: true }
     }
 
-    /// The same, but that `.git` is a name like any other.
+    /// Treats `.git` like any other name.
     pub fn with_repositories(self) -> Excludes {
-        Excludes { repositories: false, ..self }
+        Excludes { excludes_git: false, ..self }
     }
 
     /// Whether the entry at `path` (project-relative, '/'-separated, no leading or trailing slash)
@@ -94,13 +93,13 @@ impl Excludes {
         path: &[u8],
         is_directory: bool,
     ) -> bool {
-        if (self.repositories && name_of(path) == b".git")
+        if (self.excludes_git && name_of(path) == b".git")
             || self.secrets.verdict(path, is_directory) == Some(true)
         {
             return true;
         }
-        // The deepest file that has an opinion decides, and the defaults speak last, as git's
-        // info/exclude does.
+        // The deepest file with a matching line decides, and the defaults come last, as in git's
+        // info/exclude.
         ignore_files
             .iter()
             .rev()
@@ -115,7 +114,7 @@ fn name_of(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// The path relative to `directory`, or nothing when it is not inside of it.
+/// The path relative to `directory`, or `None` when it is outside.
 fn below<'a>(directory: &[u8], path: &'a [u8]) -> Option<&'a [u8]> {
     if directory.is_empty() {
         return Some(path);

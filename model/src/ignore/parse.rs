@@ -1,7 +1,7 @@
-//! From the text of an ignore file to its patterns, as git reads them: lines, comments, blanks,
-//! negation, the slashes that anchor a pattern or ask for a directory.
+//! Parses the text of an ignore file into patterns as git does: lines, comments, blanks, negation,
+//! and the slashes that anchor a pattern or restrict it to directories.
 //!
-//! It ends where the wildcards begin: those are the business of [`super::wildmatch`].
+//! It ends where the wildcards begin: [`super::wildmatch`] handles those.
 
 use super::name_of;
 use super::wildmatch::Glob;
@@ -13,21 +13,21 @@ pub(super) struct Pattern {
     pub(super) negated: bool,
     /// The line ended with a slash: only directories match.
     directory_only: bool,
-    /// The line has no other slash: it is held against the last component alone, at every depth.
+    /// The line has no other slash: only the last component is compared with it, at every depth.
     name_only: bool,
-    /// The literal text it begins with.
+    /// The literal text before the first wildcard.
     prefix: Vec<u8>,
-    /// What follows from the first wildcard on.
+    /// The rest of the line, from the first wildcard on.
     rest: Glob,
 }
 
-/// The patterns of a whole ignore file, in the order of its lines.
+/// The patterns of an ignore file, in the order of its lines.
 pub(super) fn patterns(text: &[u8]) -> Vec<Pattern> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     text.split(|byte| *byte == b'\n').filter_map(pattern).collect()
 }
 
-/// The pattern on one line, if the line holds one and something could match it.
+/// The pattern of one line, if the line holds a pattern and something could match it.
 fn pattern(line: &[u8]) -> Option<Pattern> {
     if line.is_empty() || line.starts_with(b"#") {
         return None;
@@ -49,16 +49,15 @@ fn pattern(line: &[u8]) -> Option<Pattern> {
     if text.is_empty() {
         return None;
     }
-    // Git (up to 2.51) cuts the literal beginning off before it looks at the wildcards, so that
-    // what follows counts as the beginning of a component: `a**/b` matches `ax/y/b`. We do as it
-    // does.
+    // Git (up to 2.51) strips the literal prefix before it matches the wildcards, so that the rest
+    // counts as the start of a component: `a**/b` matches `ax/y/b`. This code does the same.
     let special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
     let (prefix, rest) = text.split_at(text.iter().position(special).unwrap_or(text.len()));
     let rest = Glob::compile(rest)?;
     Some(Pattern { negated, directory_only, name_only, prefix: prefix.to_vec(), rest })
 }
 
-/// The line up to its trailing blanks; a backslash keeps the blank it stands before.
+/// The line without its trailing blanks; a backslash keeps the blank that follows it.
 fn without_trailing_blanks(line: &[u8]) -> &[u8] {
     let mut kept = 0;
     let mut rest = line.iter();

@@ -1,11 +1,11 @@
-//! What the lines of an ignore file mean, one table of cases each.
+//! The meaning of the lines of an ignore file, one table of cases for each kind.
 //!
-//! Whether git means the same is held against git itself in the workspace's tests.
+//! The workspace's tests compare it with git itself.
 
 use super::*;
 
-/// Whether a project with this one ignore file at its root leaves the path out; a slash at its end
-/// makes it a directory.
+/// Whether a project with only this ignore file, at its root, excludes the path; a trailing slash
+/// marks a directory.
 fn excluded(text: &[u8], path: &str) -> bool {
     let (path, is_directory) = match path.strip_suffix('/') {
         Some(directory) => (directory, true),
@@ -15,7 +15,7 @@ fn excluded(text: &[u8], path: &str) -> bool {
     Excludes::new(&[], &[]).excludes(&[(b"", &file)], path.as_bytes(), is_directory)
 }
 
-/// Holds the pattern to exactly these paths.
+/// Asserts that the pattern matches exactly the first paths.
 fn check(pattern: &str, matched: &[&str], unmatched: &[&str]) {
     for path in matched {
         assert!(excluded(pattern.as_bytes(), path), "{pattern:?} takes {path:?}");
@@ -57,7 +57,7 @@ fn the_last_line_that_matches_decides() {
 }
 
 #[test]
-fn slashes_anchor_a_pattern_or_ask_for_a_directory() {
+fn slashes_anchor_a_pattern_or_restrict_it_to_directories() {
     check("a", &["a", "d/a", "d/e/a/"], &["d/ab", "a/b"]);
     check("/a", &["a", "a/"], &["d/a"]);
     check("d/a", &["d/a"], &["e/d/a", "a", "d/b/a"]);
@@ -70,7 +70,7 @@ fn slashes_anchor_a_pattern_or_ask_for_a_directory() {
 }
 
 #[test]
-fn one_wildcard_takes_any_byte_but_a_slash() {
+fn a_single_wildcard_matches_any_byte_except_a_slash() {
     check("/a?b", &["axb", "a?b"], &["a/b", "ab", "axxb"]);
     check("a?", &["ab"], &["a", "a\u{e9}"]);
     check("/a*b", &["ab", "axxb"], &["a/b", "ax/b", "abx"]);
@@ -81,7 +81,7 @@ fn one_wildcard_takes_any_byte_but_a_slash() {
 }
 
 #[test]
-fn two_stars_take_whole_components() {
+fn two_stars_match_complete_components() {
     check("**/a", &["a", "d/a", "d/e/a"], &["da", "d/ba"]);
     check("a/**/b", &["a/b", "a/d/b", "a/d/e/b"], &["ab", "a/db", "d/a/b"]);
     check("a/**", &["a/b", "a/b/c"], &["a/", "ab", "b"]);
@@ -93,13 +93,13 @@ fn two_stars_take_whole_components() {
     check("/d?**b", &["dxb", "dxyb"], &["dx/b"]);
     check("/?/**x", &["d/x", "d/ax"], &["d/e/x"]);
     check("/?**/a", &["dx/a"], &["d/e/a", "da"]);
-    // Git cuts the literal beginning off before it looks at the stars.
+    // Git strips the literal prefix before it matches the stars.
     check("a**/b", &["ab", "ax/y/b", "a/b"], &["b"]);
     check("\\a**/b", &["ax/b"], &["ab", "ax/y/b"]);
 }
 
 #[test]
-fn a_bracket_takes_one_byte_of_a_set() {
+fn a_bracket_matches_one_byte_of_a_set() {
     check("[ab]", &["a", "b"], &["c", "ab", "[ab]"]);
     check("[a-c]", &["a", "b", "c"], &["d", "-"]);
     check("[!a]", &["b", "!"], &["a"]);
@@ -120,10 +120,10 @@ fn a_bracket_takes_one_byte_of_a_set() {
 }
 
 #[test]
-fn a_bracket_knows_the_classes_by_name() {
-    let class = |name: &str, takes: &[u8], leaves: &[u8]| {
+fn a_bracket_matches_the_named_classes() {
+    let class = |name: &str, matched: &[u8], unmatched: &[u8]| {
         let pattern = format!("x[[:{name}:]]");
-        for (bytes, wanted) in [(takes, true), (leaves, false)] {
+        for (bytes, wanted) in [(matched, true), (unmatched, false)] {
             for byte in bytes {
                 let file = IgnoreFile::parse(pattern.as_bytes());
                 let found =
@@ -155,9 +155,10 @@ fn a_bracket_knows_the_classes_by_name() {
 }
 
 #[test]
-fn the_deepest_file_that_has_an_opinion_decides_and_the_defaults_speak_last() {
+fn the_deepest_ignore_file_with_a_match_decides_and_the_default_excludes_come_last() {
     let layered = |defaults: &str, root: &str, deeper: &str, path: &str| {
-        let (root, deeper) = (root.as_bytes(), deeper.as_bytes());
+        let root = root.as_bytes();
+        let deeper = deeper.as_bytes();
         let files = [IgnoreFile::parse(root), IgnoreFile::parse(deeper)];
         let above = [(&b""[..], &files[0]), (&b"d"[..], &files[1])];
         Excludes::new(&[defaults], &["secret"]).excludes(&above, path.as_bytes(), false)
@@ -178,7 +179,7 @@ fn the_deepest_file_that_has_an_opinion_decides_and_the_defaults_speak_last() {
 }
 
 #[test]
-fn a_repository_may_be_a_name_like_any_other() {
+fn with_repositories_treats_dot_git_like_any_other_name() {
     let excludes = Excludes::new(&["a"], &["b"]);
     assert!(excludes.excludes(&[], b"d/.git", false));
     let excludes = excludes.with_repositories();
@@ -195,7 +196,7 @@ fn a_hostile_pattern_costs_no_exponential_time() {
 }
 
 #[test]
-fn a_file_names_what_any_line_excludes_whatever_the_others_say() {
+fn names_reports_what_any_line_excludes_regardless_of_the_other_lines() {
     let names = |text: &str, path: &str| IgnoreFile::parse(text.as_bytes()).names(path.as_bytes());
     assert!(names("a\n!a", "a"));
     assert!(names("d/", "d/a"), "it is in a directory that is named");

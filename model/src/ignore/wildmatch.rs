@@ -1,8 +1,7 @@
-//! Wildcards as git's `wildmatch` means them in path mode: compiled once, then matched in one pass
-//! per element over the set of places reached in the text, so that no pattern takes exponential
-//! time.
+//! Git's `wildmatch` in path mode: a pattern is compiled once, then matched in one pass per element
+//! over the set of positions reached in the text, so that no pattern takes exponential time.
 //!
-//! It ends at the wildcards: slashes that anchor, negation and the like are [`super::parse`].
+//! It ends at the wildcards: [`super::parse`] handles anchoring slashes, negation and the like.
 
 use std::slice::Iter;
 
@@ -10,33 +9,33 @@ use std::slice::Iter;
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     elements: Vec<Element>,
-    /// The literal text behind the elements. Most texts are turned away by it at once.
+    /// The literal text after the elements. It rejects most texts at once.
     end: Vec<u8>,
 }
 
-/// What one place of a pattern asks of the text.
+/// What one element of a pattern matches.
 #[derive(Clone, Debug)]
 enum Element {
     /// This byte.
     Byte(u8),
-    /// Any one byte but a slash.
+    /// Any byte except a slash.
     AnyByte,
     /// One byte of the set.
     OneOf(Box<ByteSet>),
-    /// Any bytes but slashes, also none.
+    /// Any number of bytes except slashes, including zero.
     Star,
-    /// `**/` where a component begins: nothing, or anything up to a slash and with it.
+    /// `**/` at the start of a component: nothing, or any bytes up to and including a slash.
     AnyDirectories,
-    /// `**` where a component begins, at the end or before `\/`: any bytes at all.
+    /// `**` at the start of a component, at the end or before `\/`: any bytes at all.
     Anything,
 }
 
-/// Which of the 256 bytes are in.
+/// A set of bytes: for each of the 256, whether it is a member.
 #[derive(Clone, Debug)]
 struct ByteSet([bool; 256]);
 
 impl Glob {
-    /// Compiles a pattern, or gives nothing if it is invalid, which for git means that nothing
+    /// Compiles a pattern, or returns `None` if it is invalid, which for git means that nothing
     /// matches it.
     pub(super) fn compile(pattern: &[u8]) -> Option<Glob> {
         let mut rest = pattern.iter();
@@ -64,7 +63,7 @@ impl Glob {
         let Some(text) = text.strip_suffix(&self.end[..]) else {
             return false;
         };
-        // `reached[n]` says that the elements so far can match exactly the first `n` bytes.
+        // `reached[n]`: the elements so far can match exactly the first `n` bytes.
         let mut reached = vec![false; text.len() + 1];
         reached[0] = true;
         for element in &self.elements {
@@ -84,7 +83,7 @@ impl Element {
         }
     }
 
-    /// Moves the places reached in the text past this element, and says whether any is left.
+    /// Moves the positions reached in the text past this element; returns whether any is left.
     fn advance(&self, text: &[u8], reached: &mut [bool]) -> bool {
         match self {
             Element::Byte(wanted) => step(text, reached, |byte| byte == *wanted),
@@ -104,24 +103,24 @@ impl Element {
     }
 }
 
-/// Takes exactly one byte from every place reached. Back to front, as each place takes over from
-/// its left.
-fn step(text: &[u8], reached: &mut [bool], fits: impl Fn(u8) -> bool) {
+/// Moves every reached position by exactly one byte. Back to front, since each position is computed
+/// from its left neighbour.
+fn step(text: &[u8], reached: &mut [bool], matches: impl Fn(u8) -> bool) {
     for (index, byte) in text.iter().enumerate().rev() {
-        reached[index + 1] = reached[index] && fits(*byte);
+        reached[index + 1] = reached[index] && matches(*byte);
     }
     reached[0] = false;
 }
 
-/// Keeps every place reached and adds those after a byte that the element can take as well.
-fn spread(text: &[u8], reached: &mut [bool], mut takes: impl FnMut(bool, u8) -> bool) {
+/// Keeps every reached position and adds the positions after a byte that the element can match.
+fn spread(text: &[u8], reached: &mut [bool], mut matches: impl FnMut(bool, u8) -> bool) {
     for (index, byte) in text.iter().enumerate() {
         let before = reached[index];
-        reached[index + 1] |= takes(before, *byte);
+        reached[index + 1] |= matches(before, *byte);
     }
 }
 
-/// Reads the rest of a run of stars. Two or more mean more than one only as a whole component.
+/// Reads the rest of a run of stars. Two or more differ from one only as a complete component.
 fn stars(rest: &mut Iter<'_, u8>, at_component: bool) -> Element {
     let more = rest.as_slice().iter().take_while(|byte| **byte == b'*').count();
     let behind = &rest.as_slice()[more..];
@@ -137,7 +136,7 @@ fn stars(rest: &mut Iter<'_, u8>, at_component: bool) -> Element {
     }
 }
 
-/// Reads a bracket expression after its `[`. Nothing means that it is invalid.
+/// Reads a bracket expression after its `[`. Returns `None` if it is invalid.
 fn class(rest: &mut Iter<'_, u8>) -> Option<ByteSet> {
     let peek = |rest: &Iter<'_, u8>| rest.as_slice().first().copied();
     let inverted = matches!(peek(rest), Some(b'!' | b'^'));
@@ -145,7 +144,7 @@ fn class(rest: &mut Iter<'_, u8>) -> Option<ByteSet> {
         rest.next();
     }
     let mut set = [false; 256];
-    // The member a range could begin with. A range and a named class cannot begin another.
+    // The member that could start a range. A range or a named class cannot start another range.
     let mut previous = None;
     let mut is_first = true;
     loop {
@@ -175,7 +174,7 @@ fn class(rest: &mut Iter<'_, u8>) -> Option<ByteSet> {
     Some(ByteSet(set))
 }
 
-/// Reads `[:name:]` after its `[` into the set; what only looks like one is an ordinary `[`.
+/// Reads `[:name:]` after its `[` into the set; a mere look-alike is an ordinary `[`.
 fn named_class(rest: &mut Iter<'_, u8>, set: &mut [bool; 256]) -> Option<Option<u8>> {
     let behind_colon = &rest.as_slice()[1..];
     let length = behind_colon.iter().position(|byte| *byte == b']')?;
@@ -190,8 +189,7 @@ fn named_class(rest: &mut Iter<'_, u8>, set: &mut [bool; 256]) -> Option<Option<
     Some(None)
 }
 
-/// The bytes a POSIX class names; git knows ASCII only, and its idea of a space lacks `\v` and
-/// `\f`.
+/// The bytes of a POSIX class; git knows ASCII only, and its `space` class lacks `\v` and `\f`.
 fn named_predicate(name: &[u8]) -> Option<fn(&u8) -> bool> {
     Some(match name {
         b"alnum" => u8::is_ascii_alphanumeric,
@@ -215,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_literal_end_of_a_pattern_is_held_as_such() {
+    fn glob_compile_splits_off_the_literal_end_of_a_pattern() {
         for (pattern, elements, end) in
             [("*.log", 1, ".log"), ("?a*\\b", 3, "b"), ("a", 0, "a"), ("a*", 2, "")]
         {

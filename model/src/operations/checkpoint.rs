@@ -1,4 +1,4 @@
-//! Taking a checkpoint, automatically or manually: what it may come to, and whether it did.
+//! Taking a checkpoint, automatically or manually: the correct outcome, and the comparison with it.
 
 use super::{checkpoint_units, refusal};
 use crate::allowed::{Allowed, AllowedCheckpoint, CheckpointKind};
@@ -6,7 +6,7 @@ use crate::answer::{Answer, CheckpointOutcome, Code, Remark};
 use crate::bytes::ByteString;
 use crate::capture::Captured;
 use crate::files::Node;
-use crate::place::Place;
+use crate::place::Location;
 use crate::plain::plain;
 use crate::refusal::Refusal;
 use crate::request::Request;
@@ -23,20 +23,20 @@ pub(super) const TOO_MANY_FILES: Refusal =
     Refusal { codes: &[Code::TooManyFiles], rule: &rules::SCOPE_TOO_MANY_FILES };
 
 impl World {
-    /// An automatic checkpoint, once per turn. [`World::learn`] says when the slot of a turn is used.
+    /// The automatic checkpoint, once per turn. [`World::learn`] records when the slot of a turn is used.
     ///
     /// Implements [`rules::TURN_ONCE`], [`rules::TURN_PER_PROJECT`],
     /// [`rules::TURN_NOTHING_USES_SLOT`], [`rules::TURN_DISABLED`] and
     /// [`rules::RESTORE_SAFETY_OUTSIDE_TURN`].
     pub(super) fn allows_automatic(&self, dir: &[u8]) -> Allowed {
-        let place = self.locate(dir);
-        let project = match &place {
-            Place::Inside(path, _) => path.clone(),
-            Place::FileSystemRoot | Place::Elsewhere(_) => ByteString::default(),
+        let location = self.locate(dir);
+        let project = match &location {
+            Location::Inside(path, _) => path.clone(),
+            Location::FileSystemRoot | Location::Elsewhere(_) => ByteString::default(),
         };
-        let refusal = self.out_of_scope(&place);
+        let refusal = self.out_of_scope(&location);
         if !self.settings.enabled {
-            return settled(project, CheckpointKind::Disabled, &rules::TURN_DISABLED, None);
+            return without_capture(project, CheckpointKind::Disabled, &rules::TURN_DISABLED, None);
         }
         let rule: RuleRef = match self.slot(&project) {
             Some(Slot::Taken) => &rules::TURN_ONCE,
@@ -49,10 +49,10 @@ impl World {
             }
             _ => return self.allows_new(project, refusal),
         };
-        settled(project, CheckpointKind::Deduped, rule, refusal)
+        without_capture(project, CheckpointKind::Deduped, rule, refusal)
     }
 
-    /// A manual checkpoint: neither `enabled` nor the turn is asked.
+    /// The manual checkpoint, which depends neither on `enabled` nor on the turn.
     ///
     /// Implements [`rules::TURN_MANUAL`].
     pub(super) fn allows_manual(&self, dir: &[u8]) -> Allowed {
@@ -69,48 +69,52 @@ impl World {
         if captured.tree.len() > self.settings.max_files {
             return Allowed::Refused(vec![TOO_MANY_FILES]);
         }
-        if self.is_adrift(&project) {
+        if self.is_history_unknown(&project) {
             return Allowed::Unknown;
         }
         let newest = self.newest(&project);
-        let unseen = newest.is_some_and(|newest| newest.captured.is_none());
+        let is_newest_unknown = newest.is_some_and(|newest| newest.captured.is_none());
         let first_of_nothing = captured.tree.is_empty() && newest.is_none();
         let recognises = self.has("take.unchanged");
         let captured_before = newest.and_then(|newest| newest.captured.as_ref());
         let same = captured_before.is_some_and(|before| before.tree == captured.tree);
-        // No rule says whether other permissions alone are a change.
-        let free = captured_before.is_some_and(|one| one.permissions != captured.permissions);
+        // No rule says whether a change of permissions alone is a change.
+        let other_permissions =
+            captured_before.is_some_and(|before| before.permissions != captured.permissions);
         let state = newest.and_then(|newest| self.is_state_of(newest));
         // Where the newest is damaged, the one before it may be the newest that can be read.
-        let doubtful = newest.is_some_and(|newest| self.is_damaged(newest));
-        let holds_it =
-            |one: &Checkpoint| one.captured.as_ref().is_none_or(|one| one.tree == captured.tree);
-        let held = self.history(&project).iter().any(holds_it) || captured.tree.is_empty();
-        let (kind, rule) = self.due(&project, &captured, recognises);
-        // Nor is it said whether a project without files is worth one that has parts of a state.
+        let is_newest_damaged = newest.is_some_and(|newest| self.is_damaged(newest));
+        let may_hold_tree = |checkpoint: &Checkpoint| {
+            let before = checkpoint.captured.as_ref();
+            before.is_none_or(|before| before.tree == captured.tree)
+        };
+        let held = self.history(&project).iter().any(may_hold_tree) || captured.tree.is_empty();
+        let (kind, rule) = self.expected_kind(&project, &captured, recognises);
+        // No rule says whether parts of a state alone are worth the first checkpoint.
         let may_decline_first = !self.has("take.declines_empty") || self.has_state();
-        let stands = state.is_none() || state == Some(true) && (!recognises || free);
+        let may_represent =
+            state.is_none() || state == Some(true) && (!recognises || other_permissions);
         Allowed::Checkpoint(Box::new(AllowedCheckpoint {
             project,
             kind,
             rule,
             may_refuse: Vec::new(),
-            may_be_unchanged: unseen
-                || same && stands
+            may_be_unchanged: is_newest_unknown
+                || same && may_represent
                 || first_of_nothing && may_decline_first
-                || doubtful && held,
-            may_be_created: doubtful,
-            also: &[],
+                || is_newest_damaged && held,
+            may_be_created: is_newest_damaged,
+            alternatives: &[],
             captured: Some(captured),
         }))
     }
 
-    /// What a checkpoint of this content comes to.
+    /// The expected outcome of a checkpoint with this content.
     ///
     /// Implements [`rules::CAPTURE_CREATED`], [`rules::CAPTURE_UNCHANGED`] and
     /// [`rules::CAPTURE_EMPTY_FIRST`]; a part of the agent's state is a change like a file
     /// ([`rules::AGENT_PARTS`]).
-    pub(super) fn due(
+    pub(super) fn expected_kind(
         &self,
         project: &[u8],
         captured: &Captured,
@@ -126,22 +130,22 @@ impl World {
         };
         let before = newest.captured.as_ref().filter(|before| before.tree == captured.tree);
         let Some(before) = before else { return created };
-        let is_whole = recognises_unchanged && before.permissions == captured.permissions;
+        let is_unchanged = recognises_unchanged && before.permissions == captured.permissions;
         match self.is_state_of(newest) {
             Some(false) => (CheckpointKind::Created, &rules::AGENT_PARTS),
-            Some(true) if is_whole => (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED),
+            Some(true) if is_unchanged => (CheckpointKind::Unchanged, &rules::CAPTURE_UNCHANGED),
             _ => created,
         }
     }
 
-    /// Every rule that is broken by declining this request, because of the turn or because nothing
-    /// is taken automatically, where a checkpoint or a refusal is due.
+    /// Every rule that is broken by declining this request, because of the turn or because automatic
+    /// checkpoints are off, where a checkpoint or a refusal is expected.
     pub(super) fn rules_against_declining(&self, request: &Request) -> Vec<RuleRef> {
         let project = request.dir().and_then(|dir| self.canonical(dir)).unwrap_or_default();
         let mut broken: Vec<RuleRef> = Vec::new();
         match request {
             Request::EnsureCheckpoint { .. } => {
-                if self.was_rolled_back(&project) {
+                if self.was_restored_in_turn(&project) {
                     broken.push(&rules::RESTORE_SAFETY_OUTSIDE_TURN);
                 }
                 match self.slot(&project) {
@@ -174,18 +178,19 @@ impl World {
     }
 }
 
-/// Where it is not known whether the slot is used, who looks at the files may refuse.
+/// The correct behaviour where it is unknown whether the slot is used: no checkpoint, or these refusals by
+/// an implementation that captures the files.
 fn deduped_or_refused(project: ByteString, may_refuse: Vec<Refusal>) -> Allowed {
-    let mut allowed = settled(project, CheckpointKind::Deduped, &rules::TURN_ONCE, None);
-    if let Allowed::Checkpoint(due) = &mut allowed {
-        due.may_refuse = may_refuse;
+    let mut allowed = without_capture(project, CheckpointKind::Deduped, &rules::TURN_ONCE, None);
+    if let Allowed::Checkpoint(checkpoint) = &mut allowed {
+        checkpoint.may_refuse = may_refuse;
     }
     allowed
 }
 
-/// An answer that needs no look at the files. Where the place is out of scope as well, saying that
-/// instead is as good.
-pub(super) fn settled(
+/// The correct behaviour that needs no capture. Where the location is out of scope, its refusal is
+/// allowed as well.
+pub(super) fn without_capture(
     project: ByteString,
     kind: CheckpointKind,
     rule: RuleRef,
@@ -197,25 +202,25 @@ pub(super) fn settled(
         rule,
         may_refuse: refusal.into_iter().collect(),
         may_be_unchanged: false,
-        also: &[],
+        alternatives: &[],
         may_be_created: false,
         captured: None,
     }))
 }
 
-/// Compares what a request for a checkpoint came to with what it may come to.
+/// Compares the outcome of a request for a checkpoint with the expected one.
 pub(super) fn compare(
     world: &World,
     request: &Request,
-    due: &AllowedCheckpoint,
+    expected: &AllowedCheckpoint,
     answer: &Answer,
     checks: &mut Checks,
 ) {
-    if matches!(answer, Answer::Refused { .. }) && !due.may_refuse.is_empty() {
-        return refusal::compare(world, &due.may_refuse, answer, checks);
+    if matches!(answer, Answer::Refused { .. }) && !expected.may_refuse.is_empty() {
+        return refusal::compare(world, &expected.may_refuse, answer, checks);
     }
     let Answer::Taken { outcome, skipped } = answer else {
-        return not_taken(world, due, answer, checks);
+        return compare_missing(world, expected, answer, checks);
     };
     let found = match outcome {
         CheckpointOutcome::Created { .. } => CheckpointKind::Created,
@@ -224,76 +229,80 @@ pub(super) fn compare(
         CheckpointOutcome::Disabled => CheckpointKind::Disabled,
         CheckpointOutcome::NotDue => CheckpointKind::NotDue,
     };
-    let as_good = match found {
-        CheckpointKind::Unchanged => due.may_be_unchanged,
-        CheckpointKind::Created => due.may_be_created && due.kind == CheckpointKind::Unchanged,
+    let is_alternative = match found {
+        CheckpointKind::Unchanged => expected.may_be_unchanged,
+        CheckpointKind::Created => {
+            expected.may_be_created && expected.kind == CheckpointKind::Unchanged
+        }
         _ => false,
     };
-    let without = || checkpoint_units::is_unchanged(world, due, skipped);
-    let is_unchanged = found == CheckpointKind::Unchanged && without();
-    if as_good || is_unchanged || due.also.contains(&found) {
+    let is_unchanged_without_units = found == CheckpointKind::Unchanged
+        && checkpoint_units::is_unchanged(world, expected, skipped);
+    if is_alternative || is_unchanged_without_units || expected.alternatives.contains(&found) {
         return;
     }
     let declines = |kind| {
         use CheckpointKind::{Deduped, Disabled, NotDue};
         matches!(kind, Deduped | Disabled | NotDue)
     };
-    let (declined, is_due) = (declines(found), !declines(due.kind));
-    let fail = || mismatch(due, answer);
-    let happened = matches!(request, Request::Event { .. });
-    checks.held(&rules::AGENT_TRIGGERS, u64::from(happened && found == due.kind));
-    if declined && found != due.kind {
-        let main: RuleRef = match is_due {
-            true if happened => &rules::AGENT_TRIGGERS,
+    let declined = declines(found);
+    let is_expected = !declines(expected.kind);
+    let fail = || mismatch(expected, answer);
+    let is_event = matches!(request, Request::Event { .. });
+    checks.held(&rules::AGENT_TRIGGERS, u64::from(is_event && found == expected.kind));
+    if declined && found != expected.kind {
+        let main: RuleRef = match is_expected {
+            true if is_event => &rules::AGENT_TRIGGERS,
             true => &rules::CAPTURE_CREATED,
-            false => due.rule,
+            false => expected.rule,
         };
         checks.check(Judge::Answer, main, false, fail);
     } else {
-        checks.check(Judge::Answer, due.rule, found == due.kind, fail);
+        checks.check(Judge::Answer, expected.rule, found == expected.kind, fail);
     }
-    if is_due {
+    if is_expected {
         for rule in world.rules_against_declining(request) {
             checks.check(Judge::Answer, rule, !declined, fail);
         }
-        for rule in world.rules_against_too_many(&due.project) {
+        for rule in world.rules_against_too_many(&expected.project) {
             checks.held(rule, 1);
         }
     }
-    if found == CheckpointKind::Unchanged && due.kind == CheckpointKind::Created {
-        not_seen(world, due, checks);
+    if found == CheckpointKind::Unchanged && expected.kind == CheckpointKind::Created {
+        compare_missed_change(world, expected, checks);
     }
     if let CheckpointOutcome::Created { id } = outcome {
-        let earlier = is_earlier(world, due, id);
-        checks.check(Judge::Answer, &rules::CAPTURE_HONEST, !earlier, || {
+        let is_existing = is_existing_id(world, expected, id);
+        checks.check(Judge::Answer, &rules::CAPTURE_HONEST, !is_existing, || {
             Mismatch::new("an earlier id", "the id of a new checkpoint", plain(&answer))
                 .kind(Kind::Dishonest)
         });
-        if let (Some(captured), CheckpointKind::Created) = (&due.captured, due.kind) {
-            left_out(world, captured, skipped, checks);
-            for rule in captured.stop_nothing() {
+        if let (Some(captured), CheckpointKind::Created) = (&expected.captured, expected.kind) {
+            compare_left_out(world, captured, skipped, checks);
+            for rule in captured.skipped_file_rules() {
                 checks.held(rule, 1);
             }
         }
     }
 }
 
-/// Whether an id is that of a checkpoint of before. One that a limit dropped, or that is damaged, may
-/// have held the same, for the same reason and in the same second: then its id says what is stored
-/// now, too.
-fn is_earlier(world: &World, due: &AllowedCheckpoint, id: &str) -> bool {
-    let tree = |one: &Option<Arc<Captured>>| one.as_ref().map(|captured| captured.tree.clone());
-    let (all, listed) = (world.history(&due.project), world.listed(&due.project));
-    let differs = |one: &Checkpoint| tree(&one.captured) != tree(&due.captured);
-    let dropped = &all[..all.len() - listed.len()];
-    listed.iter().any(|one| one.id == id && !world.is_damaged(one))
-        || dropped.iter().any(|one| one.id == id && differs(one))
+/// Whether an id is that of an existing checkpoint. An evicted or damaged checkpoint may have had the
+/// same content, reason and second: then a new one has the same id.
+fn is_existing_id(world: &World, expected: &AllowedCheckpoint, id: &str) -> bool {
+    let tree =
+        |captured: &Option<Arc<Captured>>| captured.as_ref().map(|captured| captured.tree.clone());
+    let history = world.history(&expected.project);
+    let listed = world.listed(&expected.project);
+    let differs = |checkpoint: &Checkpoint| tree(&checkpoint.captured) != tree(&expected.captured);
+    let evicted = &history[..history.len() - listed.len()];
+    listed.iter().any(|checkpoint| checkpoint.id == id && !world.is_damaged(checkpoint))
+        || evicted.iter().any(|checkpoint| checkpoint.id == id && differs(checkpoint))
 }
 
-fn mismatch(due: &AllowedCheckpoint, answer: &Answer) -> Mismatch {
-    let kind = due.kind.word();
-    let symptom = match due.kind {
-        // What else it did says nothing of why: that depends on the files alone.
+fn mismatch(expected: &AllowedCheckpoint, answer: &Answer) -> Mismatch {
+    let kind = expected.kind.word();
+    let symptom = match expected.kind {
+        // The actual outcome is not part of the symptom: it depends on the files alone.
         CheckpointKind::Deduped => "not deduped".to_owned(),
         _ if word(answer) == "deduped" => "deduped".to_owned(),
         _ => format!("{}, not {}", word(answer), kind),
@@ -301,25 +310,33 @@ fn mismatch(due: &AllowedCheckpoint, answer: &Answer) -> Mismatch {
     Mismatch::new(symptom, kind, plain(&answer))
 }
 
-/// Where a refusal stands for an answer, what should only have been left out may have stopped it.
-fn not_taken(world: &World, due: &AllowedCheckpoint, answer: &Answer, checks: &mut Checks) {
-    let fail = || mismatch(due, answer);
+/// Compares an answer without an outcome, which may be due to a file that should only have been left
+/// out.
+fn compare_missing(
+    world: &World,
+    expected: &AllowedCheckpoint,
+    answer: &Answer,
+    checks: &mut Checks,
+) {
+    let fail = || mismatch(expected, answer);
     if let Answer::Refused { code: Code::TooManyFiles, .. } = answer {
-        for rule in world.rules_against_too_many(&due.project) {
+        for rule in world.rules_against_too_many(&expected.project) {
             checks.check(Judge::Answer, rule, false, fail);
         }
         return;
     }
-    checks.check(Judge::Answer, due.rule, false, fail);
-    for rule in due.captured.iter().flat_map(|captured| captured.stop_nothing()) {
+    checks.check(Judge::Answer, expected.rule, false, fail);
+    for rule in expected.captured.iter().flat_map(|captured| captured.skipped_file_rules()) {
         checks.check(Judge::Answer, rule, false, fail);
     }
 }
 
-/// A change was not seen: if something about the changed paths explains that, its rule is broken.
-fn not_seen(world: &World, due: &AllowedCheckpoint, checks: &mut Checks) {
-    let Some(captured) = &due.captured else { return };
-    let before = world.history(&due.project).last().and_then(|newest| newest.captured.clone());
+/// Compares a change that was missed: if something about the changed paths explains that, its rule is
+/// broken.
+fn compare_missed_change(world: &World, expected: &AllowedCheckpoint, checks: &mut Checks) {
+    let Some(captured) = &expected.captured else { return };
+    let newest = world.history(&expected.project).last();
+    let before = newest.and_then(|newest| newest.captured.clone());
     let before = before.unwrap_or_default();
     let changed = tree::differences(&before.tree, &captured.tree).into_keys();
     let wrong: Vec<explain::Wrong> =
@@ -330,12 +347,12 @@ fn not_seen(world: &World, due: &AllowedCheckpoint, checks: &mut Checks) {
     }
 }
 
-/// What is said of the files that were left out.
-fn left_out(world: &World, captured: &Captured, skipped: &[Remark], checks: &mut Checks) {
+/// Compares the report of the files that were left out.
+fn compare_left_out(world: &World, captured: &Captured, skipped: &[Remark], checks: &mut Checks) {
     let reported: BTreeSet<&ByteString> = skipped.iter().map(|remark| &remark.path).collect();
     for path in captured.unreadable().filter(|_| world.has("take.skipped")) {
-        let said = reported.contains(path);
-        checks.check(Judge::Answer, &rules::CAPTURE_UNREADABLE, said, || {
+        let is_reported = reported.contains(path);
+        checks.check(Judge::Answer, &rules::CAPTURE_UNREADABLE, is_reported, || {
             let expected = format!("{path} reported as skipped");
             Mismatch::new(
                 "left out unsaid",
@@ -346,11 +363,13 @@ fn left_out(world: &World, captured: &Captured, skipped: &[Remark], checks: &mut
         });
     }
     checkpoint_units::compare(world, captured, skipped, checks);
-    let of_unit =
-        |path: &ByteString| captured.units.iter().any(|one| one.members.contains_key(path));
-    let both = reported.iter().find(|path| captured.tree.contains_key(**path) && !of_unit(path));
-    checks.check(Judge::Answer, &rules::CAPTURE_HONEST, both.is_none(), || {
+    let is_in_unit =
+        |path: &ByteString| captured.units.iter().any(|unit| unit.members.contains_key(path));
+    let captured_and_reported =
+        reported.iter().find(|path| captured.tree.contains_key(**path) && !is_in_unit(path));
+    checks.check(Judge::Answer, &rules::CAPTURE_HONEST, captured_and_reported.is_none(), || {
         let expected = "no captured path reported as skipped";
-        Mismatch::new("captured, said to be skipped", expected, plain(&both)).kind(Kind::Dishonest)
+        let found = plain(&captured_and_reported);
+        Mismatch::new("captured, said to be skipped", expected, found).kind(Kind::Dishonest)
     });
 }

@@ -1,4 +1,4 @@
-//! Whether a terminal command changes files.
+//! The classification of a terminal command: whether it changes files.
 
 use crate::allowed::Allowed;
 use crate::commands::changes_files;
@@ -10,14 +10,14 @@ pub(super) fn allows(command: &str) -> Allowed {
     changes_files(command).map_or(Allowed::Unknown, Allowed::Classified)
 }
 
-/// Compares what was answered with what is known of the command.
+/// Compares the answer with the known effect of the command.
 pub(super) fn compare(command: &str, changes: bool, found: bool, checks: &mut Checks) {
     checks.check(Judge::Answer, &rules::TURN_SHELL_WORDS, changes == found, || {
         let symptom = if changes { "not noticed" } else { "a false alarm" };
-        let said = |changes| match changes {
+        let description = |changes| match changes {
             true => format!("{command:?} changes files"),
             false => format!("{command:?} changes no files"),
         };
-        Mismatch::new(symptom, said(changes), said(found))
+        Mismatch::new(symptom, description(changes), description(found))
     });
 }

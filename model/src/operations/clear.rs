@@ -7,27 +7,29 @@ use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 
-/// Compares what is left with what was to be removed.
+/// Compares what is left with what had to be removed.
 ///
 /// Implements [`rules::MAINTENANCE_COMMANDS`].
-pub(super) fn compare(world: &World, due: Cleared, seen: &Observation, checks: &mut Checks) {
+pub(super) fn compare(world: &World, cleared: Cleared, seen: &Observation, checks: &mut Checks) {
     let Some(base) = &seen.base else { return };
     let mut left: Vec<&str> = base.archives.iter().map(String::as_str).collect();
-    if due == Cleared::Everything {
+    if cleared == Cleared::Everything {
         left.extend(base.store_stands.then_some("store"));
         let direct = base.repositories.iter();
-        let direct = direct.filter(|(_, places)| places.iter().any(|one| one.archive.is_none()));
+        let direct = direct
+            .filter(|(_, locations)| locations.iter().any(|location| location.archive.is_none()));
         left.extend(direct.map(|(name, _)| name.as_str()));
     }
     let rule = &rules::MAINTENANCE_COMMANDS;
     checks.check(Judge::Disk, rule, left.is_empty(), || {
-        Mismatch::new("not all was cleared", format!("{} gone", due.words()), plain(&left))
+        Mismatch::new("not all was cleared", format!("{} gone", cleared.words()), plain(&left))
     });
-    let lost = due == Cleared::Archives && world.histories().next().is_some() && !base.store_stands;
+    let lost =
+        cleared == Cleared::Archives && world.histories().next().is_some() && !base.store_stands;
     checks.check(Judge::Disk, rule, !lost, || {
         Mismatch::new(
             "more was cleared",
-            format!("{} gone and nothing else", due.words()),
+            format!("{} gone and nothing else", cleared.words()),
             "no store",
         )
     });

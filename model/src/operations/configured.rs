@@ -1,4 +1,4 @@
-//! What the configuration file says.
+//! The configuration that a subject reads from the file.
 
 use crate::allowed::Allowed;
 use crate::configuration::Configuration;
@@ -12,9 +12,9 @@ pub(super) fn allows(world: &World) -> Allowed {
     world.configuration().map_or(Allowed::Unknown, Allowed::Configured)
 }
 
-/// Compares what was read with what the file says.
-pub(super) fn compare(due: &Configuration, found: &Configuration, checks: &mut Checks) {
-    checks.check(Judge::Answer, &rules::CONFIG_KEYS, due == found, || {
-        Mismatch::new("read otherwise", plain(due), plain(found))
+/// Compares the reported configuration with that of the file.
+pub(super) fn compare(expected: &Configuration, found: &Configuration, checks: &mut Checks) {
+    checks.check(Judge::Answer, &rules::CONFIG_KEYS, expected == found, || {
+        Mismatch::new("read otherwise", plain(expected), plain(found))
     });
 }

@@ -1,5 +1,5 @@
-//! What an operation took, beside what the same operation took of less and of more: only growth is
-//! judged, since every implementation takes something of its own.
+//! The cost of an operation, compared with its cost at smaller and larger sizes: only growth is judged,
+//! since every implementation has a fixed cost.
 
 use crate::observation::Observation;
 use crate::plain::plain;
@@ -7,10 +7,10 @@ use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Figure, World};
 
-/// Sizes that differ by less say nothing of memory: buffers are filled once, up to some 60 MiB in
-/// stores that are known, and only larger steps tell them from memory that grows on.
+/// Sizes that differ by less, in bytes, show no growth of memory: buffers are filled once, up to some
+/// 60 MiB in known stores, and only larger steps distinguish them from memory that keeps growing.
 pub const MEMORY_STEP_MIN: u64 = 40 << 20;
-/// Sizes that differ by less say nothing of reading: the store itself is read too.
+/// Sizes that differ by less, in bytes, show no growth of reading: the store itself is read, too.
 pub const READING_STEP_MIN: u64 = 4 << 20;
 
 /// Implements [`rules::COST_MEMORY`] and [`rules::COST_UNCHANGED`].
@@ -31,7 +31,8 @@ pub(super) fn compare(world: &World, seen: &Observation, checks: &mut Checks) {
     }
 }
 
-/// A buffer that is filled once does not grow again, so memory must have grown in two steps.
+/// Compares three sizes: a buffer that is filled once does not grow again, so that memory must grow in
+/// two steps.
 fn compare_memory(operation: &str, earlier: &[Figure], figure: Figure, checks: &mut Checks) {
     let pairs = earlier.iter().flat_map(|left| earlier.iter().map(move |right| (left, right)));
     for (left, right) in pairs.filter(|(left, right)| left.size < right.size) {
@@ -49,18 +50,20 @@ fn compare_memory(operation: &str, earlier: &[Figure], figure: Figure, checks: &
     }
 }
 
-/// Whether a cost grew by more than half of what its size grew; none where that says nothing.
+/// Whether a cost grew by more than half of its size's growth; `None` where the size grew too little.
 fn grew(small: Figure, large: Figure, step_min: u64) -> Option<bool> {
     let step = large.size - small.size;
     (step >= step_min).then(|| large.cost.saturating_sub(small.cost) > step / 2)
 }
 
-fn mismatch(symptom: &str, of: &str, cost: &str, figures: &[Figure]) -> Mismatch {
-    let all = |bytes: fn(&Figure) -> u64| {
+fn mismatch(symptom: &str, size: &str, cost: &str, figures: &[Figure]) -> Mismatch {
+    let in_mebibytes = |bytes: fn(&Figure) -> u64| {
         let mebibytes = |bytes| (bytes as f64 / f64::from(1 << 20) * 10.0).round() / 10.0;
         plain(&figures.iter().map(bytes).map(mebibytes).collect::<Vec<_>>())
     };
-    let expected =
-        format!("{cost} that does not grow with {of}: MiB {}", all(|figure| figure.size));
-    Mismatch::new(symptom, expected, format!("{cost}: MiB {}", all(|figure| figure.cost)))
+    let expected = format!(
+        "{cost} that does not grow with {size}: MiB {}",
+        in_mebibytes(|figure| figure.size)
+    );
+    Mismatch::new(symptom, expected, format!("{cost}: MiB {}", in_mebibytes(|figure| figure.cost)))
 }

@@ -1,6 +1,6 @@
-//! What a damaged store must still do: what a request says that it stored is stored, whole.
+//! Requests to a damaged store: what a request reports as stored must be stored, and intact.
 //!
-//! What else it must do is with each operation: whatever needs nothing of what is lost is as before.
+//! All other requirements are part of each operation: whatever needs no lost object works as before.
 
 use super::tool;
 use crate::allowed::Allowed;
@@ -14,29 +14,29 @@ use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
 use crate::world::World;
 use std::collections::BTreeSet;
 
-/// Compares what is not whole after a request with what that says is stored.
+/// Compares the lost objects after a request with what the request reports as stored.
 ///
 /// Implements [`rules::CAPTURE_STORED`].
 pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     let Some(lost) = &seen.lost else { return };
-    let Answer::Protected(all) = &seen.answer else {
-        return compare_one(world, allowed, &seen.answer, lost, checks);
+    let Answer::Protected(projects) = &seen.answer else {
+        return compare_stored(world, allowed, &seen.answer, lost, checks);
     };
-    for (request, answer) in all.iter().map(tool::automatic) {
-        compare_one(world, &world.allows(&request), &answer, lost, checks);
+    for (request, answer) in projects.iter().map(tool::automatic) {
+        compare_stored(world, &world.allows(&request), &answer, lost, checks);
     }
 }
 
-fn compare_one(
+fn compare_stored(
     world: &World,
     allowed: &Allowed,
     answer: &Answer,
     lost: &BTreeSet<Object>,
     checks: &mut Checks,
 ) {
-    let Some(tree) = said_to_be_stored(world, allowed, answer) else { return };
+    let Some(tree) = reported_tree(world, allowed, answer) else { return };
     let unchanged = matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. });
-    let missing = what_is_missing(tree, lost)
+    let missing = first_missing(tree, lost)
         .or_else(|| unchanged.then(|| no_checkpoint(world, allowed, tree, lost)).flatten());
     let needed = contents_and_folders(tree).iter().any(|object| world.lost().contains(object));
     if !needed && missing.is_none() {
@@ -50,23 +50,28 @@ fn compare_one(
     });
 }
 
-/// What a checkpoint holds by what was answered, a new one or the one that stands for it.
-fn said_to_be_stored<'a>(world: &World, allowed: &'a Allowed, answer: &Answer) -> Option<&'a Tree> {
+/// The tree that the answer reports as stored, in a new checkpoint or in an existing one.
+fn reported_tree<'a>(world: &World, allowed: &'a Allowed, answer: &Answer) -> Option<&'a Tree> {
     use CheckpointOutcome::{Created, Unchanged};
     let captured: &Captured = match (allowed, answer) {
-        (Allowed::Checkpoint(due), Answer::Taken { outcome: Created { .. } | Unchanged, .. }) => {
-            due.captured.as_ref()?
+        (
+            Allowed::Checkpoint(checkpoint),
+            Answer::Taken { outcome: Created { .. } | Unchanged, .. },
+        ) => checkpoint.captured.as_ref()?,
+        (Allowed::Restore(restore), Answer::Restored(Restored { safety: Some(_), .. })) => {
+            &restore.before
         }
-        (Allowed::Restore(due), Answer::Restored(Restored { safety: Some(_), .. })) => &due.before,
-        // None is taken where the newest is this state already.
-        (Allowed::Restore(due), Answer::Restored(_)) if due.is_held_by_newest(world) => &due.before,
+        // No checkpoint is taken where the newest already holds this state.
+        (Allowed::Restore(restore), Answer::Restored(_)) if restore.is_held_by_newest(world) => {
+            &restore.before
+        }
         _ => return None,
     };
     Some(&captured.tree)
 }
 
-/// The first thing that a checkpoint of this would need and that is lost.
-fn what_is_missing(tree: &Tree, lost: &BTreeSet<Object>) -> Option<String> {
+/// The description of the first lost object that a checkpoint of this tree needs.
+fn first_missing(tree: &Tree, lost: &BTreeSet<Object>) -> Option<String> {
     let needed = contents_and_folders(tree);
     let missing = needed.intersection(lost).next()?;
     let path = missing.paths_in("", tree).into_iter().next().unwrap_or_default();
@@ -76,19 +81,20 @@ fn what_is_missing(tree: &Tree, lost: &BTreeSet<Object>) -> Option<String> {
     })
 }
 
-/// What is said of the newest checkpoint where nothing changed since and no whole one holds that.
+/// The description of the missing checkpoint, where nothing changed and no intact checkpoint holds this
+/// tree.
 fn no_checkpoint(
     world: &World,
     allowed: &Allowed,
     tree: &Tree,
     lost: &BTreeSet<Object>,
 ) -> Option<String> {
-    let Allowed::Checkpoint(due) = allowed else { return None };
-    let all = world.history(&due.project);
-    let mut same = all
-        .iter()
-        .filter(|one| one.captured.as_ref().is_none_or(|captured| captured.tree == *tree));
-    let is_whole = |id: &str| !lost.contains(&Object::Checkpoint(id.to_owned()));
-    let none_is = !tree.is_empty() && !same.any(|one| is_whole(&one.id));
-    none_is.then(|| "the checkpoint that would stand for this".to_owned())
+    let Allowed::Checkpoint(expected) = allowed else { return None };
+    let history = world.history(&expected.project);
+    let mut holding = history.iter().filter(|checkpoint| {
+        checkpoint.captured.as_ref().is_none_or(|captured| captured.tree == *tree)
+    });
+    let is_intact = |id: &str| !lost.contains(&Object::Checkpoint(id.to_owned()));
+    let is_missing = !tree.is_empty() && !holding.any(|checkpoint| is_intact(&checkpoint.id));
+    is_missing.then(|| "the checkpoint that would stand for this".to_owned())
 }

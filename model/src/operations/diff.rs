@@ -1,4 +1,4 @@
-//! The preview of a checkpoint against the working tree.
+//! The preview of a restore: the differences between a checkpoint and the working tree.
 
 use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
@@ -8,7 +8,7 @@ use crate::answer::{Change, DiffEntry, Stats};
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::lines::LineBounds;
-use crate::place::{Place, Standing};
+use crate::place::{Location, PathKind};
 use crate::plain::plain;
 use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
@@ -18,26 +18,27 @@ use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 
 impl World {
-    /// What the checkpoint left out is not called created since by who remembers it.
+    /// The correct preview. An implementation that records what a checkpoint left out does not report
+    /// that as created since.
     ///
     /// Implements [`rules::DIFF_PREVIEW`] and [`rules::DIFF_STATS`].
     pub(super) fn allows_diff(&self, dir: &[u8], text: &[u8]) -> Allowed {
-        let place = self.locate(dir);
-        if self.is_doubtful(&place, text) {
+        let location = self.locate(dir);
+        if self.is_doubtful(&location, text) {
             return Allowed::Unknown;
         }
-        let (index, checkpoint) = match self.find(&place, text) {
+        let (index, checkpoint) = match self.find(&location, text) {
             Ok(found) => found,
-            Err(refusal) => return self.refuses_target(&place, refusal),
+            Err(refusal) => return self.refuses_target(&location, refusal),
         };
-        let now = match self.current_tree(&place) {
-            Ok(now) => now,
+        let current = match self.current_tree(&location) {
+            Ok(current) => current,
             Err(refusal) => return Allowed::Refused(vec![refusal]),
         };
         let Some(captured) = &checkpoint.captured else { return Allowed::Unknown };
-        let mut differences = tree::differences(&captured.tree, &now.tree);
+        let mut differences = tree::differences(&captured.tree, &current.tree);
         if self.has("checkpoint.left_out") {
-            // If a path was left out, a subject that records only the path does not know what was below it.
+            // A subject that records only the path of a left-out folder does not know its content.
             let is_below = |path: &&ByteString| {
                 bytes::ancestors(path).any(|folder| captured.has_unrecorded(folder))
             };
@@ -52,13 +53,15 @@ impl World {
             Difference::Modified(..) => Change::Modified,
         };
         let entries = differences.iter().map(|(path, how)| ((*path).clone(), kind(how))).collect();
-        // The limit is about checkpoints; a preview may mind it as well.
-        let crowded = now.tree.len() > self.settings.max_files;
+        // The limit is about checkpoints; a preview may obey it as well.
+        let crowded = current.tree.len() > self.settings.max_files;
         Allowed::Diff(AllowedDiff {
             entries,
-            units: self.previewed_units(&place, captured, &now),
+            units: self.previewed_units(&location, captured, &current),
             stats: LineBounds::of(differences.values()),
-            spared: self.canonical(dir).is_some_and(|project| self.is_spared(&project, index)),
+            exceeds_limit: self
+                .canonical(dir)
+                .is_some_and(|project| self.is_over_limit(&project, index)),
             unlisted: index == UNLISTED,
             damaged: self.is_damaged(checkpoint),
             may_refuse: crowded.then_some(TOO_MANY_FILES).into_iter().collect(),
@@ -66,8 +69,8 @@ impl World {
         })
     }
 
-    /// The rules that a preview of a checkpoint puts to the test: by paths that differ, which it holds
-    /// although a rule might be misread, and by those that are gone and were left out.
+    /// The rules that a preview of a checkpoint tests: by differing paths that it holds although a rule
+    /// might be misread, and by missing paths that were left out.
     fn tested_by<'a>(
         &self,
         dir: &[u8],
@@ -81,63 +84,70 @@ impl World {
         despite.chain(gone.map(|(_, rule)| rule)).copied().collect()
     }
 
-    fn current_tree(&self, place: &Place) -> Result<Captured, Refusal> {
-        let Place::Inside(project, standing) = place else {
+    fn current_tree(&self, location: &Location) -> Result<Captured, Refusal> {
+        let Location::Inside(project, kind) = location else {
             return Ok(Captured::default());
         };
-        match standing {
-            Standing::Nothing => Ok(Captured::default()),
-            Standing::NoDirectory => Err(NOT_A_DIRECTORY),
-            Standing::Directory => Ok(self.capture(project)),
+        match kind {
+            PathKind::Missing => Ok(Captured::default()),
+            PathKind::NotADirectory => Err(NOT_A_DIRECTORY),
+            PathKind::Directory => Ok(self.capture(project)),
         }
     }
 
-    /// Every unit, and whether its members need not be previewed as they differ: a restore keeps them
-    /// for a reason of the unit.
-    fn previewed_units(&self, place: &Place, then: &Captured, now: &Captured) -> Vec<(Unit, bool)> {
-        let Place::Inside(project, _) = place else { return Vec::new() };
+    /// Every unit, and whether its differing members need not be previewed: a restore keeps them for the
+    /// sake of the unit.
+    fn previewed_units(
+        &self,
+        location: &Location,
+        target: &Captured,
+        current: &Captured,
+    ) -> Vec<(Unit, bool)> {
+        let Location::Inside(project, _) = location else { return Vec::new() };
         let is_kept = |unit: &Unit| {
-            let left_out = |one: &Captured| {
-                restore_units::captured(one, unit).is_some_and(|one| !one.is_captured)
+            let left_out = |captured: &Captured| {
+                restore_units::captured(captured, unit).is_some_and(|unit| !unit.is_captured)
             };
             let files = unit::paths_of_files(&self.files, project);
             let mut present = files.keys().filter(|path| unit.has(path));
-            let uncaptured = present.any(|path| !now.tree.contains_key(&ByteString::from(*path)));
-            let is_recorded = then.tree.keys().any(|path| unit.has(path));
-            let is_complete = unit.is_complete(&unit::paths_of_tree(&then.tree));
-            left_out(then) || left_out(now) || uncaptured || is_recorded && !is_complete
+            let uncaptured =
+                present.any(|path| !current.tree.contains_key(&ByteString::from(*path)));
+            let is_recorded = target.tree.keys().any(|path| unit.has(path));
+            let is_complete = unit.is_complete(&unit::paths_of_tree(&target.tree));
+            left_out(target) || left_out(current) || uncaptured || is_recorded && !is_complete
         };
-        let units = restore_units::units(self, then, now).into_iter();
+        let units = restore_units::units(self, target, current).into_iter();
         units.map(|unit| (unit.clone(), is_kept(&unit))).collect()
     }
 }
 
-/// Compares a preview with the one that is right.
+/// Compares a preview with the correct one.
 pub(super) fn compare(
     world: &World,
-    due: &AllowedDiff,
+    allowed: &AllowedDiff,
     found: &[DiffEntry],
     stats: &Stats,
     checks: &mut Checks,
 ) {
-    let is_free = |path: &ByteString| {
-        let mut roles = due.units.iter().filter_map(|(unit, kept)| Some((unit.role(path)?, *kept)));
+    let is_optional = |path: &ByteString| {
+        let mut roles =
+            allowed.units.iter().filter_map(|(unit, kept)| Some((unit.role(path)?, *kept)));
         roles.any(|(role, is_kept)| is_kept || role == Role::Derived)
     };
-    let mut entries: Vec<_> = due.entries.iter().map(|(path, how)| (path, *how)).collect();
-    let mut named: Vec<_> = found.iter().map(|one| (&one.path, one.change)).collect();
+    let mut entries: Vec<_> = allowed.entries.iter().map(|(path, how)| (path, *how)).collect();
+    let mut named: Vec<_> = found.iter().map(|entry| (&entry.path, entry.change)).collect();
     named.sort_unstable_by_key(|(path, _)| *path);
-    let any_free = entries.iter().chain(&named).any(|(path, _)| is_free(path));
-    entries.retain(|(path, _)| !is_free(path));
-    named.retain(|(path, _)| !is_free(path));
+    let any_optional = entries.iter().chain(&named).any(|(path, _)| is_optional(path));
+    entries.retain(|(path, _)| !is_optional(path));
+    named.retain(|(path, _)| !is_optional(path));
     checks.same(Judge::Answer, &rules::DIFF_PREVIEW, "changed files", &entries, &named);
-    for rule in due.tests.iter().filter(|_| entries == named) {
+    for rule in allowed.tests.iter().filter(|_| entries == named) {
         checks.held(rule, 1);
     }
-    if world.has("diff.stats") && !any_free {
-        let fits = due.stats.allow_for(stats.files, stats.added, stats.removed);
+    if world.has("diff.stats") && !any_optional {
+        let fits = allowed.stats.allow_for(stats.files, stats.added, stats.removed);
         checks.check(Judge::Answer, &rules::DIFF_STATS, fits, || {
-            Mismatch::new("other figures", plain(&due.stats), plain(&stats))
+            Mismatch::new("other figures", plain(&allowed.stats), plain(&stats))
         });
     }
 }

@@ -1,6 +1,6 @@
-//! Events of the agent: at which of them a checkpoint is due. Only what is clear is judged.
+//! Events of the agent: which of them call for a checkpoint. Only clear cases are judged.
 
-use super::checkpoint::settled;
+use super::checkpoint::without_capture;
 use crate::agent::AgentEvent;
 use crate::allowed::{Allowed, CheckpointKind};
 use crate::rules;
@@ -13,19 +13,19 @@ impl World {
         let project = self.canonical(dir).unwrap_or_default();
         let refusal = self.out_of_scope(&self.locate(dir));
         if !self.settings.enabled {
-            let disabled = settled(project, Disabled, &rules::TURN_DISABLED, refusal);
+            let disabled = without_capture(project, Disabled, &rules::TURN_DISABLED, refusal);
             return disabled.or_as_well(&[NotDue, Deduped]);
         }
         if self.was_answered(&project, event) {
-            let answered = settled(project, Deduped, &rules::AGENT_TRIGGERS, refusal);
+            let answered = without_capture(project, Deduped, &rules::AGENT_TRIGGERS, refusal);
             return answered.or_as_well(&[NotDue, Unchanged]);
         }
-        // Whether the slot of the turn stands in the way of an event, no rule says.
+        // No rule says whether a used slot of the turn prevents the checkpoint of an event.
         let is_free = !self.uses_slot(&project) && self.slot(&project) != Some(Slot::Unclear);
-        // What cannot be taken need not be said for what reason: an agent goes on.
-        let due = self.is_event(event) && is_free;
-        match due.then(|| self.allows_new(project, refusal)) {
-            Some(due @ Allowed::Checkpoint(_)) => due,
+        // A refused checkpoint needs no reason: the agent continues.
+        let is_expected = self.is_event(event) && is_free;
+        match is_expected.then(|| self.allows_new(project, refusal)) {
+            Some(allowed @ Allowed::Checkpoint(_)) => allowed,
             _ => Allowed::Unknown,
         }
     }

@@ -1,4 +1,4 @@
-//! What the agent did outside: whether a restore says so and leaves it alone, and which compensations
+//! External actions: whether a restore names them and does not compensate them, and which compensations
 //! run.
 
 use crate::agent::Action;
@@ -8,10 +8,10 @@ use crate::plain::plain;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Kind, Mismatch};
-use crate::world::{Deed, World};
+use crate::world::{ExternalAction, World};
 use std::collections::BTreeSet;
 
-/// The rule that is broken by a change of a file that compensations write, where none was asked for.
+/// The rule that is broken by a change of a compensation log, where no compensation was requested.
 pub(super) fn rule_of_log(seen: &Observation) -> RuleRef {
     match seen.request.restores() {
         true => &rules::AGENT_EXTERNAL_LISTED,
@@ -20,14 +20,15 @@ pub(super) fn rule_of_log(seen: &Observation) -> RuleRef {
 }
 
 impl World {
-    /// The external actions that a restore must name. One of a single file says nothing of what the
-    /// agent did outside.
+    /// The external actions that a restore must name. A restore of a single file names none.
     pub(crate) fn must_be_named(&self, request: &Request) -> BTreeSet<Action> {
-        let is_whole = !matches!(request, Request::RestoreFile { .. });
-        let since = self.meant(request).and_then(|one| one.carried.actions);
-        let deeds = since.filter(|_| is_whole).map(|since| &self.agent.deeds[since..]);
-        let undecided = deeds.into_iter().flatten().filter(|deed| deed.is_undecided());
-        undecided.map(|deed| deed.action.clone()).collect()
+        let is_complete = !matches!(request, Request::RestoreFile { .. });
+        let target = self.target_checkpoint(request);
+        let since = target.and_then(|checkpoint| checkpoint.carried.actions);
+        let actions = since.filter(|_| is_complete);
+        let actions = actions.map(|since| &self.agent.external_actions[since..]);
+        let undecided = actions.into_iter().flatten().filter(|action| action.is_undecided());
+        undecided.map(|action| action.action.clone()).collect()
     }
 }
 
@@ -41,92 +42,97 @@ pub(super) fn compare_listed(
     checks: &mut Checks,
 ) {
     let rule = &rules::AGENT_EXTERNAL_LISTED;
-    let since = world.meant(&seen.request).and_then(|one| one.carried.actions);
+    let target = world.target_checkpoint(&seen.request);
+    let since = target.and_then(|checkpoint| checkpoint.carried.actions);
     let Some(since) = since.filter(|_| world.has("external")) else { return };
     let named: BTreeSet<&Action> = found.external.iter().flatten().collect();
     let must = world.must_be_named(&seen.request);
-    let deeds = &world.agent.deeds;
-    let pending = deeds.iter().take(since).filter(|deed| deed.may_be_pending());
-    let may = deeds.iter().skip(since).chain(pending);
-    let may: BTreeSet<&Action> = may.map(|deed| &deed.action).collect();
-    let missing: Vec<&Action> = must.iter().filter(|one| !named.contains(one)).collect();
+    let actions = &world.agent.external_actions;
+    let pending = actions.iter().take(since).filter(|action| action.may_be_pending());
+    let may = actions.iter().skip(since).chain(pending);
+    let may: BTreeSet<&Action> = may.map(|action| &action.action).collect();
+    let missing: Vec<&Action> = must.iter().filter(|action| !named.contains(action)).collect();
     checks.check(Judge::Answer, rule, missing.is_empty(), || {
-        let due = format!("named: {must}", must = plain(&must));
-        Mismatch::new("not named", due, format!("not named: {}", plain(&missing)))
+        let expected = format!("named: {must}", must = plain(&must));
+        Mismatch::new("not named", expected, format!("not named: {}", plain(&missing)))
     });
-    let beside: Vec<&&Action> = named.iter().filter(|one| !may.contains(*one)).collect();
-    checks.check(Judge::Answer, rule, beside.is_empty(), || {
-        let due = format!("none but {may}", may = plain(&may));
-        Mismatch::new("named beside", due, plain(&beside)).kind(Kind::Dishonest)
+    let extra: Vec<&&Action> = named.iter().filter(|action| !may.contains(*action)).collect();
+    checks.check(Judge::Answer, rule, extra.is_empty(), || {
+        let expected = format!("none but {may}", may = plain(&may));
+        Mismatch::new("named beside", expected, plain(&extra)).kind(Kind::Dishonest)
     });
 }
 
-/// Compares which compensations ran, and what is said of them, with which may and must.
+/// Compares which compensations ran and were reported with those that may and must run.
 ///
 /// Implements [`rules::AGENT_COMPENSATION`].
 pub(super) fn compare_run(
     world: &World,
-    said: &Compensated,
+    reported: &Compensated,
     seen: &Observation,
     checks: &mut Checks,
 ) {
     let rule = &rules::AGENT_COMPENSATION;
-    let mut ran: Vec<(usize, &Deed)> = Vec::new();
-    for log in world.logs() {
-        let Some(lines) = world.appended(&log, seen) else { continue };
-        let own = |line: &String| {
-            let is_it = |deed: &Deed| {
-                deed.action.line() == *line
-                    && deed.compensation.as_ref().is_some_and(|one| one.log == log)
+    let mut ran: Vec<(usize, &ExternalAction)> = Vec::new();
+    for log in world.compensation_logs() {
+        let Some(lines) = world.appended_lines(&log, seen) else { continue };
+        let actions_of = |line: &String| {
+            let has_line = |action: &ExternalAction| {
+                let compensation = action.compensation.as_ref();
+                action.action.line() == *line
+                    && compensation.is_some_and(|compensation| compensation.log == log)
             };
-            let deeds = world.agent.deeds.iter().enumerate();
-            deeds.filter(|(_, deed)| is_it(deed)).collect::<Vec<_>>()
+            let actions = world.agent.external_actions.iter().enumerate();
+            actions.filter(|(_, action)| has_line(action)).collect::<Vec<_>>()
         };
-        let known = |line: &String| !own(line).is_empty();
-        checks.check(Judge::Disk, rule, lines.iter().all(known), || {
+        let is_known = |line: &String| !actions_of(line).is_empty();
+        checks.check(Judge::Disk, rule, lines.iter().all(is_known), || {
             Mismatch::new("another line", "a line for each action", plain(&lines))
         });
-        let texts: BTreeSet<String> =
-            world.agent.deeds.iter().filter_map(|deed| line_in(deed, &log)).collect();
+        let actions = world.agent.external_actions.iter();
+        let texts: BTreeSet<String> = actions.filter_map(|action| line_in(action, &log)).collect();
         for text in texts {
             let times = lines.iter().filter(|line| **line == text).count();
-            let all = own(&text);
-            let must = all.iter().filter(|(_, deed)| deed.runs().0).count();
-            let may = all.iter().filter(|(_, deed)| deed.runs().1).count();
+            let actions = actions_of(&text);
+            let must = actions.iter().filter(|(_, action)| action.must_compensate()).count();
+            let may = actions.iter().filter(|(_, action)| action.may_compensate()).count();
             let symptom = if times > may { "run once too often" } else { "not run" };
             checks.check(Judge::Disk, rule, (must..=may).contains(&times), || {
-                let due = format!("`{text}` {must} to {may} times");
-                Mismatch::new(symptom, due, format!("{times} times"))
+                let expected = format!("`{text}` {must} to {may} times");
+                Mismatch::new(symptom, expected, format!("{times} times"))
             });
         }
-        let of_line =
-            |line: &String| own(line).into_iter().filter(|(_, deed)| deed.runs().1).collect();
-        let each: Vec<Vec<(usize, &Deed)>> = lines.iter().map(of_line).collect();
-        let alone = each.iter().filter(|all| all.len() == 1).flatten();
-        let order: Vec<usize> = alone.clone().map(|(at, _)| *at).collect();
+        let candidates = |line: &String| {
+            let actions = actions_of(line).into_iter();
+            actions.filter(|(_, action)| action.may_compensate()).collect()
+        };
+        let by_line: Vec<Vec<(usize, &ExternalAction)>> = lines.iter().map(candidates).collect();
+        let unambiguous = by_line.iter().filter(|actions| actions.len() == 1).flatten();
+        let order: Vec<usize> = unambiguous.clone().map(|(index, _)| *index).collect();
         checks.check(Judge::Disk, rule, order.iter().rev().is_sorted(), || {
             Mismatch::new("another order", "the newest first", plain(&lines))
         });
-        ran.extend(alone);
+        ran.extend(unambiguous);
     }
-    compare_said(said, &ran, checks);
+    compare_report(reported, &ran, checks);
 }
 
-fn line_in(deed: &Deed, log: &crate::bytes::ByteString) -> Option<String> {
-    let is_there = deed.compensation.as_ref().is_some_and(|one| one.log == *log);
-    is_there.then(|| deed.action.line())
+fn line_in(action: &ExternalAction, log: &crate::bytes::ByteString) -> Option<String> {
+    let compensation = action.compensation.as_ref();
+    let has_log = compensation.is_some_and(|compensation| compensation.log == *log);
+    has_log.then(|| action.action.line())
 }
 
-/// What ran is said to have, and whether it failed.
-fn compare_said(said: &Compensated, ran: &[(usize, &Deed)], checks: &mut Checks) {
+/// Compares whether each compensation that ran is reported, and whether it failed.
+fn compare_report(reported: &Compensated, ran: &[(usize, &ExternalAction)], checks: &mut Checks) {
     let rule = &rules::AGENT_COMPENSATION;
-    for (_, deed) in ran {
-        let fails = deed.compensation.as_ref().is_some_and(|one| one.fails);
-        let right = if fails { &said.failed } else { &said.compensated };
-        checks.check(Judge::Answer, rule, right.contains(&deed.action), || {
+    for (_, action) in ran {
+        let fails = action.compensation.as_ref().is_some_and(|compensation| compensation.fails);
+        let right = if fails { &reported.failed } else { &reported.compensated };
+        checks.check(Judge::Answer, rule, right.contains(&action.action), || {
             let word = if fails { "failed" } else { "compensated" };
-            Mismatch::new("unsaid", format!("{word}: {}", plain(&deed.action)), plain(said))
-                .kind(Kind::Dishonest)
+            let expected = format!("{word}: {}", plain(&action.action));
+            Mismatch::new("unsaid", expected, plain(reported)).kind(Kind::Dishonest)
         });
     }
 }

@@ -1,24 +1,25 @@
-//! Checkpoints that have a label or are pinned: whether they may be, and whether they stay.
+//! Labelled and pinned checkpoints: which requests are correct, and whether pinned ones are listed.
 
 use super::target::UNLISTED;
 use crate::allowed::{Allowed, CheckpointKind};
 use crate::bytes::ByteString;
-use crate::place::{Place, Standing};
+use crate::place::{Location, PathKind};
 use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 
 impl World {
-    /// A manual checkpoint that a label names. Where nothing changed, it may be that of the newest.
+    /// The manual checkpoint with a label. Where nothing changed, the label may name the newest checkpoint.
     ///
     /// Implements [`rules::AGENT_PINNED`].
     pub(super) fn allows_label(&self, dir: &[u8]) -> Allowed {
         match self.allows_manual(dir) {
-            Allowed::Checkpoint(mut due) if due.kind == CheckpointKind::Unchanged => {
-                (due.kind, due.rule) = (CheckpointKind::Created, &rules::AGENT_PINNED);
-                due.may_be_unchanged = true;
-                Allowed::Checkpoint(due)
+            Allowed::Checkpoint(mut checkpoint) if checkpoint.kind == CheckpointKind::Unchanged => {
+                (checkpoint.kind, checkpoint.rule) =
+                    (CheckpointKind::Created, &rules::AGENT_PINNED);
+                checkpoint.may_be_unchanged = true;
+                Allowed::Checkpoint(checkpoint)
             }
             allowed => allowed,
         }
@@ -26,22 +27,22 @@ impl World {
 
     /// Pinning a checkpoint, or unpinning it.
     pub(super) fn allows_pin(&self, dir: &[u8], text: &[u8]) -> Allowed {
-        let place = self.locate(dir);
-        // Of what is gone nobody need say whether it can be pinned.
-        let stands = matches!(place, Place::Inside(_, Standing::Directory));
-        if !stands || self.is_doubtful(&place, text) {
+        let location = self.locate(dir);
+        // No rule says whether a checkpoint of a deleted project can be pinned.
+        let exists = matches!(location, Location::Inside(_, PathKind::Directory));
+        if !exists || self.is_doubtful(&location, text) {
             return Allowed::Unknown;
         }
-        match self.find(&place, text) {
-            // Whether what is not listed can be pinned is for the implementation to choose.
+        match self.find(&location, text) {
+            // The implementation chooses whether an unlisted checkpoint can be pinned.
             Ok((UNLISTED, _)) => Allowed::Unknown,
             Ok(_) => Allowed::Done,
-            Err(refusal) => self.refuses_target(&place, refusal),
+            Err(refusal) => self.refuses_target(&location, refusal),
         }
     }
 }
 
-/// Compares a list with what is pinned.
+/// Compares whether every pinned checkpoint is listed.
 ///
 /// Implements [`rules::AGENT_PINNED`].
 pub(super) fn compare_listed(
@@ -50,7 +51,7 @@ pub(super) fn compare_listed(
     ids: &[&String],
     checks: &mut Checks,
 ) {
-    for pinned in world.listed(project).iter().filter(|one| one.carried.pinned) {
+    for pinned in world.listed(project).iter().filter(|checkpoint| checkpoint.carried.pinned) {
         checks.check(Judge::Answer, &rules::AGENT_PINNED, ids.contains(&&pinned.id), || {
             Mismatch::new("pinned, and not listed", plain(&pinned.id), plain(ids))
         });

@@ -5,7 +5,7 @@ use crate::allowed::{AllowedList, AllowedListed, AllowedStats};
 use crate::answer::Listed;
 use crate::bytes::ByteString;
 use crate::lines::LineBounds;
-use crate::place::{Place, Standing};
+use crate::place::{Location, PathKind};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::tree;
@@ -18,14 +18,14 @@ impl World {
     /// Implements [`rules::LIST_COMPLETE`], [`rules::LIST_OWN_PROJECT`] and
     /// [`rules::LIST_NEWEST_FIRST`].
     pub(super) fn allows_list(&self, dir: &[u8]) -> AllowedList {
-        let (project, standing) = match self.locate(dir) {
-            Place::Inside(path, standing) => (path, standing),
-            Place::FileSystemRoot | Place::Elsewhere(_) => {
-                (ByteString::default(), Standing::Nothing)
+        let (project, kind) = match self.locate(dir) {
+            Location::Inside(path, kind) => (path, kind),
+            Location::FileSystemRoot | Location::Elsewhere(_) => {
+                (ByteString::default(), PathKind::Missing)
             }
         };
         let inside = self.canonical(dir).is_some();
-        self.list_of(project, inside, standing == Standing::Nothing)
+        self.list_of(project, inside, kind == PathKind::Missing)
     }
 
     fn list_of(&self, project: ByteString, inside: bool, deleted: bool) -> AllowedList {
@@ -45,16 +45,19 @@ impl World {
                 may_be_hidden: self.may_be_hidden(checkpoint),
             });
         }
-        let own: BTreeSet<String> =
-            self.history(&project).iter().map(|one| one.id.clone()).collect();
-        let all = self.histories().flat_map(|(_, all)| all.iter().map(|one| &one.id));
+        let history = self.history(&project);
+        let issued_ids: BTreeSet<String> =
+            history.iter().map(|checkpoint| checkpoint.id.clone()).collect();
+        let histories = self.histories();
+        let ids =
+            histories.flat_map(|(_, history)| history.iter().map(|checkpoint| &checkpoint.id));
         AllowedList {
-            limited: inside && self.history(&project).len() > listed.len(),
-            spared: self.is_spared(&project, 0),
-            disturbed: self.is_disturbed(&project),
+            limited: inside && history.len() > listed.len(),
+            exceeds_limit: self.is_over_limit(&project, 0),
+            partially_corrupted: self.is_partially_corrupted(&project),
             entries,
-            foreign: all.filter(|id| !own.contains(*id)).cloned().collect(),
-            handed_out: own,
+            foreign: ids.filter(|id| !issued_ids.contains(*id)).cloned().collect(),
+            issued_ids,
             deleted,
             project,
         }
@@ -73,18 +76,18 @@ fn stats(before: Option<&Checkpoint>, checkpoint: &Checkpoint) -> AllowedStats {
     }
 }
 
-/// Compares a list with the one that is right.
+/// Compares a list with the correct one.
 ///
 /// Implements [`rules::RESTORE_KEEPS_HISTORY`].
-pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks: &mut Checks) {
-    let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
-    let settled = world.is_open(&due.project).then(|| {
+pub(super) fn compare(world: &World, list: &AllowedList, found: &[Listed], checks: &mut Checks) {
+    let ids: Vec<&String> = found.iter().map(|listed| &listed.id).collect();
+    let settled = world.is_eviction_undecided(&list.project).then(|| {
         let mut world = world.clone();
-        world.settle(&due.project, &ids);
-        world.list_of(due.project.clone(), true, due.deleted)
+        world.settle(&list.project, &ids);
+        world.list_of(list.project.clone(), true, list.deleted)
     });
-    let due = settled.as_ref().unwrap_or(due);
-    let expected: Vec<&String> = due.entries.iter().map(|one| &one.id).collect();
+    let list = settled.as_ref().unwrap_or(list);
+    let expected: Vec<&String> = list.entries.iter().map(|entry| &entry.id).collect();
     let wrong = |symptom: &str| {
         Mismatch::new(
             symptom,
@@ -92,122 +95,136 @@ pub(super) fn compare(world: &World, due: &AllowedList, found: &[Listed], checks
             plain(&ids),
         )
     };
-    if due.disturbed && ids != expected {
-        return compare_disturbed(world, due, found, checks);
+    if list.partially_corrupted && ids != expected {
+        return compare_partially_corrupted(world, list, found, checks);
     }
-    if due.disturbed {
-        let whole = due.entries.iter().filter(|one| !one.damaged).count();
-        checks.held(&rules::MAINTENANCE_DAMAGE, whole as u64);
+    if list.partially_corrupted {
+        let intact = list.entries.iter().filter(|entry| !entry.damaged).count();
+        checks.held(&rules::MAINTENANCE_DAMAGE, intact as u64);
     }
-    let alien = ids.iter().any(|id| due.foreign.contains(*id));
-    checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
-    if due.limited {
-        let held = found.len() <= due.entries.len();
-        checks.check(Judge::Answer, &rules::LIST_AT_MOST, held, || wrong("too many"));
+    let has_foreign = ids.iter().any(|id| list.foreign.contains(*id));
+    checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !has_foreign, || {
+        wrong("another's checkpoint")
+    });
+    if list.limited {
+        let within_limit = found.len() <= list.entries.len();
+        checks.check(Judge::Answer, &rules::LIST_AT_MOST, within_limit, || wrong("too many"));
     }
-    label::compare_listed(world, &due.project, &ids, checks);
+    label::compare_listed(world, &list.project, &ids, checks);
     let same_set = expected.iter().collect::<BTreeSet<_>>() == ids.iter().collect();
-    // One that was handed out before has not changed, whether or not it should be there.
-    let renamed = !same_set && ids.iter().any(|id| !due.handed_out.contains(*id));
-    let complete = due.entries.len() == found.len() && (same_set || renamed);
-    let amount = || {
-        wrong(match found.len().cmp(&due.entries.len()) {
+    // An issued id has not changed, whether or not it should be listed.
+    let renamed = !same_set && ids.iter().any(|id| !list.issued_ids.contains(*id));
+    let complete = list.entries.len() == found.len() && (same_set || renamed);
+    let wrong_count = || {
+        wrong(match found.len().cmp(&list.entries.len()) {
             Ordering::Less => "too few",
             Ordering::Equal => "dropped ones",
             Ordering::Greater => "too many",
         })
     };
-    let pushed_out = due.spared
+    let is_evicted = list.exceeds_limit
         && found.len() < expected.len()
         && found.len() >= world.settings.max_snapshots
         && ids.iter().all(|id| expected.contains(id));
-    if due.spared {
+    if list.exceeds_limit {
         let rule = &rules::RESTORE_KEEPS_HISTORY;
-        checks.check(Judge::Answer, rule, !pushed_out, || wrong("pushed out by a restore"));
+        checks.check(Judge::Answer, rule, !is_evicted, || wrong("pushed out by a restore"));
     }
-    checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete || pushed_out, amount);
-    if due.deleted && !due.entries.is_empty() {
+    checks.check(Judge::Answer, &rules::LIST_COMPLETE, complete || is_evicted, wrong_count);
+    if list.deleted && !list.entries.is_empty() {
         let rule = &rules::RESTORE_DELETED_PROJECT;
-        checks.check(Judge::Answer, rule, !found.is_empty(), amount);
+        checks.check(Judge::Answer, rule, !found.is_empty(), wrong_count);
     }
     checks.check(Judge::Answer, &rules::LIST_STABLE, !complete || same_set, || wrong("other ids"));
-    let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
+    let numbered = found.iter().enumerate().all(|(index, listed)| listed.number == index + 1);
     let in_order = !same_set || expected == ids;
     checks.check(Judge::Answer, &rules::LIST_NEWEST_FIRST, in_order && numbered, || {
         wrong("another order")
     });
-    for one in found {
-        if let Some(entry) = due.entries.iter().find(|entry| entry.id == one.id) {
-            compare_entry(world, entry, one, checks);
+    for listed in found {
+        if let Some(entry) = list.entries.iter().find(|entry| entry.id == listed.id) {
+            compare_entry(world, entry, listed, checks);
         }
     }
 }
 
-/// Compares a list of a project in which something was damaged: whatever is whole is there, in its
-/// order; what else of it is there is free, and how many are between them.
+/// Compares the list of a partially corrupted project: every intact checkpoint is listed, in order; which
+/// damaged ones are listed, and how many, is not judged.
 ///
 /// Implements [`rules::MAINTENANCE_DAMAGE`].
-fn compare_disturbed(world: &World, due: &AllowedList, found: &[Listed], checks: &mut Checks) {
-    let ids: Vec<&String> = found.iter().map(|one| &one.id).collect();
-    // Those that are out of sight may count towards the limit still.
-    let hidden = world.hidden(&due.project);
-    let surplus = (due.entries.len() + hidden).saturating_sub(world.settings.max_snapshots);
-    let required = due.entries.len() - surplus.min(due.entries.len());
-    let required = due.entries.iter().take(required.max(1)).filter(|one| !one.may_be_hidden);
-    let required: Vec<&String> = required.map(|one| &one.id).collect();
+fn compare_partially_corrupted(
+    world: &World,
+    list: &AllowedList,
+    found: &[Listed],
+    checks: &mut Checks,
+) {
+    let ids: Vec<&String> = found.iter().map(|listed| &listed.id).collect();
+    // Hidden checkpoints may still count towards the limit.
+    let hidden = world.hidden(&list.project);
+    let surplus = (list.entries.len() + hidden).saturating_sub(world.settings.max_snapshots);
+    let required = list.entries.len() - surplus.min(list.entries.len());
+    let required = list.entries.iter().take(required.max(1)).filter(|entry| !entry.may_be_hidden);
+    let required: Vec<&String> = required.map(|entry| &entry.id).collect();
     let wrong = |symptom: &str| {
         let expected = format!("at least these ids, newest first: {}", plain(&required));
         Mismatch::new(symptom, expected, plain(&ids))
     };
-    let alien = ids.iter().any(|id| due.foreign.contains(*id));
-    checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !alien, || wrong("another's checkpoint"));
+    let has_foreign = ids.iter().any(|id| list.foreign.contains(*id));
+    checks.check(Judge::Answer, &rules::LIST_OWN_PROJECT, !has_foreign, || {
+        wrong("another's checkpoint")
+    });
     let missing = required.iter().any(|id| !ids.contains(id));
     checks.check(Judge::Answer, &rules::LIST_COMPLETE, !missing, || wrong("too few"));
     checks.held(&rules::MAINTENANCE_DAMAGE, if missing { 0 } else { required.len() as u64 });
-    let is_known = |id: &&String| world.is_endless() || due.handed_out.contains(*id);
-    let unknown = !alien && !ids.iter().all(is_known);
-    checks.check(Judge::Answer, &rules::LIST_STABLE, !unknown, || wrong("other ids"));
-    let known = |id: &&&String| due.entries.iter().any(|one| one.id == ***id);
-    let shown: Vec<&String> = ids.iter().filter(known).copied().collect();
-    let order = due.entries.iter().map(|one| &one.id).filter(|id| shown.contains(id));
-    let numbered = found.iter().enumerate().all(|(index, one)| one.number == index + 1);
+    let is_known = |id: &&String| world.has_unknown_ends() || list.issued_ids.contains(*id);
+    let has_unknown = !has_foreign && !ids.iter().all(is_known);
+    checks.check(Judge::Answer, &rules::LIST_STABLE, !has_unknown, || wrong("other ids"));
+    let is_expected = |id: &&&String| list.entries.iter().any(|entry| entry.id == ***id);
+    let shown: Vec<&String> = ids.iter().filter(is_expected).copied().collect();
+    let order = list.entries.iter().map(|entry| &entry.id).filter(|id| shown.contains(id));
+    let numbered = found.iter().enumerate().all(|(index, listed)| listed.number == index + 1);
     let in_order = numbered && order.eq(shown.iter().copied());
     checks.check(Judge::Answer, &rules::LIST_NEWEST_FIRST, in_order, || wrong("another order"));
-    for one in found {
-        if let Some(entry) = due.entries.iter().find(|entry| entry.id == one.id) {
-            compare_words(world, entry, one, checks);
+    for listed in found {
+        if let Some(entry) = list.entries.iter().find(|entry| entry.id == listed.id) {
+            compare_time_and_reason(world, entry, listed, checks);
         }
     }
 }
 
-/// What is said of one checkpoint does not depend on what is said of others.
+/// Compares the time and the reason of one checkpoint, which do not depend on other checkpoints.
 ///
 /// Implements [`rules::LIST_TIME`] and [`rules::CAPTURE_REASON`].
-fn compare_words(world: &World, due: &AllowedListed, found: &Listed, checks: &mut Checks) {
-    if due.damaged {
+fn compare_time_and_reason(
+    world: &World,
+    expected: &AllowedListed,
+    found: &Listed,
+    checks: &mut Checks,
+) {
+    if expected.damaged {
         return;
     }
     if world.has("test.clock") {
-        checks.same(Judge::Answer, &rules::LIST_TIME, "time", &due.time, &found.time);
+        checks.same(Judge::Answer, &rules::LIST_TIME, "time", &expected.time, &found.time);
     }
-    if let Some(reason) = due.reason.as_ref().filter(|_| world.has("list.reason")) {
+    if let Some(reason) = expected.reason.as_ref().filter(|_| world.has("list.reason")) {
         checks.same(Judge::Answer, &rules::CAPTURE_REASON, "reason", reason, &found.reason);
     }
 }
 
-fn compare_entry(world: &World, due: &AllowedListed, found: &Listed, checks: &mut Checks) {
-    compare_words(world, due, found, checks);
+fn compare_entry(world: &World, expected: &AllowedListed, found: &Listed, checks: &mut Checks) {
+    compare_time_and_reason(world, expected, found, checks);
     if !world.has("list.stats") {
         return;
     }
-    if due.damaged {
+    if expected.damaged {
         return;
     }
     let wrong = |symptom: &str| {
-        let expected = format!("number {}: {}", found.number, plain(&due.stats));
+        let expected = format!("number {}: {}", found.number, plain(&expected.stats));
         Mismatch::new(symptom, expected, plain(&found))
     };
-    let (rule, holds, symptom): (RuleRef, bool, &str) = match (&due.stats, &found.stats) {
+    let (rule, holds, symptom): (RuleRef, bool, &str) = match (&expected.stats, &found.stats) {
         (AllowedStats::Unknown, _) => return,
         (AllowedStats::Within(bounds), Some(stats)) => {
             let fits = bounds.allow_for(stats.files, stats.added, stats.removed);

@@ -1,7 +1,7 @@
-//! What each request may come to, and whether it did: one file for each operation.
+//! The correct behaviour of each request, and the comparison with it: one file for each operation.
 //!
-//! [`World::allows`] says what is right for a request, before anything is asked. What was then seen
-//! is compared with it by [`World::compare`], purely: every property is judged for itself. Neither
+//! [`World::allows`] returns the correct behaviour for a request, before the request is made.
+//! [`World::compare`] compares the observation with it; every property is judged independently. Neither
 //! changes the world.
 
 mod checkpoint;
@@ -47,7 +47,7 @@ use crate::verdict::{Checks, Judge, Kind, Mismatch, word};
 use crate::world::World;
 
 impl World {
-    /// What a correct subject may answer to `request`, and do.
+    /// The correct answers and effects of `request`.
     pub fn allows(&self, request: &Request) -> Allowed {
         match request {
             Request::NewTurn
@@ -77,11 +77,11 @@ impl World {
             Request::WithoutBackend { .. } => Allowed::WithoutBackend,
             Request::Checkpoint { dir, .. } => self.allows_manual(dir),
             Request::List { dir } => match self.canonical(dir) {
-                Some(project) if self.is_adrift(&project) => Allowed::Unknown,
+                Some(project) if self.is_history_unknown(&project) => Allowed::Unknown,
                 _ => Allowed::List(self.allows_list(dir)),
             },
             Request::PrintList { dir } => match self.canonical(dir) {
-                Some(project) if self.is_adrift(&project) => Allowed::Unknown,
+                Some(project) if self.is_history_unknown(&project) => Allowed::Unknown,
                 _ if self.allows_list(dir).is_all_damaged() => Allowed::Unknown,
                 _ => Allowed::Printed,
             },
@@ -104,17 +104,17 @@ impl World {
         }
     }
 
-    /// Compares what was seen around a request with what it may come to.
+    /// Compares the observation of a request with its correct behaviour.
     pub fn compare(&self, allowed: &Allowed, seen: &Observation) -> Checks {
         let mut checks = Checks::default();
-        if let Answer::Crashed(why) = &seen.answer {
-            checks.check(Judge::Answer, seen.request.main_rule(), false, || no_answer(why));
-            for rule in ended_by(self, allowed, seen) {
-                checks.check(Judge::Answer, rule, false, || no_answer(why));
+        if let Answer::Crashed(reason) = &seen.answer {
+            checks.check(Judge::Answer, seen.request.main_rule(), false, || no_answer(reason));
+            for rule in rules_of_crash(self, allowed, seen) {
+                checks.check(Judge::Answer, rule, false, || no_answer(reason));
             }
             return checks;
         }
-        identity(self, allowed, seen, &mut checks);
+        compare_identity(self, allowed, seen, &mut checks);
         compare_answer(self, allowed, seen, &mut checks);
         damage::compare(self, allowed, seen, &mut checks);
         match (allowed, &seen.answer) {
@@ -142,29 +142,29 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
                 classify::compare(command, *changes, *changes_files, checks);
             }
         }
-        (Allowed::Protected(due), Answer::Protected(found)) => {
-            tool::compare(world, due, found, checks);
+        (Allowed::Protected(expected), Answer::Protected(found)) => {
+            tool::compare(world, expected, found, checks);
         }
         (Allowed::WithoutBackend, answer) => without_backend::compare(answer, checks),
-        (Allowed::Checkpoint(due), answer) => {
-            checkpoint::compare(world, &seen.request, due, answer, checks);
+        (Allowed::Checkpoint(expected), answer) => {
+            checkpoint::compare(world, &seen.request, expected, answer, checks);
         }
         (Allowed::List(list), Answer::Listed(found)) => list::compare(world, list, found, checks),
         (Allowed::Printed, Answer::Printed { checkpoints, printed }) => {
             print::compare(world, checkpoints, printed, checks);
         }
-        // Of what is damaged no rule says what must be shown, and it may be refused.
+        // No rule says what must be shown of a damaged checkpoint, and it may be refused.
         (Allowed::Diff(diff), Answer::Diffed { .. } | Answer::Refused { .. }) if diff.damaged => {}
         (Allowed::Restore(restore), Answer::Refused { .. }) if restore.damaged => {}
         (Allowed::List(list), Answer::Refused { .. }) if list.is_all_damaged() => {}
-        (Allowed::Sweep(_), Answer::Refused { .. }) if world.may_upkeep_fail() => {}
+        (Allowed::Sweep(_), Answer::Refused { .. }) if world.may_maintenance_fail() => {}
         (Allowed::Diff(diff), Answer::Diffed { entries, stats }) => {
             diff::compare(world, diff, entries, stats, checks);
         }
         (Allowed::Diff(diff), Answer::Refused { .. }) if !diff.may_refuse.is_empty() => {
             refusal::compare(world, &diff.may_refuse, answer, checks);
         }
-        // Nobody need tell a project that was deleted from one that never was, where neither has any.
+        // A deleted project without checkpoints need not be distinguished from one that never existed.
         (Allowed::List(list), Answer::Refused { .. })
             if list.deleted && list.entries.is_empty() =>
         {
@@ -181,51 +181,52 @@ fn compare_answer(world: &World, allowed: &Allowed, seen: &Observation, checks: 
         (Allowed::Status(status), Answer::Status { projects, archives }) => {
             status::compare(status, projects, archives, checks);
         }
-        (Allowed::Configured(due), Answer::Configured(found)) => {
-            configured::compare(due, found, checks);
+        (Allowed::Configured(expected), Answer::Configured(found)) => {
+            configured::compare(expected, found, checks);
         }
-        (Allowed::State(due), Answer::State(found)) => {
-            state::compare(world, &seen.request, due.as_ref(), found, checks);
+        (Allowed::State(expected), Answer::State(found)) => {
+            state::compare(world, &seen.request, expected.as_ref(), found, checks);
         }
-        // What was never set need not be there.
+        // A part that was never set need not exist.
         (Allowed::State(None), Answer::Refused { .. }) => {}
-        (Allowed::Compensated, Answer::Compensated(said)) => {
-            external::compare_run(world, said, seen, checks);
+        (Allowed::Compensated, Answer::Compensated(reported)) => {
+            external::compare_run(world, reported, seen, checks);
         }
         (Allowed::Sweep(sweep), Answer::Swept { outcome, counts }) => {
+            let report = sweep::SweepReport { outcome: *outcome, counts };
             let mut found = Checks::default();
-            sweep::compare(world, sweep, (*outcome, counts), seen, &mut found);
+            sweep::compare(world, sweep, report, seen, &mut found);
             if seen.request == Request::PruneAsConfigured {
-                found = sweep::as_configured(world, found, (*outcome, counts), seen);
+                found = sweep::as_configured(world, found, report, seen);
             }
             checks.join(found);
         }
         (Allowed::Cleared(cleared), Answer::Done) => clear::compare(world, *cleared, seen, checks),
         (Allowed::Refused(refusals), answer) => {
             refusal::compare(world, refusals, answer, checks);
-            for rule in stopped_by(world, allowed, seen) {
-                checks.check(Judge::Answer, rule, false, || another_kind(allowed, answer));
+            for rule in rules_of_refusal(world, allowed, seen) {
+                checks.check(Judge::Answer, rule, false, || unexpected_answer(allowed, answer));
             }
-            // Whoever declines has not looked whether there is anything to refuse.
+            // A request that is declined was not checked for a refusal.
             if declines(answer) {
                 for rule in world.rules_against_declining(&seen.request) {
-                    checks.check(Judge::Answer, rule, false, || another_kind(allowed, answer));
+                    checks.check(Judge::Answer, rule, false, || unexpected_answer(allowed, answer));
                 }
             }
         }
         (allowed, answer) => {
             for rule in main_rules(world, allowed, seen) {
-                checks.check(Judge::Answer, rule, false, || another_kind(allowed, answer));
+                checks.check(Judge::Answer, rule, false, || unexpected_answer(allowed, answer));
             }
         }
     }
 }
 
-/// A subject that died, or said nothing in time.
-fn no_answer(why: &str) -> Mismatch {
-    let silent = why.starts_with("silent");
+/// The mismatch of a subject that died, or did not answer in time.
+fn no_answer(reason: &str) -> Mismatch {
+    let silent = reason.starts_with("silent");
     let (symptom, kind) = if silent { ("silent", Kind::Timeout) } else { ("died", Kind::Crash) };
-    Mismatch::new(symptom, "an answer", why).kind(kind)
+    Mismatch::new(symptom, "an answer", reason).kind(kind)
 }
 
 fn declines(answer: &Answer) -> bool {
@@ -233,34 +234,39 @@ fn declines(answer: &Answer) -> bool {
     matches!(answer, Answer::Taken { outcome: Deduped | Disabled, .. })
 }
 
-fn another_kind(allowed: &Allowed, answer: &Answer) -> Mismatch {
-    Mismatch::new(word(answer), kind(allowed), plain(&answer))
+fn unexpected_answer(allowed: &Allowed, answer: &Answer) -> Mismatch {
+    Mismatch::new(word(answer), description(allowed), plain(&answer))
 }
 
-/// A project that is named otherwise than by its canonical path is not another project.
+/// Compares whether a project under another name than its canonical path is still the same project.
 ///
 /// Implements [`rules::SCOPE_IDENTITY`].
-fn identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
+fn compare_identity(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     let canonical = |dir: &[u8]| world.canonical(dir).map(|path| world.absolute(&path));
     let is_alias =
         seen.request.dir().is_some_and(|dir| canonical(dir).is_some_and(|path| path != *dir));
-    // Under which name a checkpoint was stored is for the store to say, where it was looked at.
+    // Where the store was examined, it shows under which name a checkpoint was stored.
     let shown_by_store = seen.histories.is_some() && matches!(seen.answer, Answer::Taken { .. });
     if is_alias && !shown_by_store {
         let project = seen.request.dir().and_then(|dir| world.canonical(dir));
-        let known = project.is_some_and(|project| !world.listed(&project).is_empty());
-        let holds = !is_taken_for_another(world, allowed, known, &seen.answer);
+        let has_checkpoints = project.is_some_and(|project| !world.listed(&project).is_empty());
+        let holds = !answers_as_unknown_project(world, allowed, has_checkpoints, &seen.answer);
         checks.check(Judge::Answer, &rules::SCOPE_IDENTITY, holds, || {
             let found = format!("{}, as if the project had no other name", plain(&seen.answer));
-            Mismatch::new("taken for another project", kind(allowed), found)
+            Mismatch::new("taken for another project", description(allowed), found)
         });
     }
 }
 
-/// Whether a subject answers under another name as if it had never seen the project: no directory
-/// or no history where there is one, or a first checkpoint of what it holds already. Where `known` is
-/// false, it has none.
-fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &Answer) -> bool {
+/// Whether a subject answers under another name as if the project were unknown: no directory or no
+/// history where there is one, or a first checkpoint of a state that is already stored. Where
+/// `has_checkpoints` is false, the project has no checkpoints.
+fn answers_as_unknown_project(
+    world: &World,
+    allowed: &Allowed,
+    has_checkpoints: bool,
+    answer: &Answer,
+) -> bool {
     let reasons = world.has("refusal.reasons");
     let code = match answer {
         Answer::Refused { code, .. } => Some(*code),
@@ -268,22 +274,22 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &
     };
     let unknown = code == Some(Code::UnknownCheckpoint);
     let absent = reasons && matches!(code, Some(Code::MissingDirectory | Code::NotADirectory));
-    let allows = |due: &[crate::refusal::Refusal], code: Option<Code>| {
-        due.iter().any(|one| code.is_some_and(|code| one.codes.contains(&code)))
+    let allows = |refusals: &[crate::refusal::Refusal], code: Option<Code>| {
+        refusals.iter().any(|refusal| code.is_some_and(|code| refusal.codes.contains(&code)))
     };
     match allowed {
-        Allowed::Checkpoint(due) if absent => !allows(&due.may_refuse, code),
-        Allowed::Checkpoint(due) => {
+        Allowed::Checkpoint(expected) if absent => !allows(&expected.may_refuse, code),
+        Allowed::Checkpoint(expected) => {
             use crate::allowed::CheckpointKind::{Deduped, Unchanged};
             let created =
                 matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. });
-            created && (due.kind == Deduped || known && due.kind == Unchanged)
+            created && (expected.kind == Deduped || has_checkpoints && expected.kind == Unchanged)
         }
-        Allowed::Refused(due) => reasons && (absent || unknown) && !allows(due, code),
+        Allowed::Refused(refusals) => reasons && (absent || unknown) && !allows(refusals, code),
         Allowed::List(list) => {
             !list.entries.is_empty() && matches!(answer, Answer::Listed(found) if found.is_empty())
         }
-        // What is not found there may also have been dropped to make room, or be damaged.
+        // A target that is not found may also be evicted or damaged.
         Allowed::Restore(restore) => {
             unknown && !restore.evicting && !restore.damaged && !restore.unlisted
         }
@@ -292,7 +298,7 @@ fn is_taken_for_another(world: &World, allowed: &Allowed, known: bool, answer: &
     }
 }
 
-/// The rules that are broken by an answer of another kind.
+/// The rules that an unexpected answer breaks.
 fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
     let code = match &seen.answer {
         Answer::Refused { code, .. } => Some(*code),
@@ -300,7 +306,7 @@ fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
     };
     let about_target = code.is_some_and(refusal::is_about_target);
     let mut broken: Vec<RuleRef> = vec![match allowed {
-        Allowed::Diff(diff) if diff.spared && code.is_some_and(refusal::denies_target) => {
+        Allowed::Diff(diff) if diff.exceeds_limit && code.is_some_and(refusal::denies_target) => {
             &rules::RESTORE_KEEPS_HISTORY
         }
         Allowed::Diff(diff) if diff.unlisted && code.is_some_and(refusal::denies_target) => {
@@ -314,51 +320,57 @@ fn main_rules(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleR
         Allowed::Sweep(_) => &rules::MAINTENANCE_NEVER_RAISES,
         _ => seen.request.main_rule(),
     }];
-    broken.extend(stopped_by(world, allowed, seen));
+    broken.extend(rules_of_refusal(world, allowed, seen));
     broken
 }
 
-/// The rules about files that should only have been left out, where something is refused as if one
-/// of them had stopped it.
-fn stopped_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
+/// The rules about unreadable and special files that were only to be left out, where a refusal may be
+/// due to such a file.
+fn rules_of_refusal(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
     let Answer::Refused { code, .. } = &seen.answer else { return Vec::new() };
     if ![Code::NoSafetyCheckpoint, Code::Io, Code::Permission, Code::Internal].contains(code) {
         return Vec::new();
     }
     match allowed {
-        // Where it cannot be taken in any case, that is said for a reason of its own.
-        Allowed::Restore(restore) if !restore.looks_before(world) => Vec::new(),
-        Allowed::Restore(restore) => restore.before.stop_nothing(),
-        Allowed::Refused(due) if due.iter().any(|one| one.codes.contains(code)) => Vec::new(),
+        // Where nothing is captured, the refusal has another reason.
+        Allowed::Restore(restore) if !restore.captures_before(world) => Vec::new(),
+        Allowed::Restore(restore) => restore.before.skipped_file_rules(),
+        Allowed::Refused(refusals)
+            if refusals.iter().any(|refusal| refusal.codes.contains(code)) =>
+        {
+            Vec::new()
+        }
         Allowed::Diff(_) | Allowed::Refused(_) => {
             let project = seen.request.dir().and_then(|dir| world.canonical(dir));
             let project = project.filter(|project| world.files.is_directory(project));
-            project.map(|project| world.capture(&project).stop_nothing()).unwrap_or_default()
+            project.map(|project| world.capture(&project).skipped_file_rules()).unwrap_or_default()
         }
         _ => Vec::new(),
     }
 }
 
-/// The same where nothing is answered at all, by a subject that captures what is there.
-fn ended_by(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
+/// The same rules, where a subject that captures the project does not answer at all.
+fn rules_of_crash(world: &World, allowed: &Allowed, seen: &Observation) -> Vec<RuleRef> {
     let project = seen.request.dir().and_then(|dir| world.canonical(dir));
     let project = project.filter(|project| world.files.is_directory(project));
     match allowed {
-        Allowed::Restore(restore) if restore.looks_before(world) => restore.before.stop_nothing(),
+        Allowed::Restore(restore) if restore.captures_before(world) => {
+            restore.before.skipped_file_rules()
+        }
         Allowed::Checkpoint(_) | Allowed::Diff(_) => {
-            project.map(|project| world.capture(&project).stop_nothing()).unwrap_or_default()
+            project.map(|project| world.capture(&project).skipped_file_rules()).unwrap_or_default()
         }
         _ => Vec::new(),
     }
 }
 
-/// The rule that is broken where nothing was restored, with this code where that was refused.
+/// The rule that is broken where nothing was restored; `code` is that of the refusal, if it was refused.
 ///
 /// Implements [`rules::RESTORE_HAPPENS`], [`rules::RESTORE_KEEPS_HISTORY`] and
 /// [`rules::RESTORE_KEEPS_UNDO`].
 fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     match code {
-        Some(code) if restore.spared && refusal::denies_target(code) => {
+        Some(code) if restore.exceeds_limit && refusal::denies_target(code) => {
             &rules::RESTORE_KEEPS_HISTORY
         }
         Some(code) if restore.unlisted && refusal::denies_target(code) => {
@@ -366,7 +378,7 @@ fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
         }
         Some(code) if refusal::is_about_target(code) => &rules::RESTORE_TARGET,
         Some(Code::NoSafetyCheckpoint | Code::TooManyFiles) => &rules::RESTORE_SAFETY_REQUIRED,
-        // Of a failure that there is no word for, a target that is gone need not be the cause.
+        // An evicted target need not be the cause of an internal error.
         _ if restore.evicting && code != Some(Code::Internal) => {
             &rules::RESTORE_SAFETY_KEEPS_TARGET
         }
@@ -377,14 +389,14 @@ fn not_restored(restore: &AllowedRestore, code: Option<Code>) -> RuleRef {
     }
 }
 
-fn kind(allowed: &Allowed) -> String {
+fn description(allowed: &Allowed) -> String {
     let text = match allowed {
         Allowed::Done => "done",
         Allowed::Project { .. } => "the project of a file",
         Allowed::Classified(_) => "whether a command changes files",
         Allowed::Protected(_) => "what was done for each project",
         Allowed::WithoutBackend => "no checkpoint",
-        Allowed::Checkpoint(due) => due.kind.word(),
+        Allowed::Checkpoint(expected) => expected.kind.word(),
         Allowed::List(_) => "a list",
         Allowed::Printed => "a list as it is printed",
         Allowed::Diff(_) => "a diff",
@@ -397,7 +409,7 @@ fn kind(allowed: &Allowed) -> String {
         Allowed::Compensated => "which compensations ran",
         Allowed::Unknown => "anything",
         Allowed::Refused(refusals) => {
-            let codes: Vec<_> = refusals.iter().flat_map(|one| one.codes).collect();
+            let codes: Vec<_> = refusals.iter().flat_map(|refusal| refusal.codes).collect();
             return format!("a refusal with one of {codes}", codes = plain(&codes));
         }
     };

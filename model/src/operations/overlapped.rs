@@ -1,5 +1,5 @@
-//! Two requests of two processes, of which the one was asked while a call of the other waited: as if
-//! one of them had come first, whichever.
+//! Two overlapping requests of two processes, one made while a call of the other waited: the result must
+//! be as if they had been made one after the other, in either order.
 
 use crate::answer::{Answer, Code, Counts};
 use crate::bytes::below;
@@ -10,71 +10,83 @@ use crate::verdict::Checks;
 use crate::world::World;
 
 impl World {
-    /// Whether an order of the two says all that may come of them. What is captured of a project while
-    /// it is restored may be of before and of after.
-    pub fn has_order(&self, request: &Request, other: &Request) -> bool {
+    /// Whether every possible result of the two requests is that of some order. A capture during a
+    /// restore of the same project may mix the states before and after.
+    pub fn has_order(&self, request: &Request, overlapping: &Request) -> bool {
         let project = |request: &Request| request.dir().and_then(|dir| self.canonical(dir));
-        let (Some(one), Some(two)) = (project(request), project(other)) else { return true };
-        let is_apart = one != two && below(&one, &two).is_none() && below(&two, &one).is_none();
+        let (Some(left), Some(right)) = (project(request), project(overlapping)) else {
+            return true;
+        };
+        let is_apart =
+            left != right && below(&left, &right).is_none() && below(&right, &left).is_none();
         !request.restores() || is_apart
     }
 
-    /// Compares what two requests were answered, and what they left: `seen` is of the one, `other` was
-    /// answered meanwhile. Returns the world after them, where some order of the two says that.
+    /// Compares the answers and effects of two requests: `seen` is of the first, `overlapping` was
+    /// answered meanwhile. Returns the world after them, where some order explains the observation.
     ///
-    /// Implements [`rules::CONCURRENT_SERIAL`]. What is wrong in either order is told as what is wrong
-    /// where the other came first.
+    /// Implements [`rules::CONCURRENT_SERIAL`]. Where no order does, the violations are those with
+    /// the overlapping request first.
     pub fn compare_overlapped(
         &self,
         seen: &Observation,
-        other: (&Request, &Answer),
+        overlapping: (&Request, &Answer),
     ) -> (Checks, Option<World>) {
-        let mut all = [self.in_order(seen, other, true), self.in_order(seen, other, false)];
+        let (request, answer) = overlapping;
+        let mut orders = [
+            self.in_order(seen, request, answer, true),
+            self.in_order(seen, request, answer, false),
+        ];
         let is_right = |(checks, _): &(Checks, World)| checks.violations.is_empty();
-        let right = all.iter().position(is_right);
+        let right = orders.iter().position(is_right);
         let (mut checks, world) =
-            std::mem::replace(&mut all[right.unwrap_or(0)], (Checks::default(), self.clone()));
+            std::mem::replace(&mut orders[right.unwrap_or(0)], (Checks::default(), self.clone()));
         checks.held(&rules::CONCURRENT_SERIAL, 1);
         (checks, right.map(|_| world))
     }
 
-    /// What is wrong where one of them came first, and the world after both. What the store holds was
-    /// looked at after the second.
+    /// The comparison of the two requests in one order, and the world after both. The store was examined
+    /// after the second.
     fn in_order(
         &self,
         seen: &Observation,
-        (request, answer): (&Request, &Answer),
-        is_other_first: bool,
+        request: &Request,
+        answer: &Answer,
+        is_overlapping_first: bool,
     ) -> (Checks, World) {
-        let own = Observation { base_changes: None, ..seen.clone() };
+        let interrupted = Observation { base_changes: None, ..seen.clone() };
         let Observation { base, contents, histories, lost, .. } = seen.clone();
-        let other = Observation::new(of_a_turn(request), answer.clone(), seen.files.clone());
-        let other = Observation { base, contents, histories, lost, ..other };
-        let mut both = vec![own, other];
-        if is_other_first {
-            both.reverse();
+        let overlapping = Observation::new(of_a_turn(request), answer.clone(), seen.files.clone());
+        let overlapping = Observation { base, contents, histories, lost, ..overlapping };
+        let mut observations = vec![interrupted, overlapping];
+        if is_overlapping_first {
+            observations.reverse();
         }
-        // Who waited in vain did nothing.
-        both.retain(|one| !matches!(one.answer, Answer::Refused { code: Code::Busy, .. }));
-        let (mut all, mut world) = (Checks::default(), self.clone());
+        // A request that is refused as busy did nothing.
+        observations.retain(|observation| {
+            !matches!(observation.answer, Answer::Refused { code: Code::Busy, .. })
+        });
+        let mut checks = Checks::default();
+        let mut world = self.clone();
         world.doubt_upkeep();
-        let count = both.len();
-        for (number, mut one) in both.into_iter().enumerate() {
-            if let Answer::Swept { counts, .. } = &mut one.answer {
+        let count = observations.len();
+        for (index, mut observation) in observations.into_iter().enumerate() {
+            if let Answer::Swept { counts, .. } = &mut observation.answer {
                 *counts = Counts { errors: 0, ..*counts };
             }
-            if number + 1 < count {
-                one = Observation::new(one.request, one.answer, one.files);
+            if index + 1 < count {
+                observation =
+                    Observation::new(observation.request, observation.answer, observation.files);
             }
-            let allowed = world.allows(&one.request);
-            all.join(world.compare(&allowed, &one));
-            world.learn(&one);
+            let allowed = world.allows(&observation.request);
+            checks.join(world.compare(&allowed, &observation));
+            world.learn(&observation);
         }
-        (all, world)
+        (checks, world)
     }
 }
 
-/// An automatic checkpoint of another process is the first one of its turn.
+/// The request as another process makes it: its automatic checkpoint is the first of its turn.
 pub(crate) fn of_a_turn(request: &Request) -> Request {
     match request.clone() {
         Request::EnsureCheckpoint { dir, reason } => Request::Checkpoint { dir, reason },

@@ -1,5 +1,5 @@
-//! The list of checkpoints as a person sees it. It is held against what the same answer lists, so
-//! that what is wrong with the list itself is for the list to say.
+//! The printed list of checkpoints. It is compared with the list in the same answer, so that an error of
+//! the list itself is not counted here.
 
 use crate::answer::{Listed, Stats};
 use crate::plain::plain;
@@ -7,33 +7,34 @@ use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 
-/// An id is shortened to no fewer digits.
+/// The fewest digits of a shortened id.
 const SHORT_MIN: usize = 4;
-/// No time zone is further from any other one than this, in minutes.
+/// The largest offset of a time zone from UTC, in minutes.
 const ZONE_MAX: i64 = 14 * 60;
 /// All time zones differ by a multiple of this, in minutes.
 const ZONE_STEP: i64 = 15;
 
-/// Compares what is printed of each checkpoint with what is known of it.
+/// Compares the printed line of each checkpoint with its entry in the list.
 ///
 /// Implements [`rules::LIST_LAYOUT`] and [`rules::CAPTURE_REASON_ONE_LINE`].
 pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &mut Checks) {
-    for one in listed {
-        let of_it = |line: &Line<'_>| {
-            line.number == one.number && line.id.len() >= SHORT_MIN && one.id.starts_with(line.id)
+    for entry in listed {
+        let is_of_entry = |line: &Line<'_>| {
+            let has_id = line.id.len() >= SHORT_MIN && entry.id.starts_with(line.id);
+            line.number == entry.number && has_id
         };
-        let line = printed.split('\n').filter_map(Line::read).find(of_it);
+        let line = printed.split('\n').filter_map(Line::read).find(is_of_entry);
         let wrong = |symptom: &str, expected: &str| {
             let found = line.as_ref().map_or(printed, |line| line.whole);
-            Mismatch::new(symptom, format!("{expected}: {}", plain(one)), plain(found))
+            Mismatch::new(symptom, format!("{expected}: {}", plain(entry)), plain(found))
         };
         checks.check(Judge::Answer, &rules::LIST_LAYOUT, line.is_some(), || {
             wrong("no such line", "a line with number, short id, date and time")
         });
         let Some(line) = &line else { continue };
         if world.has("test.clock") {
-            let off = line.minutes - one.time.div_euclid(60);
-            let holds = off.abs() <= ZONE_MAX && off % ZONE_STEP == 0;
+            let offset = line.minutes - entry.time.div_euclid(60);
+            let holds = offset.abs() <= ZONE_MAX && offset % ZONE_STEP == 0;
             checks.check(Judge::Answer, &rules::LIST_LAYOUT, holds, || {
                 wrong("another time", "its date and time in some time zone")
             });
@@ -44,7 +45,7 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
             checks.check(Judge::Answer, reason, harmless, || {
                 wrong("a control character", "a line without control characters")
             });
-            let has_all = has_words(line.rest, &one.reason);
+            let has_all = has_words(line.rest, &entry.reason);
             checks.check(Judge::Answer, reason, has_all, || {
                 wrong("not the whole reason", "the reason on this line")
             });
@@ -52,13 +53,14 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
                 continue;
             }
         }
-        if let Some(stats) = one.stats.filter(|stats| world.has("list.stats") && stats.files > 0) {
+        if let Some(stats) = entry.stats.filter(|stats| world.has("list.stats") && stats.files > 0)
+        {
             let holds = line.rest.trim_end().ends_with(&figures(stats));
-            // What stands behind a reason goes where that ends, on a line of no checkpoint.
-            let is_behind = |line: &str| {
+            // A reason of several lines puts its changes on a line without a checkpoint.
+            let has_figures_only = |line: &str| {
                 Line::read(line).is_none() && line.trim_end().ends_with(&figures(stats))
             };
-            let broken = world.has("list.reason") && printed.split('\n').any(is_behind);
+            let broken = world.has("list.reason") && printed.split('\n').any(has_figures_only);
             let rule = if broken { reason } else { &rules::LIST_LAYOUT };
             checks.check(Judge::Answer, rule, holds, || {
                 wrong("no changes", "its changes behind the reason")
@@ -67,37 +69,37 @@ pub(super) fn compare(world: &World, listed: &[Listed], printed: &str, checks: &
     }
 }
 
-/// As the first document prints them.
+/// The figures as the first document prints them.
 fn figures(Stats { files, added, removed }: Stats) -> String {
     let noun = if files == 1 { "file" } else { "files" };
     format!("({files} {noun}, +{added}/-{removed})")
 }
 
-/// Whether a line has all of a reason that nobody need escape, in order; or says that it is cut.
+/// Whether a line has all words of a reason that need no escape, in order, or shows that it is cut.
 fn has_words(line: &str, reason: &str) -> bool {
-    let mut left = line;
-    let words = reason.split(|one: char| !one.is_ascii_alphanumeric());
+    let mut rest = line;
+    let words = reason.split(|character: char| !character.is_ascii_alphanumeric());
     let has_all = words.into_iter().all(|word| {
-        let found = left.split_once(word);
-        left = found.map_or("", |(_, behind)| behind);
+        let found = rest.split_once(word);
+        rest = found.map_or("", |(_, after)| after);
         found.is_some()
     });
     has_all || line.contains("...") || line.contains('…')
 }
 
-/// One line of what is printed, about one checkpoint.
+/// One printed line, about one checkpoint.
 struct Line<'a> {
     whole: &'a str,
     number: usize,
     id: &'a str,
-    /// Since the epoch, in its own time zone.
+    /// Its date and time as minutes since the epoch, in its own time zone.
     minutes: i64,
-    /// What stands behind the time.
+    /// The text after the time.
     rest: &'a str,
 }
 
 impl<'a> Line<'a> {
-    /// The line, if it is one.
+    /// Parses a line; `None` if it is not about a checkpoint.
     fn read(whole: &'a str) -> Option<Line<'a>> {
         let (number, rest) = whole.trim_start_matches(' ').split_once('.')?;
         let (id, rest) = word(rest);
@@ -108,26 +110,28 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The first word, and what stands behind it.
+/// The first word, and the text after it.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches(' ');
     text.split_once(' ').unwrap_or((text, ""))
 }
 
-/// The days since the epoch until such a date as `2026-03-16`.
+/// The days from the epoch to a date such as `2026-03-16`.
 fn days(date: &str) -> Option<i64> {
     let mut parts = date.split('-').map(str::parse::<i64>);
-    let (year, month, day) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
+    let year = parts.next()?.ok()?;
+    let month = parts.next()?.ok()?;
+    let day = parts.next()?.ok()?;
     if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    // A year that begins in March has the leap day at its end.
+    // In a year that begins in March, the leap day is the last day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
 
-/// The minutes until such a time as `04:36`, which may have seconds.
+/// The minutes of a time of day such as `04:36`, which may have seconds.
 fn minutes(time: &str) -> Option<i64> {
     let (hours, rest) = time.split_once(':')?;
     let minutes = rest.split(':').next()?;
@@ -139,8 +143,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_counted_from_the_epoch() {
-        for (date, due) in [
+    fn days_counts_a_date_from_the_epoch() {
+        for (date, expected) in [
             ("1970-01-01", Some(0)),
             ("1969-12-31", Some(-1)),
             ("2000-02-29", Some(11_016)),
@@ -150,12 +154,12 @@ mod tests {
             ("2026-03", None),
             ("2026-03-16-1", None),
         ] {
-            assert_eq!(days(date), due, "{date}");
+            assert_eq!(days(date), expected, "{date}");
         }
     }
 
     #[test]
-    fn a_reason_may_be_escaped_and_must_be_there() {
+    fn has_words_accepts_an_escaped_or_cut_reason_and_no_missing_one() {
         assert!(has_words(r"  two\nlines", "two\nlines"));
         assert!(!has_words("  two", "two\nlines"));
         assert!(!has_words("  lines two", "two\nlines"));

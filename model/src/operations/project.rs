@@ -1,15 +1,15 @@
-//! Which project a file belongs to.
+//! The project of a file.
 
 use crate::allowed::Allowed;
 use crate::bytes::{self, ByteString};
-use crate::place::{Place, Standing};
+use crate::place::{Location, PathKind};
 use crate::plain::plain;
 use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{MARKERS, World};
 
 impl World {
-    /// Which project a file belongs to.
+    /// The correct answer about the project of a file.
     pub(super) fn allows_project(&self, file: &[u8]) -> Allowed {
         let (path, rule) = self.project_of(file);
         Allowed::Project { path, rule }
@@ -20,18 +20,18 @@ impl World {
     /// Implements [`rules::SCOPE_ROOT_OF_FILE`] and [`rules::SCOPE_ROOT_NEVER_BROAD`].
     pub(super) fn project_of(&self, file: &[u8]) -> (Option<ByteString>, RuleRef) {
         let no_project: (_, RuleRef) = (None, &rules::SCOPE_ROOT_NEVER_BROAD);
-        let (path, standing) = match self.locate(file) {
-            Place::Inside(path, standing) => (path, standing),
-            Place::FileSystemRoot => return no_project,
-            Place::Elsewhere(path) => {
+        let (path, kind) = match self.locate(file) {
+            Location::Inside(path, kind) => (path, kind),
+            Location::FileSystemRoot => return no_project,
+            Location::Elsewhere(path) => {
                 let parent = ByteString::from(bytes::parent(&path));
                 let path = Some(parent).filter(|parent| !parent.is_empty());
                 return (path, &rules::SCOPE_ROOT_OF_FILE);
             }
         };
-        let start = match standing {
-            Standing::Directory => &path[..],
-            Standing::NoDirectory | Standing::Nothing => bytes::parent(&path),
+        let start = match kind {
+            PathKind::Directory => &path[..],
+            PathKind::NotADirectory | PathKind::Missing => bytes::parent(&path),
         };
         let home = &self.home()[..];
         if start == home {
@@ -50,7 +50,7 @@ impl World {
             }
             candidate = bytes::parent(candidate);
         }
-        // Where the walk ended at the home directory, what is answered must not be that.
+        // Where the walk ended at the home directory, that must not be the answer.
         let rule: RuleRef = if candidate == home {
             &rules::SCOPE_ROOT_NEVER_BROAD
         } else {
@@ -59,30 +59,30 @@ impl World {
         (Some(self.absolute(start)), rule)
     }
 
-    /// Whether a directory has what marks the root of a project.
+    /// Whether a directory has a marker of a project's root.
     pub(super) fn is_marked(&self, directory: &[u8]) -> bool {
-        MARKERS.iter().any(|marker| self.leads_somewhere(directory, marker.as_bytes()))
+        MARKERS.iter().any(|marker| self.has_entry(directory, marker.as_bytes()))
     }
 
-    /// Whether the directory has an entry of that name that leads somewhere.
-    fn leads_somewhere(&self, directory: &[u8], name: &[u8]) -> bool {
+    /// Whether the directory has an entry of that name that is not a dangling link.
+    fn has_entry(&self, directory: &[u8], name: &[u8]) -> bool {
         match self.follow(&bytes::join(directory, name)) {
-            Place::Inside(_, standing) => standing != Standing::Nothing,
-            Place::FileSystemRoot => true,
-            Place::Elsewhere(_) => false,
+            Location::Inside(_, kind) => kind != PathKind::Missing,
+            Location::FileSystemRoot => true,
+            Location::Elsewhere(_) => false,
         }
     }
 }
 
-/// Compares the project that was answered with the one that is right.
+/// Compares the answered project with the correct one.
 pub(super) fn compare(
-    due: &Option<ByteString>,
+    expected: &Option<ByteString>,
     rule: RuleRef,
     found: &Option<ByteString>,
     checks: &mut Checks,
 ) {
-    checks.check(Judge::Answer, rule, due == found, || {
+    checks.check(Judge::Answer, rule, expected == found, || {
         let symptom = if found.is_some() { "another project" } else { "no project" };
-        Mismatch::new(symptom, plain(&due), plain(&found))
+        Mismatch::new(symptom, plain(&expected), plain(&found))
     });
 }

@@ -1,6 +1,6 @@
-//! What is said of a restore: whether it is what the disk shows.
+//! The answer to a restore: whether it is what the disk shows.
 
-use super::restore::Outcome;
+use super::restore::RestoreOutcome;
 use crate::allowed::AllowedRestore;
 use crate::answer::{Remark, Restored};
 use crate::bytes::ByteString;
@@ -13,23 +13,23 @@ use crate::world::World;
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-/// Compares the answer of a restore with what is right and with what is there.
+/// Compares the answer to a restore with the correct one and with the files.
 ///
 /// Implements [`rules::RESTORE_HONEST`] and [`rules::RESTORE_UNDOES_TURN`].
 pub(super) fn compare(
     world: &World,
-    due: &AllowedRestore,
+    allowed: &AllowedRestore,
     found: &Restored,
     seen: &Observation,
     checks: &mut Checks,
 ) {
-    let (wanted, rule) = due.safety;
+    let (wanted, rule) = allowed.safety;
     let taken = found.safety.is_some();
-    let as_good = if taken { due.may_take_safety } else { due.may_skip_safety };
-    let holds = taken == wanted || as_good;
+    let is_optional = if taken { allowed.may_take_safety } else { allowed.may_skip_safety };
+    let holds = taken == wanted || is_optional;
     checks.check(Judge::Answer, rule, holds, || {
         let symptom = match wanted {
-            true if only_types_changed(world, due) => {
+            true if only_types_changed(world, allowed) => {
                 "no pre-rollback checkpoint of a changed type"
             }
             true => "no pre-rollback checkpoint",
@@ -39,111 +39,129 @@ pub(super) fn compare(
         Mismatch::new(symptom, expected, plain(&found.safety))
     });
     checks.held(&rules::RESTORE_TARGET, 1);
-    checks.held(&rules::RESTORE_KEEPS_UNDO, u64::from(due.unlisted));
-    let past = due.is_forced();
+    checks.held(&rules::RESTORE_KEEPS_UNDO, u64::from(allowed.unlisted));
+    let past = allowed.is_forced();
     checks.check(Judge::Answer, &rules::RESTORE_SAFETY_REQUIRED, found.forced_past == past, || {
-        let (due, said) = (format!("forced past: {past}"), found.forced_past.to_string());
-        Mismatch::new("forced past", due, said).kind(Kind::Dishonest)
+        let expected = format!("forced past: {past}");
+        let reported = found.forced_past.to_string();
+        Mismatch::new("forced past", expected, reported).kind(Kind::Dishonest)
     });
     if world.has("restore.undoes_turn") {
-        let undoes = due.only.is_none();
-        // One that failed undoes nothing.
-        let holds = found.undoes_turn == undoes || due.damaged;
+        let undoes = allowed.only.is_none();
+        // A failed restore undoes no turn.
+        let holds = found.undoes_turn == undoes || allowed.damaged;
         checks.check(Judge::Answer, &rules::RESTORE_UNDOES_TURN, holds, || {
-            let due = format!("undoes the turn: {undoes}");
-            Mismatch::new("undoes the turn", due, found.undoes_turn.to_string())
+            let expected = format!("undoes the turn: {undoes}");
+            Mismatch::new("undoes the turn", expected, found.undoes_turn.to_string())
         });
     }
-    // What must be said of a damaged one is with what must be there.
-    if world.has("restore.report") && !due.damaged {
-        report(due, found, &Outcome::new(world, due, seen), checks);
+    // The report of a damaged checkpoint is compared with the files.
+    if world.has("restore.report") && !allowed.damaged {
+        report(allowed, found, &RestoreOutcome::new(world, allowed, seen), checks);
     }
 }
 
-/// Whether all that changed since the newest checkpoint is what kind of file stands somewhere, which
-/// who looks for changes may miss and still find every other.
-fn only_types_changed(world: &World, due: &AllowedRestore) -> bool {
-    let newest = world.history(&due.project).last().and_then(|one| one.captured.as_ref());
+/// Whether only the types of files changed since the newest checkpoint, which an implementation may
+/// miss that finds all other changes.
+fn only_types_changed(world: &World, allowed: &AllowedRestore) -> bool {
+    let newest = world.history(&allowed.project).last();
+    let newest = newest.and_then(|newest| newest.captured.as_ref());
     newest.is_some_and(|newest| {
-        differences(&newest.tree, &due.before.tree).values().all(|one| match one {
-            Difference::Modified(old, new) => discriminant(*old) != discriminant(*new),
-            Difference::Added(_) | Difference::Deleted(_) => false,
-        })
+        differences(&newest.tree, &allowed.before.tree).values().all(
+            |difference| match difference {
+                Difference::Modified(old, new) => discriminant(*old) != discriminant(*new),
+                Difference::Added(_) | Difference::Deleted(_) => false,
+            },
+        )
     })
 }
 
-fn report(due: &AllowedRestore, found: &Restored, outcome: &Outcome<'_>, checks: &mut Checks) {
+fn report(
+    allowed: &AllowedRestore,
+    found: &Restored,
+    outcome: &RestoreOutcome<'_>,
+    checks: &mut Checks,
+) {
     let set = |paths: &[ByteString]| paths.iter().cloned().collect::<BTreeSet<_>>();
     let named = |remarks: &[Remark]| {
-        remarks.iter().map(|one| one.path.clone()).collect::<BTreeSet<ByteString>>()
+        remarks.iter().map(|remark| remark.path.clone()).collect::<BTreeSet<ByteString>>()
     };
-    // What the checkpoint left out is under a rule of its own.
+    // Paths that the checkpoint left out have their own rule.
     let without_left_out = |mut paths: BTreeSet<ByteString>| {
         paths.retain(|path| !outcome.was_left_out(path));
         paths
     };
-    let without_free = |mut paths: BTreeSet<ByteString>| {
-        paths.retain(|path| !outcome.may_be_kept(path) && !outcome.is_of_unit(path));
+    let without_optional = |mut paths: BTreeSet<ByteString>| {
+        paths.retain(|path| !outcome.may_be_kept(path) && !outcome.is_in_unit(path));
         without_left_out(paths)
     };
-    let same = |checks: &mut Checks,
-                rule: RuleRef,
-                what: &str,
-                is: BTreeSet<ByteString>,
-                said: BTreeSet<ByteString>| {
-        checks.check(Judge::Answer, rule, is == said, || {
+    let compare_paths = |checks: &mut Checks,
+                         rule: RuleRef,
+                         symptom: &str,
+                         expected: BTreeSet<ByteString>,
+                         reported: BTreeSet<ByteString>| {
+        checks.check(Judge::Answer, rule, expected == reported, || {
             Mismatch::new(
-                what,
-                format!("{what}: {is}", is = plain(&is)),
-                format!("{what}: {said}", said = plain(&said)),
+                symptom,
+                format!("{symptom}: {expected}", expected = plain(&expected)),
+                format!("{symptom}: {reported}", reported = plain(&reported)),
             )
             .kind(Kind::Dishonest)
         });
     };
-    let kept = without_free(outcome.kept());
-    same(checks, &rules::RESTORE_PROTECTS, "kept", kept, without_free(named(&found.kept)));
+    let kept = without_optional(outcome.kept());
+    compare_paths(
+        checks,
+        &rules::RESTORE_PROTECTS,
+        "kept",
+        kept,
+        without_optional(named(&found.kept)),
+    );
     let honest = &rules::RESTORE_HONEST;
     let mut failed = named(&found.failed);
-    failed.retain(|path| !outcome.is_of_unit(path));
-    // What is said to have failed and did is the truth, and should not be.
-    let (true_ones, others): (BTreeSet<_>, BTreeSet<_>) =
+    failed.retain(|path| !outcome.is_in_unit(path));
+    // A path that is honestly reported as failed should not have failed.
+    let (really_failed, not_failed): (BTreeSet<_>, BTreeSet<_>) =
         failed.into_iter().partition(|path| outcome.has_failed(path));
-    same(checks, honest, "failed", BTreeSet::new(), others);
-    checks.check(Judge::Answer, &rules::RESTORE_HAPPENS, true_ones.is_empty(), || {
+    compare_paths(checks, honest, "failed", BTreeSet::new(), not_failed);
+    checks.check(Judge::Answer, &rules::RESTORE_HAPPENS, really_failed.is_empty(), || {
         Mismatch::new(
             "failed",
             "every path brought back",
-            format!("failed: {true_ones}", true_ones = plain(&true_ones)),
+            format!("failed: {really_failed}", really_failed = plain(&really_failed)),
         )
     });
-    same(checks, honest, "restored", outcome.restored(), set(&found.restored));
-    same(checks, honest, "removed", outcome.removed(), set(&found.removed));
-    if due.only.is_none() {
+    compare_paths(checks, honest, "restored", outcome.restored(), set(&found.restored));
+    compare_paths(checks, honest, "removed", outcome.removed(), set(&found.removed));
+    if allowed.only.is_none() {
         let left = |mut paths: BTreeSet<ByteString>| {
-            paths.retain(|path| !outcome.is_of_unit(path) && !outcome.is_left_unnamed(path));
+            paths.retain(|path| !outcome.is_in_unit(path) && !outcome.is_left_unnamed(path));
             without_left_out(paths)
         };
-        let (left, said) = (left(outcome.left()), left(set(&found.left)));
-        same(checks, &rules::RESTORE_LEAVES_NEW, "left", left, said);
+        let expected = left(outcome.left());
+        let reported = left(set(&found.left));
+        compare_paths(checks, &rules::RESTORE_LEAVES_NEW, "left", expected, reported);
         left_out(found, outcome, checks);
     }
 }
 
 /// Implements [`rules::RESTORE_LEFT_OUT`].
-fn left_out(found: &Restored, outcome: &Outcome<'_>, checks: &mut Checks) {
+fn left_out(found: &Restored, outcome: &RestoreOutcome<'_>, checks: &mut Checks) {
     let is_judged = outcome.world.has("checkpoint.left_out");
-    if !is_judged || outcome.due.target.unrecorded.is_empty() {
+    if !is_judged || outcome.allowed.target.unrecorded.is_empty() {
         return;
     }
     let kept: BTreeSet<&ByteString> = found.kept.iter().map(|remark| &remark.path).collect();
-    let is_judged = |path: &&ByteString| outcome.was_left_out(path) && !outcome.is_of_unit(path);
+    let is_judged = |path: &&ByteString| outcome.was_left_out(path) && !outcome.is_in_unit(path);
     let left: BTreeSet<&ByteString> = found.left.iter().filter(is_judged).collect();
-    let differs: BTreeSet<&ByteString> = outcome.differs_from_left_out().collect();
-    let holds = left.is_empty() && differs.is_subset(&kept);
+    let differing: BTreeSet<&ByteString> = outcome.differs_from_left_out().collect();
+    let holds = left.is_empty() && differing.is_subset(&kept);
     checks.check(Judge::Answer, &rules::RESTORE_LEFT_OUT, holds, || {
         let symptom = if left.is_empty() { "left out unsaid" } else { "created since" };
-        let (differs, left, kept) = (plain(&differs), plain(&left), plain(&kept));
-        let expected = format!("kept, since the checkpoint left it out: {differs}");
+        let differing = plain(&differing);
+        let left = plain(&left);
+        let kept = plain(&kept);
+        let expected = format!("kept, since the checkpoint left it out: {differing}");
         Mismatch::new(symptom, expected, format!("kept: {kept}, left: {left}"))
             .kind(Kind::Dishonest)
     });

@@ -1,5 +1,5 @@
-//! Whose work a restore is about: whether the paths are named that somebody else than the agent
-//! changed since the checkpoint.
+//! Attribution in the answer to a restore: whether it names the paths that external edits changed since
+//! the checkpoint.
 
 use crate::allowed::AllowedRestore;
 use crate::answer::Restored;
@@ -8,63 +8,66 @@ use crate::observation::Observation;
 use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Kind, Mismatch, Violation};
-use crate::world::{Another, World};
+use crate::world::{ExternalEdit, World};
 use std::collections::BTreeSet;
 
 /// Implements [`rules::RESTORE_OTHER_HANDS`].
 pub(super) fn compare(
     world: &World,
-    due: &AllowedRestore,
+    allowed: &AllowedRestore,
     found: &Restored,
     seen: &Observation,
     checks: &mut Checks,
 ) {
     let rule = &rules::RESTORE_OTHER_HANDS;
-    let target = world.meant(&seen.request);
+    let target = world.target_checkpoint(&seen.request);
     let Some(target) = target.filter(|_| world.has("restore.others")) else { return };
-    let Some(is_told) = world.is_told_since(&due.project, &target.id) else { return };
-    let Some(others) = &found.others else {
-        checks.check(Judge::Answer, rule, !is_told, || {
+    let has_reports = world.has_reports_since(&allowed.project, &target.id);
+    let Some(has_reports) = has_reports else { return };
+    let Some(external) = &found.others else {
+        checks.check(Judge::Answer, rule, !has_reports, || {
             Mismatch::new("not said", "which paths another hand changed", "nothing")
         });
         return;
     };
-    let remarked = found.kept.iter().chain(&found.failed).map(|one| &one.path);
+    let remarked = found.kept.iter().chain(&found.failed).map(|remark| &remark.path);
     let named = [&found.restored, &found.removed, &found.left].into_iter().flatten();
     let about: BTreeSet<&ByteString> = named.chain(remarked).collect();
-    // One check for all paths: which unchanged files an answer names besides depends on its clock.
+    // One check for all paths: which unchanged files an answer also names depends on its clock.
     let wrong = about.iter().find_map(|path| {
-        let recorded = due.target.tree.get(*path);
-        let another = world.another(&due.project, path, (&target.id, recorded));
-        let is_named = others.contains(path);
-        // Of what is there and cannot be captured nobody knows whether it is the same, nor whether
-        // what the checkpoint leaves out was there.
-        let is_seen = (due.before.tree.contains_key(*path) || is_absent(world, due, path))
-            && (recorded.is_some() || !world.capturer.ignored_by(&due.target.tree, path))
-            && !due.target.has_unrecorded(path);
-        let say = |is: bool| {
-            let by = if is { "another hand" } else { "no other hand" };
+        let recorded = allowed.target.tree.get(*path);
+        let external_edit = world.external_edit(&allowed.project, path, &target.id, recorded);
+        let is_named = external.contains(path);
+        // It is unknown whether a file that cannot be captured changed, and whether a file that the
+        // checkpoint leaves out existed.
+        let is_known = (allowed.before.tree.contains_key(*path) || is_absent(world, allowed, path))
+            && (recorded.is_some() || !world.capturer.ignored_by(&allowed.target.tree, path))
+            && !allowed.target.has_unrecorded(path);
+        let text = |is_external: bool| {
+            let by = if is_external { "another hand" } else { "no other hand" };
             format!("{path} changed by {by}")
         };
-        match another {
-            Another::Did if !is_named && is_seen => {
-                Some(Mismatch::new("not named", say(true), say(false)))
+        match external_edit {
+            ExternalEdit::Yes if !is_named && is_known => {
+                Some(Mismatch::new("not named", text(true), text(false)))
             }
-            Another::DidNot if is_named => Some(Mismatch::new("named", say(false), say(true))),
+            ExternalEdit::No if is_named => Some(Mismatch::new("named", text(false), text(true))),
             _ => None,
         }
     });
-    let beside: BTreeSet<&ByteString> = others.iter().filter(|one| !about.contains(one)).collect();
-    let beside = (!beside.is_empty()).then(|| {
-        let (about, beside) = (plain(&about), plain(&beside));
-        Mismatch::new("named beside", format!("some of {about}"), beside).kind(Kind::Dishonest)
+    let extra: BTreeSet<&ByteString> =
+        external.iter().filter(|path| !about.contains(path)).collect();
+    let extra = (!extra.is_empty()).then(|| {
+        let about = plain(&about);
+        let extra = plain(&extra);
+        Mismatch::new("named beside", format!("some of {about}"), extra).kind(Kind::Dishonest)
     });
     checks.held(rule, 1);
-    let mismatches = wrong.into_iter().chain(beside);
+    let mismatches = wrong.into_iter().chain(extra);
     let broken = mismatches.map(|mismatch| Violation { rule, judge: Judge::Answer, mismatch });
     checks.violations.extend(broken);
 }
 
-fn is_absent(world: &World, due: &AllowedRestore, path: &[u8]) -> bool {
-    world.files.get(&crate::bytes::join(&due.project, path)).is_none()
+fn is_absent(world: &World, allowed: &AllowedRestore, path: &[u8]) -> bool {
+    world.files.get(&crate::bytes::join(&allowed.project, path)).is_none()
 }

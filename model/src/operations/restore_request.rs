@@ -1,5 +1,5 @@
-//! What a request for a restore may come to: which checkpoint and path it means, whether it must be
-//! refused, and which pre-rollback checkpoint it takes.
+//! The correct behaviour of a restore: which checkpoint and path it means, whether it must be refused,
+//! and whether it takes a pre-restore checkpoint.
 
 use super::checkpoint::TOO_MANY_FILES;
 use super::restore_units;
@@ -9,7 +9,7 @@ use crate::answer::Code;
 use crate::bytes::{self, ByteString};
 use crate::capture::Captured;
 use crate::files::Node;
-use crate::place::{Place, Standing};
+use crate::place::{Location, PathKind};
 use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::rules::{self, RuleRef};
@@ -21,6 +21,20 @@ use std::sync::Arc;
 const NOT_IN_CHECKPOINT: Refusal =
     Refusal { codes: &[Code::NotInCheckpoint], rule: &rules::RESTORE_FILE_LITERAL };
 
+/// The options of a restore.
+#[derive(Clone, Copy)]
+struct RestoreOptions {
+    exact: bool,
+    force: bool,
+}
+
+/// The options that decide whether a pre-restore checkpoint is taken.
+#[derive(Clone, Copy)]
+struct SafetyOptions {
+    is_single_file: bool,
+    force: bool,
+}
+
 impl World {
     /// Implements [`rules::RESTORE_TARGET`] together with [`World::find`].
     pub(super) fn allows_restore(
@@ -30,10 +44,11 @@ impl World {
         exact: bool,
         force: bool,
     ) -> Allowed {
-        self.prepare(dir, text, None, (exact, force)).unwrap_or_else(Allowed::Refused)
+        let options = RestoreOptions { exact, force };
+        self.prepare(dir, text, None, options).unwrap_or_else(Allowed::Refused)
     }
 
-    /// The same of the most recent checkpoint.
+    /// The same for the most recent checkpoint.
     pub(super) fn allows_restore_latest(
         &self,
         request: &Request,
@@ -49,12 +64,13 @@ impl World {
         }
     }
 
-    /// Implements [`rules::RESTORE_FILE_LITERAL`]: the path is taken as it stands.
+    /// Implements [`rules::RESTORE_FILE_LITERAL`]: the path is taken literally.
     pub(super) fn allows_restore_file(&self, dir: &[u8], text: &[u8], typed: &[u8]) -> Allowed {
-        self.prepare(dir, text, Some(typed), (false, false)).unwrap_or_else(Allowed::Refused)
+        let options = RestoreOptions { exact: false, force: false };
+        self.prepare(dir, text, Some(typed), options).unwrap_or_else(Allowed::Refused)
     }
 
-    /// Finds the target, judges the path, and says which pre-rollback checkpoint is due.
+    /// Finds the target, judges the path, and decides whether a pre-restore checkpoint is expected.
     ///
     /// Implements [`rules::RESTORE_DELETED_PROJECT`].
     fn prepare(
@@ -62,13 +78,14 @@ impl World {
         dir: &[u8],
         text: &[u8],
         typed: Option<&[u8]>,
-        (exact, force): (bool, bool),
+        options: RestoreOptions,
     ) -> Result<Allowed, Vec<Refusal>> {
-        let place = self.locate(dir);
-        if self.is_doubtful(&place, text) {
+        let RestoreOptions { exact, force } = options;
+        let location = self.locate(dir);
+        if self.is_doubtful(&location, text) {
             return Ok(Allowed::Unknown);
         }
-        let found = self.find(&place, text);
+        let found = self.find(&location, text);
         let project = self.canonical(dir).unwrap_or_default();
         let path = typed.map(|typed| self.literal_path(&project, typed)).transpose();
         let (found, path) = match (found, path) {
@@ -77,18 +94,18 @@ impl World {
                 let through_link = path.as_ref().is_ok_and(|path| {
                     path.as_ref().is_some_and(|path| self.leads_through_link(&project, path))
                 });
-                // Where it leads is for nobody to say before there is a checkpoint to look in.
-                let led = through_link.then(|| bad_path(&[Code::BadPath]));
-                let of_place = self.refuses_place(&place);
-                let refusals = [found.err(), path.err(), led, of_place];
+                // The target of the link is not judged before a checkpoint is found.
+                let link_refusal = through_link.then(|| bad_path(&[Code::BadPath]));
+                let location_refusal = self.refuses_location(&location);
+                let refusals = [found.err(), path.err(), link_refusal, location_refusal];
                 return Err(refusals.into_iter().flatten().collect());
             }
         };
-        let ((index, checkpoint), Place::Inside(project, standing)) = (found, place) else {
-            // Only a place inside the world has checkpoints.
+        let ((index, checkpoint), Location::Inside(project, kind)) = (found, location) else {
+            // Only a location inside the world has checkpoints.
             return Err(vec![]);
         };
-        if standing == Standing::NoDirectory {
+        if kind == PathKind::NotADirectory {
             let target = checkpoint.captured.as_ref().map(|target| &target.tree);
             let has = |path| target.is_some_and(|target| self.is_in(target, path));
             let absent = path.as_ref().is_some_and(|path| !has(path)).then_some(NOT_IN_CHECKPOINT);
@@ -96,50 +113,53 @@ impl World {
         }
         let Some(target) = checkpoint.captured.clone() else { return Ok(Allowed::Unknown) };
         let damaged = self.is_damaged(checkpoint);
-        let before = match standing {
-            Standing::Directory => Arc::new(self.capture(&project)),
+        let before = match kind {
+            PathKind::Directory => Arc::new(self.capture(&project)),
             _ => Arc::default(),
         };
         let mut may_refuse = Vec::new();
         if let Some(path) = &path {
-            let of_unit = restore_units::units(self, &target, &before);
-            if of_unit.iter().any(|unit| unit.has(path)) {
+            let units = restore_units::units(self, &target, &before);
+            if units.iter().any(|unit| unit.has(path)) {
                 let codes = &[Code::WouldOverwrite];
                 may_refuse.push(Refusal { codes, rule: &rules::UNIT_RESTORED });
             }
             match self.judge_file(&project, &target.tree, &before, path) {
-                // Which of the two is said is free.
+                // Either of the two reasons is correct.
                 Err(_) if damaged => return Ok(Allowed::Unknown),
                 judged => may_refuse.extend(judged?),
             }
         }
-        // Where both stand in the way, either may be said.
-        let safety = self.due_safety(&project, &before, standing, (path.is_some(), force));
+        // Where both prevent the restore, either reason is correct.
+        let safety_options = SafetyOptions { is_single_file: path.is_some(), force };
+        let safety = self.expected_safety(&project, &before, kind, safety_options);
         if damaged && safety.is_err() {
             return Ok(Allowed::Unknown);
         }
         let safety = safety.map_err(|refusals| [may_refuse.clone(), refusals].concat())?;
-        // The limit is about checkpoints; a restore that takes none may mind it as well.
+        // The limit is about checkpoints; a restore without a pre-restore checkpoint may obey it as well.
         let crowded = before.tree.len() > self.settings.max_files && !force;
         may_refuse.extend(crowded.then_some(TOO_MANY_FILES));
         let history = self.history(&project);
-        let room = history.len() < self.settings.max_snapshots;
-        // Where only permissions changed, the newest checkpoint may stand for this state.
-        let may_stand = |newest: &Option<Arc<Captured>>| {
+        let has_room = history.len() < self.settings.max_snapshots;
+        // Where only permissions changed, the newest checkpoint may represent this state.
+        let may_represent = |newest: &Option<Arc<Captured>>| {
             newest.as_ref().is_none_or(|newest| {
-                newest.tree == before.tree || newest.tree == before.but_what_lacks(newest).tree
+                newest.tree == before.tree
+                    || newest.tree == before.without_units_left_out_by(newest).tree
             })
         };
-        let doubtful = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
-        // A single file leaves the agent's state alone, so that nothing of that need be held.
-        let may_stand_for = |newest: &Checkpoint| {
-            let is_another = path.is_none() && self.is_state_of(newest) == Some(false);
-            may_stand(&newest.captured) && !is_another
+        let is_newest_damaged = self.newest(&project).is_some_and(|newest| self.is_damaged(newest));
+        // A restore of a single file does not change the agent's state, which need not be held then.
+        let may_represent_state = |newest: &Checkpoint| {
+            let differs = path.is_none() && self.is_state_of(newest) == Some(false);
+            may_represent(&newest.captured) && !differs
         };
-        let may_skip_safety = self.newest(&project).is_some_and(may_stand_for)
-            || doubtful && history.iter().any(|one| may_stand(&one.captured));
+        let may_skip_safety = self.newest(&project).is_some_and(may_represent_state)
+            || is_newest_damaged
+                && history.iter().any(|checkpoint| may_represent(&checkpoint.captured));
         Ok(Allowed::Restore(Box::new(AllowedRestore {
-            spared: self.is_spared(&project, index),
+            exceeds_limit: self.is_over_limit(&project, index),
             unlisted: index == UNLISTED,
             project,
             only: path,
@@ -148,30 +168,32 @@ impl World {
             before,
             safety,
             may_skip_safety,
-            may_take_safety: doubtful,
+            may_take_safety: is_newest_damaged,
             may_refuse,
             undo: checkpoint.safety,
-            deleted: standing == Standing::Nothing,
-            evicting: safety.0 && !room && index == 0,
+            deleted: kind == PathKind::Missing,
+            evicting: safety.0 && !has_room && index == 0,
             damaged,
             lost: self.lost_paths(checkpoint),
         })))
     }
 
-    /// Whether a pre-rollback checkpoint is taken, and the rule that says so.
+    /// Whether a pre-restore checkpoint is taken, and the rule that says so.
     ///
     /// Implements [`rules::RESTORE_SAFETY_CHECKPOINT`], [`rules::RESTORE_SAFETY_SKIPPED`] and
     /// [`rules::RESTORE_SAFETY_REQUIRED`].
-    fn due_safety(
+    fn expected_safety(
         &self,
         project: &ByteString,
         before: &Captured,
-        standing: Standing,
-        (single, force): (bool, bool),
+        kind: PathKind,
+        options: SafetyOptions,
     ) -> Result<(bool, RuleRef), Vec<Refusal>> {
+        let SafetyOptions { is_single_file, force } = options;
         let skipped: (bool, RuleRef) = (false, &rules::RESTORE_SAFETY_SKIPPED);
-        let takes_one = self.has("restore.safety") && (!single || self.has("restore.file_safety"));
-        if standing == Standing::Nothing || !takes_one {
+        let takes_checkpoint =
+            self.has("restore.safety") && (!is_single_file || self.has("restore.file_safety"));
+        if kind == PathKind::Missing || !takes_checkpoint {
             return Ok(skipped);
         }
         if before.tree.len() > self.settings.max_files {
@@ -179,8 +201,8 @@ impl World {
             let refusal = Refusal { codes, rule: &rules::RESTORE_SAFETY_REQUIRED };
             return if force { Ok((false, refusal.rule)) } else { Err(vec![refusal]) };
         }
-        // Where the newest checkpoint already holds this state, that one undoes the restore.
-        Ok(match self.due(project, before, true).0 {
+        // Where the newest checkpoint already holds this state, it undoes the restore.
+        Ok(match self.expected_kind(project, before, true).0 {
             CheckpointKind::Created => (true, &rules::RESTORE_SAFETY_CHECKPOINT),
             _ => skipped,
         })
@@ -196,13 +218,13 @@ impl World {
         }
         let is_name = |name: &&[u8]| !matches!(*name, b"" | b".");
         let mut names: Vec<&[u8]> = typed.split(|byte| *byte == b'/').filter(is_name).collect();
-        // `name/..` is the folder that `name` is in, but where `name` is a link: what that leads to is elsewhere.
-        while let Some(up) = names.iter().position(|name| *name == b"..") {
-            let before = bytes::join(project, &names[..up].join(&b'/'));
-            if up == 0 || matches!(self.files.get(&before), Some(Node::Link { .. })) {
+        // `name/..` is the folder of `name`, except where `name` is a link, which leads elsewhere.
+        while let Some(index) = names.iter().position(|name| *name == b"..") {
+            let before = bytes::join(project, &names[..index].join(&b'/'));
+            if index == 0 || matches!(self.files.get(&before), Some(Node::Link { .. })) {
                 return Err(refused);
             }
-            names.drain(up - 1..=up);
+            names.drain(index - 1..=index);
         }
         if names.is_empty() {
             return Err(bad_path(&[Code::BadPath, Code::NotInCheckpoint]));
@@ -210,25 +232,26 @@ impl World {
         Ok(ByteString(names.join(&b'/')))
     }
 
-    /// Whether what stands at a path of the project, a link, leads out of it.
+    /// Whether a link at a path of the project leads out of the project.
     fn leads_out(&self, project: &[u8], path: &[u8]) -> bool {
-        let place = self.absolute(&bytes::join(project, path));
-        let inside =
-            |place: &ByteString| **place == *project || bytes::below(project, place).is_some();
-        !self.canonical(&place).as_ref().is_some_and(inside)
+        let full = self.absolute(&bytes::join(project, path));
+        let is_inside =
+            |target: &ByteString| **target == *project || bytes::below(project, target).is_some();
+        !self.canonical(&full).as_ref().is_some_and(is_inside)
     }
 
     /// Whether a path is a directory of the checkpoint, and the implementation restores those.
     fn is_directory_of(&self, target: &Tree, path: &[u8]) -> bool {
-        self.has("restore.directory") && target.keys().any(|one| bytes::below(path, one).is_some())
+        self.has("restore.directory")
+            && target.keys().any(|recorded| bytes::below(path, recorded).is_some())
     }
 
-    /// Whether a checkpoint has what can be restored at a path.
+    /// Whether a checkpoint has something to restore at a path.
     fn is_in(&self, target: &Tree, path: &ByteString) -> bool {
         target.contains_key(path) || self.is_directory_of(target, path)
     }
 
-    /// Whether a link stands at a path or on the way to it.
+    /// Whether a link is at a path or above it.
     fn leads_through_link(&self, project: &[u8], path: &[u8]) -> bool {
         let is_link = |path: &[u8]| {
             matches!(self.files.get(&bytes::join(project, path)), Some(Node::Link { .. }))
@@ -236,8 +259,8 @@ impl World {
         is_link(path) || bytes::ancestors(path).any(is_link)
     }
 
-    /// Whether a single file can be restored without touching any other path. Where one would be
-    /// lost that is not captured, that is as good a reason to refuse.
+    /// Whether a single file can be restored without changing any other path. Where an uncaptured file
+    /// would be lost, a refusal for that is allowed as well.
     ///
     /// Implements [`rules::RESTORE_BAD_PATH`] where links are concerned.
     fn judge_file(
@@ -253,7 +276,7 @@ impl World {
             match node(ancestor) {
                 None => break,
                 Some(Node::Directory) => {}
-                // A link that stays in the project is no way out, but something in the way.
+                // A link that stays in the project does not lead out, but is an obstacle.
                 Some(Node::Link { .. }) if self.leads_out(project, ancestor) => {
                     return Err(vec![bad_path(&[Code::BadPath, Code::NotInCheckpoint])]);
                 }

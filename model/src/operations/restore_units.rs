@@ -1,12 +1,12 @@
-//! What a restore does to units: all files of a unit are brought back, or all stay.
+//! What a restore does to units: all files of a unit are restored, or all are kept.
 //!
-//! Every path of a unit that a restore is about is judged here and nowhere else: which of its files
-//! is wrong says nothing while it is not the unit of one moment.
+//! Every path of an affected unit is judged here and nowhere else: a single wrong file is not meaningful
+//! while the unit is not that of one moment.
 
-use super::restore::Outcome;
+use super::restore::RestoreOutcome;
 use crate::allowed::AllowedRestore;
 use crate::bytes::ByteString;
-use crate::capture::{Captured, CapturedUnit, says_in_use};
+use crate::capture::{Captured, CapturedUnit, reports_in_use};
 use crate::files::{Files, Node};
 use crate::observation::{Observation, Rows};
 use crate::plain::plain;
@@ -16,34 +16,34 @@ use crate::verdict::{Checks, Judge, Kind, Mismatch};
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A unit that a restore is about, with every path of it before, afterwards or in the checkpoint.
-pub(super) struct Affected {
+/// A unit that a restore affects, with every path of it before, afterwards or in the checkpoint.
+pub(super) struct AffectedUnit {
     unit: Unit,
     paths: BTreeSet<ByteString>,
     /// Whether the checkpoint left it out.
     left_out: bool,
-    /// What its members were then, as far as anything saw it.
-    then: BTreeMap<ByteString, Node>,
+    /// The nodes of its members at the checkpoint, as far as they are known.
+    nodes: BTreeMap<ByteString, Node>,
 }
 
-/// What became of a unit.
+/// The effect of a restore on a unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Became {
+enum UnitChange {
     /// Nothing of it changed.
     Untouched,
-    /// It is as the checkpoint has it, without any other file.
+    /// It is as in the checkpoint, without any other file.
     Restored,
-    /// Neither.
+    /// It is neither.
     Torn,
 }
 
-/// Every unit of a checkpoint or of the files before a restore, for whoever claims to know units.
-pub(crate) fn units(world: &World, target: &Captured, now: &Captured) -> Vec<Unit> {
+/// Every unit of a checkpoint or of the files before a restore, for an implementation with units.
+pub(crate) fn units(world: &World, target: &Captured, before: &Captured) -> Vec<Unit> {
     if !world.has("capture.units") {
         return Vec::new();
     }
     let recognized = unit::units(&unit::paths_of_tree(&target.tree));
-    let captured = target.units.iter().chain(&now.units).map(|one| one.unit.clone());
+    let captured = target.units.iter().chain(&before.units).map(|captured| captured.unit.clone());
     let mut units: Vec<Unit> = Vec::new();
     for unit in captured.chain(recognized) {
         if !units.contains(&unit) {
@@ -55,280 +55,306 @@ pub(crate) fn units(world: &World, target: &Captured, now: &Captured) -> Vec<Uni
 
 /// The unit as a capture found it.
 pub(crate) fn captured<'a>(captured: &'a Captured, unit: &Unit) -> Option<&'a CapturedUnit> {
-    captured.units.iter().find(|one| one.unit == *unit)
+    captured.units.iter().find(|captured_unit| captured_unit.unit == *unit)
 }
 
-/// The units that a restore decides about: of those that are asked for, each that the checkpoint
-/// recorded or left out, and each that is to be removed.
+/// The units that a restore affects: of the requested ones, each that the checkpoint recorded or left
+/// out, and each that is to be removed.
 pub(super) fn affected(
     world: &World,
-    due: &AllowedRestore,
+    allowed: &AllowedRestore,
     after: &Files,
-    is_asked: &dyn Fn(&[u8]) -> bool,
-) -> Vec<Affected> {
+    is_requested: &dyn Fn(&[u8]) -> bool,
+) -> Vec<AffectedUnit> {
     let mut affected = Vec::new();
-    let units_now = unit::units(&unit::paths_of_files(&world.files, &due.project));
-    let mut units = units(world, &due.target, &due.before);
+    let current_units = unit::units(&unit::paths_of_files(&world.files, &allowed.project));
+    let mut units = units(world, &allowed.target, &allowed.before);
     // A restored file joins a unit on the disk whose other members are ignored, and so in no capture.
-    let is_recorded = |unit: &Unit| due.target.tree.keys().any(|path| unit.has(path));
-    let joined = units_now.iter().filter(|unit| !units.contains(unit) && is_recorded(unit));
+    let is_recorded = |unit: &Unit| allowed.target.tree.keys().any(|path| unit.has(path));
+    let joined = current_units.iter().filter(|unit| !units.contains(unit) && is_recorded(unit));
     let joined: Vec<Unit> = joined.filter(|_| world.has("capture.units")).cloned().collect();
     units.extend(joined);
     for unit in units {
-        let then = captured(&due.target, &unit);
-        // What was left out as a file of its own may have become part of a unit since.
-        let unrecorded = || due.target.unrecorded.iter().filter(|(path, _)| unit.has(path));
-        let left_out = match then {
-            Some(one) => !one.is_captured,
+        let captured_unit = captured(&allowed.target, &unit);
+        // A file that was left out may have become part of a unit since.
+        let unrecorded = || allowed.target.unrecorded.iter().filter(|(path, _)| unit.has(path));
+        let left_out = match captured_unit {
+            Some(captured_unit) => !captured_unit.is_captured,
             None => world.has("checkpoint.left_out") && unrecorded().next().is_some(),
         };
-        let is_recorded = due.target.tree.keys().any(|path| unit.role(path).is_some());
+        let is_recorded = allowed.target.tree.keys().any(|path| unit.role(path).is_some());
         let in_files = |files: &Files| {
-            let paths = unit::paths_of_files(files, &due.project);
+            let paths = unit::paths_of_files(files, &allowed.project);
             let paths = paths.into_keys().filter(|path| unit.role(path).is_some());
             paths.map(ByteString::from).collect::<BTreeSet<_>>()
         };
-        let recorded = due.target.tree.keys().filter(|path| unit.role(path).is_some()).cloned();
+        let recorded = allowed.target.tree.keys().filter(|path| unit.role(path).is_some()).cloned();
         let mut paths: BTreeSet<ByteString> = recorded.collect();
         paths.extend(in_files(&world.files));
         paths.extend(in_files(after));
-        paths.extend(then.iter().flat_map(|one| one.members.keys().cloned()));
-        // What is left of one that was left out, and is none any more, is files like any other.
-        let is_one = units_now.contains(&unit);
-        let is_decided = is_recorded || left_out || due.exact && !due.is_forced();
-        let is_decided = is_decided && (is_one || !left_out);
-        if is_decided && paths.iter().any(|path| is_asked(path)) {
+        paths.extend(captured_unit.iter().flat_map(|unit| unit.members.keys().cloned()));
+        // The files of a unit that was left out, and is not a unit any more, are ordinary files.
+        let is_unit_now = current_units.contains(&unit);
+        let is_affected = is_recorded || left_out || allowed.exact && !allowed.is_forced();
+        let is_affected = is_affected && (is_unit_now || !left_out);
+        if is_affected && paths.iter().any(|path| is_requested(path)) {
             let unrecorded = || unrecorded().map(|(path, node)| (path.clone(), node.clone()));
-            let then = then.map_or_else(|| unrecorded().collect(), |one| one.members.clone());
-            affected.push(Affected { unit, paths, left_out, then });
+            let nodes =
+                captured_unit.map_or_else(|| unrecorded().collect(), |unit| unit.members.clone());
+            affected.push(AffectedUnit { unit, paths, left_out, nodes });
         }
     }
     affected
 }
 
-impl Affected {
-    /// Whether a path is one of this unit.
+impl AffectedUnit {
+    /// Whether a path belongs to this unit.
     pub(super) fn has(&self, path: &ByteString) -> bool {
         self.unit.role(path).is_some()
     }
 }
 
-impl Outcome<'_> {
-    fn became(&self, one: &Affected) -> Became {
-        // Where the checkpoint does not show the unit, what is derived was a file of its own then.
-        let is_own = |path: &ByteString| {
-            self.due.target.tree.contains_key(path) && !self.is_recorded_member(one, path)
+impl RestoreOutcome<'_> {
+    fn change_of(&self, affected: &AffectedUnit) -> UnitChange {
+        // Where the checkpoint does not hold the unit, a derived file was an ordinary file then.
+        let is_ordinary = |path: &ByteString| {
+            self.allowed.target.tree.contains_key(path) && !self.is_recorded_member(affected, path)
         };
-        if !one.paths.iter().any(|path| self.changed(path) && !is_own(path)) {
-            return Became::Untouched;
+        if !affected.paths.iter().any(|path| self.changed(path) && !is_ordinary(path)) {
+            return UnitChange::Untouched;
         }
-        let is_gone = |path: &ByteString| matches!(self.is(path), None | Some(Node::Directory));
-        let is_right = |path: &&ByteString| match self.due.target.tree.contains_key(*path) {
-            true => self.is_as_recorded(path) || is_own(path) && is_gone(path),
+        let is_gone =
+            |path: &ByteString| matches!(self.node_after(path), None | Some(Node::Directory));
+        let is_right = |path: &&ByteString| match self.allowed.target.tree.contains_key(*path) {
+            true => self.is_as_recorded(path) || is_ordinary(path) && is_gone(path),
             false => is_gone(path),
         };
-        let is_restored = one.paths.iter().all(|path| is_right(&path)) && !self.was_right(one);
-        if is_restored { Became::Restored } else { Became::Torn }
+        let is_restored =
+            affected.paths.iter().all(|path| is_right(&path)) && !self.was_right(affected);
+        if is_restored { UnitChange::Restored } else { UnitChange::Torn }
     }
 
-    fn is_recorded_member(&self, one: &Affected, path: &ByteString) -> bool {
-        one.unit.has(path) && self.due.target.tree.contains_key(path)
+    fn is_recorded_member(&self, affected: &AffectedUnit, path: &ByteString) -> bool {
+        affected.unit.has(path) && self.allowed.target.tree.contains_key(path)
     }
 
-    /// The members that were there before.
-    fn present<'a>(&self, one: &'a Affected) -> impl Iterator<Item = &'a ByteString> {
-        let stood = |path: &&ByteString| !matches!(self.was(path), None | Some(Node::Directory));
-        let present: Vec<_> = one.paths.iter().filter(stood).collect();
-        present.into_iter().filter(|path| one.unit.has(path))
+    /// The members that existed before.
+    fn present<'a>(&self, affected: &'a AffectedUnit) -> impl Iterator<Item = &'a ByteString> {
+        let existed =
+            |path: &&ByteString| !matches!(self.node_before(path), None | Some(Node::Directory));
+        let present: Vec<_> = affected.paths.iter().filter(existed).collect();
+        present.into_iter().filter(|path| affected.unit.has(path))
     }
 
-    /// The paths in which a unit differed from the checkpoint, or from what that left out.
-    fn differing<'a>(&self, one: &'a Affected) -> BTreeSet<&'a ByteString> {
-        let is_as_then = |path: &ByteString| match self.due.target.tree.get(path) {
-            Some(entry) => self.was(path) == Some(&entry.node()),
+    /// The paths in which a unit differed from the checkpoint, or from what the checkpoint left out.
+    fn differing<'a>(&self, affected: &'a AffectedUnit) -> BTreeSet<&'a ByteString> {
+        let is_unchanged = |path: &ByteString| match self.allowed.target.tree.get(path) {
+            Some(entry) => self.node_before(path) == Some(&entry.node()),
             None => {
-                let then = one.then.get(path).filter(|_| one.left_out);
-                then.is_some_and(|then| !self.differs_from(path, then))
+                let node = affected.nodes.get(path).filter(|_| affected.left_out);
+                node.is_some_and(|node| !self.differs_from(path, node))
             }
         };
-        let recorded = one.paths.iter().filter(|path| self.is_recorded_member(one, path));
-        recorded.chain(self.present(one)).filter(|path| !is_as_then(path)).collect()
+        let recorded = affected.paths.iter().filter(|path| self.is_recorded_member(affected, path));
+        recorded.chain(self.present(affected)).filter(|path| !is_unchanged(path)).collect()
     }
 
-    fn was_right(&self, one: &Affected) -> bool {
-        !one.left_out && self.differing(one).is_empty()
+    fn was_right(&self, affected: &AffectedUnit) -> bool {
+        !affected.left_out && self.differing(affected).is_empty()
     }
 
     /// Whether a unit may be replaced or removed.
     ///
     /// Implements [`rules::UNIT_UNDO`].
-    fn may_replace(&self, one: &Affected) -> bool {
-        let is_recorded = self.is_partly_recorded(one);
-        let room =
+    fn may_replace(&self, affected: &AffectedUnit) -> bool {
+        let is_recorded = self.is_partly_recorded(affected);
+        let has_room =
             |path: &ByteString| self.obstacles(path).iter().all(|path| self.is_expendable(path));
-        let recorded = || one.paths.iter().filter(|path| self.is_recorded_member(one, path));
-        !one.left_out
+        let recorded =
+            || affected.paths.iter().filter(|path| self.is_recorded_member(affected, path));
+        !affected.left_out
             && (is_recorded || self.removes())
-            && self.present(one).all(|path| self.is_held(path))
-            && recorded().all(|path| room(path) && !self.is_lost(path))
+            && self.present(affected).all(|path| self.is_held(path))
+            && recorded().all(|path| has_room(path) && !self.is_lost(path))
     }
 
-    /// Whether it must be, unless it is in use.
-    fn must_replace(&self, one: &Affected) -> bool {
-        let is_recorded = self.is_partly_recorded(one);
-        let tree = &self.due.target.tree;
+    /// Whether a unit must be replaced or removed, unless it is in use.
+    fn must_replace(&self, affected: &AffectedUnit) -> bool {
+        let is_recorded = self.is_partly_recorded(affected);
+        let tree = &self.allowed.target.tree;
         let is_complete = match is_recorded {
-            true => one.unit.is_complete(&unit::paths_of_tree(tree)),
+            true => affected.unit.is_complete(&unit::paths_of_tree(tree)),
             false => {
                 let ignored = |path| self.world.capturer.member_ignored_by(tree, path);
-                !self.present(one).any(|path| ignored(path))
+                !self.present(affected).any(|path| ignored(path))
             }
         };
         let is_free = |path: &ByteString| self.obstacles(path).is_empty();
-        // A forced restore removes nothing that came since, since nothing holds it.
-        let is_new = |path: &ByteString| !self.is_recorded_member(one, path);
-        let would_lose = self.due.is_forced() && self.present(one).any(is_new);
-        self.may_replace(one)
+        // A forced restore removes no file created since, since no checkpoint holds it.
+        let is_new = |path: &ByteString| !self.is_recorded_member(affected, path);
+        let would_lose = self.allowed.is_forced() && self.present(affected).any(is_new);
+        self.may_replace(affected)
             && !would_lose
-            && !self.was_right(one)
+            && !self.was_right(affected)
             && is_complete
-            && !self.due.damaged
-            && one.paths.iter().filter(|path| self.is_recorded_member(one, path)).all(is_free)
+            && !self.allowed.damaged
+            && affected
+                .paths
+                .iter()
+                .filter(|path| self.is_recorded_member(affected, path))
+                .all(is_free)
     }
 
-    /// The paths of units that are wrong, each with the rule that says so.
+    /// The wrong paths of units, each with the rule that it breaks.
     ///
     /// Implements [`rules::UNIT_RESTORED`].
-    pub(super) fn wrong_units(&self) -> Vec<(RuleRef, ByteString)> {
+    pub(super) fn unit_violations(&self) -> Vec<(RuleRef, ByteString)> {
         let rule: RuleRef = &rules::UNIT_RESTORED;
-        let mut wrong: Vec<(RuleRef, ByteString)> = Vec::new();
-        for one in &self.units {
+        let mut violations: Vec<(RuleRef, ByteString)> = Vec::new();
+        for affected in &self.units {
             let is_lost = |path: &&ByteString| self.changed(path) && !self.is_held(path);
-            let lost = self.present(one).find(is_lost);
+            let lost = self.present(affected).find(is_lost);
             let first = || {
                 let differs = |path: &&ByteString| {
                     self.changed(path)
-                        || self.is(path)
-                            != self.due.target.tree.get(*path).map(|entry| entry.node()).as_ref()
+                        || self.node_after(path)
+                            != self
+                                .allowed
+                                .target
+                                .tree
+                                .get(*path)
+                                .map(|entry| entry.node())
+                                .as_ref()
                 };
-                one.paths.iter().find(differs).cloned().unwrap_or_default()
+                affected.paths.iter().find(differs).cloned().unwrap_or_default()
             };
-            match self.became(one) {
-                Became::Untouched if self.must_replace(one) && !self.is_in_use(one) => {
-                    wrong.push((rule, first()));
+            match self.change_of(affected) {
+                UnitChange::Untouched
+                    if self.must_replace(affected) && !self.is_in_use(affected) =>
+                {
+                    violations.push((rule, first()));
                 }
-                Became::Untouched => {}
-                Became::Restored if self.may_replace(one) => {}
-                Became::Restored | Became::Torn => match lost {
-                    Some(path) => wrong.push((&rules::UNIT_UNDO, path.clone())),
-                    None => wrong.push((rule, first())),
+                UnitChange::Untouched => {}
+                UnitChange::Restored if self.may_replace(affected) => {}
+                UnitChange::Restored | UnitChange::Torn => match lost {
+                    Some(path) => violations.push((&rules::UNIT_UNDO, path.clone())),
+                    None => violations.push((rule, first())),
                 },
             }
         }
-        wrong
+        violations
     }
 
-    /// Whether the answer says of a unit that it changes or is in use.
-    fn is_in_use(&self, one: &Affected) -> bool {
-        let says = |path: &&ByteString| self.remarks.get(*path).is_some_and(|why| says_in_use(why));
-        let differing = self.differing(one);
-        !differing.is_empty() && differing.iter().all(says)
+    /// Whether the answer reports that a unit changes or is in use.
+    fn is_in_use(&self, affected: &AffectedUnit) -> bool {
+        let is_reported =
+            |path: &&ByteString| self.remarks.get(*path).is_some_and(|why| reports_in_use(why));
+        let differing = self.differing(affected);
+        !differing.is_empty() && differing.iter().all(is_reported)
     }
 
     /// Whether a path is judged as a part of a unit.
-    pub(super) fn is_of_unit(&self, path: &ByteString) -> bool {
-        self.units.iter().any(|one| one.has(path))
+    pub(super) fn is_in_unit(&self, path: &ByteString) -> bool {
+        self.units.iter().any(|affected| affected.has(path))
     }
 
-    /// Whether a path is derived from a database that is brought back, which would be read by it.
+    /// Whether a path is derived from a database that is restored, which would be read with it.
     pub(super) fn is_derived(&self, path: &ByteString) -> bool {
-        let mut together = self.due.before.tree.clone();
-        together.extend(self.due.target.tree.clone());
-        let is_it = |unit: &Unit| {
+        let mut merged = self.allowed.before.tree.clone();
+        merged.extend(self.allowed.target.tree.clone());
+        let is_derived = |unit: &Unit| {
             unit.role(path) == Some(Role::Derived)
-                && self.due.target.tree.contains_key(&unit.anchor)
+                && self.allowed.target.tree.contains_key(&unit.anchor)
         };
         self.world.has("capture.units")
-            && unit::units(&unit::paths_of_tree(&together)).iter().any(is_it)
+            && unit::units(&unit::paths_of_tree(&merged)).iter().any(is_derived)
     }
 
-    /// Whether a path is of a unit created since that the answer does not name at all: it may have been
-    /// in use, and captured by nobody.
+    /// Whether a path belongs to a unit created since that the answer does not name at all: it may have
+    /// been in use, and not captured.
     pub(super) fn is_left_unnamed(&self, path: &ByteString) -> bool {
-        let of = self.known_units.iter().filter(|unit| unit.has(path));
-        of.into_iter().any(|unit| !self.said.iter().any(|said| unit.has(said)))
+        let mut units = self.all_units.iter().filter(|unit| unit.has(path));
+        units.any(|unit| !self.reported.iter().any(|reported| unit.has(reported)))
     }
 
-    /// Whether a path was as recorded and may be written again with the unit that it belongs to.
+    /// Whether a path may be rewritten although it was as recorded, since its unit was restored.
     pub(super) fn is_of_restored_unit(&self, path: &ByteString) -> bool {
-        let of = |one: &&Affected| one.has(path) && self.became(one) == Became::Restored;
-        self.units.iter().any(|one| of(&one))
+        let is_restored = |affected: &&AffectedUnit| {
+            affected.has(path) && self.change_of(affected) == UnitChange::Restored
+        };
+        self.units.iter().any(|affected| is_restored(&affected))
     }
 
-    /// Compares what is said of units with what became of them, and counts them.
+    /// Compares the report of units with what happened to them, and counts them.
     pub(super) fn compare_units(&self, checks: &mut Checks) {
-        for one in &self.units {
-            let became = self.became(one);
-            if became == Became::Restored {
+        for affected in &self.units {
+            let change = self.change_of(affected);
+            if change == UnitChange::Restored {
                 checks.held(&rules::UNIT_RESTORED, 1);
             }
-            let is_kept = became == Became::Untouched && !self.may_replace(one);
-            checks.held(&rules::UNIT_UNDO, u64::from(is_kept || self.due.undo));
-            if became == Became::Torn || self.was_right(one) || !self.world.has("restore.report") {
+            let is_kept = change == UnitChange::Untouched && !self.may_replace(affected);
+            checks.held(&rules::UNIT_UNDO, u64::from(is_kept || self.allowed.undo));
+            if change == UnitChange::Torn
+                || self.was_right(affected)
+                || !self.world.has("restore.report")
+            {
                 continue;
             }
-            // What went with a restored unit may have been a file of its own that the checkpoint left out.
-            let is_of_unit = |path: &&&ByteString| {
-                one.has(path) && (became == Became::Untouched || !self.was_left_out(path))
+            // A file removed with a restored unit may be one that the checkpoint left out separately.
+            let is_in_unit = |path: &&&ByteString| {
+                affected.has(path) && (change == UnitChange::Untouched || !self.was_left_out(path))
             };
             let named: BTreeSet<&ByteString> =
-                self.said.iter().filter(is_of_unit).copied().collect();
-            let expected: BTreeSet<&ByteString> = match became {
-                Became::Untouched => self.differing(one),
+                self.reported.iter().filter(is_in_unit).copied().collect();
+            let expected: BTreeSet<&ByteString> = match change {
+                UnitChange::Untouched => self.differing(affected),
                 _ => BTreeSet::new(),
             };
-            // What is kept of what was created since need not be named where nothing captured it.
-            let must_be = |path: &&&ByteString| {
-                let before = &self.due.before.tree;
-                one.left_out && one.then.contains_key(**path)
-                    || self.due.target.tree.contains_key(**path)
+            // A kept file that was created since need not be named where it was not captured.
+            let must_be_named = |path: &&&ByteString| {
+                let before = &self.allowed.before.tree;
+                affected.left_out && affected.nodes.contains_key(**path)
+                    || self.allowed.target.tree.contains_key(**path)
                     || before.contains_key(**path)
-                    || self.is_partly_recorded(one)
+                    || self.is_partly_recorded(affected)
             };
-            let is_named = expected.iter().filter(must_be).all(|path| named.contains(path));
-            let holds = is_named && (became == Became::Untouched || named.is_empty());
+            let all_named = expected.iter().filter(must_be_named).all(|path| named.contains(path));
+            let holds = all_named && (change == UnitChange::Untouched || named.is_empty());
             checks.check(Judge::Answer, &rules::UNIT_RESTORED, holds, || {
-                let symptom = match became {
-                    Became::Untouched => "kept unsaid",
+                let symptom = match change {
+                    UnitChange::Untouched => "kept unsaid",
                     _ => "restored, said to be kept",
                 };
-                let (due, said) = (plain(&expected), plain(&named));
-                Mismatch::new(symptom, format!("kept: {due}"), format!("kept: {said}"))
+                let expected = plain(&expected);
+                let reported = plain(&named);
+                Mismatch::new(symptom, format!("kept: {expected}"), format!("kept: {reported}"))
                     .kind(Kind::Dishonest)
             });
         }
     }
 
-    /// Compares what SQLite reads in real databases with what it read in them.
+    /// Compares the rows that SQLite reads in real databases before and after.
     ///
     /// Implements [`rules::UNIT_ROWS`].
     pub(super) fn compare_rows(&self, seen: &Observation, checks: &mut Checks) {
-        for (path, read) in &seen.databases {
-            let holds = read.after == read.then || read.after == read.before;
+        for (path, database) in &seen.databases {
+            let holds = database.after == database.then || database.after == database.before;
             checks.check(Judge::Disk, &rules::UNIT_ROWS, holds, || {
-                let symptom = match &read.after {
+                let symptom = match &database.after {
                     Rows::Absent => "no database",
                     Rows::Read { .. } => "other rows",
                     Rows::Broken(_) => "a broken database",
                 };
-                let (then, before) = (plain(&read.then), plain(&read.before));
-                let due = format!("{path}: {then} as at the checkpoint, or {before} as before");
-                Mismatch::new(symptom, due, format!("{path}: {}", plain(&read.after)))
+                let recorded = plain(&database.then);
+                let before = plain(&database.before);
+                let expected =
+                    format!("{path}: {recorded} as at the checkpoint, or {before} as before");
+                Mismatch::new(symptom, expected, format!("{path}: {}", plain(&database.after)))
             });
         }
     }
 
-    fn is_partly_recorded(&self, one: &Affected) -> bool {
-        one.paths.iter().any(|path| self.is_recorded_member(one, path))
+    fn is_partly_recorded(&self, affected: &AffectedUnit) -> bool {
+        affected.paths.iter().any(|path| self.is_recorded_member(affected, path))
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of the store as a whole.
+//! The status of the store.
 
 use super::sweep::Evidence;
 use crate::allowed::AllowedStatus;
@@ -26,15 +26,16 @@ impl World {
             let count = self.listed(project).len();
             projects.insert(self.absolute(project), (count, states));
         }
-        let (damaged, healed) = (self.damaged().iter(), self.healed().iter());
+        let damaged = self.damaged().iter();
+        let healed = self.healed().iter();
         AllowedStatus {
             projects,
-            // Of these any number of checkpoints may be counted, too.
+            // The number of checkpoints of these is not judged, either.
             nameless: damaged
                 .chain(
                     self.histories()
                         .map(|(project, _)| project)
-                        .filter(|one| self.is_disturbed(one)),
+                        .filter(|project| self.is_partially_corrupted(project)),
                 )
                 .map(|project| self.absolute(project))
                 .collect(),
@@ -45,44 +46,44 @@ impl World {
     }
 }
 
-/// Compares what was said of the store with what is right.
+/// Compares the reported status of the store with the correct one.
 ///
 /// Implements [`rules::MAINTENANCE_HEALS`].
 pub(super) fn compare(
-    due: &AllowedStatus,
+    allowed: &AllowedStatus,
     projects: &[ProjectStatus],
     archives: &[String],
     checks: &mut Checks,
 ) {
     let rule: RuleRef = &rules::MAINTENANCE_COMMANDS;
     let found = || plain(&projects);
-    for (workdir, (count, states)) in &due.projects {
-        if due.nameless.contains(workdir) {
+    for (workdir, (count, states)) in &allowed.projects {
+        if allowed.nameless.contains(workdir) {
             continue;
         }
         let named: Vec<&ProjectStatus> =
-            projects.iter().filter(|one| one.workdir.as_ref() == Some(workdir)).collect();
-        let holds = matches!(named[..], [one]
-            if one.checkpoints == Some(*count) && states.contains(&one.state));
-        let unnamed = named.is_empty() && due.healed.contains(workdir);
+            projects.iter().filter(|status| status.workdir.as_ref() == Some(workdir)).collect();
+        let holds = matches!(named[..], [status]
+            if status.checkpoints == Some(*count) && states.contains(&status.state));
+        let unnamed = named.is_empty() && allowed.healed.contains(workdir);
         let rule: RuleRef = if unnamed { &rules::MAINTENANCE_HEALS } else { rule };
         checks.check(Judge::Answer, rule, holds, || {
-            let due = format!(
+            let expected = format!(
                 "{workdir} once, with {count} checkpoints, {states}",
                 states = plain(&states)
             );
-            Mismatch::new("another status", due, found())
+            Mismatch::new("another status", expected, found())
         });
     }
-    let phantom = projects.iter().find(|one| {
-        let known = |workdir: &ByteString| due.projects.contains_key(workdir);
-        one.checkpoints.is_some_and(|count| count > 0)
-            && one.workdir.as_ref().is_some_and(|workdir| !known(workdir))
+    let phantom = projects.iter().find(|status| {
+        let is_known = |workdir: &ByteString| allowed.projects.contains_key(workdir);
+        status.checkpoints.is_some_and(|count| count > 0)
+            && status.workdir.as_ref().is_some_and(|workdir| !is_known(workdir))
     });
     checks.check(Judge::Answer, rule, phantom.is_none(), || {
         Mismatch::new("a project of nothing", "only projects with checkpoints", found())
     });
-    let said = archives.iter().filter(|name| !due.lookalikes.contains(*name)).cloned();
-    let said: BTreeSet<String> = said.collect();
-    checks.same(Judge::Answer, rule, "archives", &due.archives, &said);
+    let reported = archives.iter().filter(|name| !allowed.lookalikes.contains(*name)).cloned();
+    let reported: BTreeSet<String> = reported.collect();
+    checks.same(Judge::Answer, rule, "archives", &allowed.archives, &reported);
 }

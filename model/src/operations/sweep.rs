@@ -1,6 +1,6 @@
 //! Sweeps and prunes: when one may be made, what it may remove, and whether it did.
 //!
-//! Which checkpoints a bound on the total size leaves is the subject's choice within the rules, and
+//! Which checkpoints the size limit of the store evicts is the subject's choice within the rules, and
 //! judged by [`crate::store`].
 
 use crate::allowed::{Allowed, AllowedSweep, Disposition};
@@ -14,23 +14,55 @@ use crate::rules::{self, RuleRef};
 use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Checkpoint, Marker, Repository, Settings, World};
 
+/// Seconds of an hour.
 const HOUR: i64 = 60 * 60;
+/// Seconds of a day.
 const DAY: i64 = 24 * HOUR;
 
+/// Whether a sweep may be made now.
+struct Timing {
+    may_run: bool,
+    may_decline: bool,
+}
+
+/// The bounds of a sweep; 0 is no bound.
+struct SweepBounds {
+    retention_days: u64,
+    max_total_bytes: u64,
+    delete_orphans: bool,
+}
+
+/// What a subject reports of a sweep.
+#[derive(Clone, Copy)]
+pub(super) struct SweepReport<'a> {
+    pub(super) outcome: SweepOutcome,
+    pub(super) counts: &'a Counts,
+}
+
 impl World {
-    /// What a process does for the store when it starts.
+    /// The correct sweep when a process starts.
     pub(super) fn allows_sweep(&self) -> Allowed {
         let settings = &self.settings;
-        let bounds = (settings.retention_days, settings.max_total_bytes);
-        self.allows_maintenance(self.is_due(), bounds, settings.delete_orphans, false)
+        let bounds = SweepBounds {
+            retention_days: settings.retention_days,
+            max_total_bytes: settings.max_total_bytes,
+            delete_orphans: settings.delete_orphans,
+        };
+        self.allows_maintenance(self.timing(), bounds, false)
     }
 
-    /// The same on request: it waits for nothing.
-    pub(super) fn allows_prune(&self, days: u64, bytes: u64, orphans: bool) -> Allowed {
-        self.allows_maintenance((true, false), (days, bytes), orphans, true)
+    /// The correct prune on request, which no interval delays.
+    pub(super) fn allows_prune(
+        &self,
+        retention_days: u64,
+        max_total_bytes: u64,
+        delete_orphans: bool,
+    ) -> Allowed {
+        let bounds = SweepBounds { retention_days, max_total_bytes, delete_orphans };
+        self.allows_maintenance(Timing { may_run: true, may_decline: false }, bounds, true)
     }
 
-    /// The same with what the configuration file says.
+    /// The correct prune with the bounds of the configuration file.
     pub(super) fn allows_prune_as_configured(&self) -> Allowed {
         self.configuration().map_or(Allowed::Unknown, |configured| self.prunes_by(&configured))
     }
@@ -40,59 +72,59 @@ impl World {
         self.allows_prune(retention_days, configured.max_total_bytes(), delete_orphans)
     }
 
-    /// Whether a sweep may be made now, and whether it may be left.
+    /// Whether a sweep may be made now, and whether it may be declined.
     ///
     /// Implements [`rules::SWEEP_INTERVAL`].
-    fn is_due(&self) -> (bool, bool) {
+    fn timing(&self) -> Timing {
         if !self.settings.auto_prune {
-            return (false, true);
+            return Timing { may_run: false, may_decline: true };
         }
         let interval = i64::try_from(self.settings.min_interval_hours).unwrap_or(i64::MAX);
         let interval = interval.saturating_mul(HOUR);
-        let nothing = self.histories().next().is_none() && self.maintenance.archives.is_empty();
-        let recent = |at: i64| (0..interval).contains(&self.seconds().saturating_sub(at));
+        let is_empty = self.histories().next().is_none() && self.maintenance.archives.is_empty();
+        let recent = |time: i64| (0..interval).contains(&self.seconds().saturating_sub(time));
         let manual = self.maintenance.pruned.is_some_and(recent);
         match self.maintenance.marker {
-            Marker::At(at) if recent(at) => (false, true),
-            Marker::Unknown => (true, true),
-            // Where there is nothing to sweep, nobody can tell; and a prune may count as a sweep.
-            _ => (true, nothing || manual),
+            Marker::At(time) if recent(time) => Timing { may_run: false, may_decline: true },
+            Marker::Unknown => Timing { may_run: true, may_decline: true },
+            // A sweep of an empty store cannot be observed, and a prune may count as a sweep.
+            _ => Timing { may_run: true, may_decline: is_empty || manual },
         }
     }
 
-    fn allows_maintenance(
-        &self,
-        (may_run, may_decline): (bool, bool),
-        (retention_days, max_total_bytes): (u64, u64),
-        orphans: bool,
-        manual: bool,
-    ) -> Allowed {
-        let days = i64::try_from(retention_days).unwrap_or(i64::MAX);
-        let judge = Judgement { world: self, retention: days.saturating_mul(DAY), orphans };
+    fn allows_maintenance(&self, timing: Timing, bounds: SweepBounds, manual: bool) -> Allowed {
+        let days = i64::try_from(bounds.retention_days).unwrap_or(i64::MAX);
+        let policy = SweepPolicy {
+            world: self,
+            retention: days.saturating_mul(DAY),
+            delete_orphans: bounds.delete_orphans,
+        };
         let projects = self.histories();
-        let projects = projects.map(|(path, all)| (path.clone(), judge.project(path, all)));
+        let projects =
+            projects.map(|(path, history)| (path.clone(), policy.project(path, history)));
         let archives = self.maintenance.archives.iter();
-        let archives = archives.map(|(name, made)| (name.clone(), judge.archive(*made)));
-        let standing =
-            self.maintenance.repositories.iter().filter(|(_, one)| one.archive.is_none());
-        let repositories = standing.map(|(name, one)| (name.clone(), judge.repository(one)));
+        let archives = archives.map(|(name, made)| (name.clone(), policy.archive(*made)));
+        let unarchived = self.maintenance.repositories.iter();
+        let unarchived = unarchived.filter(|(_, repository)| repository.archive.is_none());
+        let repositories =
+            unarchived.map(|(name, repository)| (name.clone(), policy.repository(repository)));
         Allowed::Sweep(Box::new(AllowedSweep {
-            may_run,
-            may_decline,
+            may_run: timing.may_run,
+            may_decline: timing.may_decline,
             projects: projects.collect(),
             archives: archives.collect(),
             repositories: repositories.collect(),
-            max_total_bytes,
+            max_total_bytes: bounds.max_total_bytes,
             manual,
         }))
     }
 
-    /// How many projects were asked about and have no checkpoint.
-    fn noted_only(&self) -> usize {
+    /// How many projects were named in requests and have no checkpoint.
+    fn mentioned_only(&self) -> usize {
         self.maintenance.uses.keys().filter(|project| self.history(project).is_empty()).count()
     }
 
-    /// What the files say about whether a directory is gone.
+    /// The evidence in the files that a directory is gone.
     ///
     /// Implements [`rules::SWEEP_ORPHANS`] and [`rules::SWEEP_EVIDENCE`].
     pub(super) fn evidence(&self, project: &[u8]) -> Evidence {
@@ -107,29 +139,29 @@ impl World {
     }
 }
 
-/// What there is to say that a directory is gone.
+/// The evidence that a directory is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// It is there.
+    /// The directory exists.
     There,
-    /// It is gone from a directory that is there.
+    /// It is missing, and its parent directory exists.
     Gone,
-    /// It cannot be seen, and neither can what it was in.
+    /// Neither the directory nor its parent exists.
     None,
-    /// Something else stands there, or in the place of what it was in.
+    /// Something else exists at its path, or at that of its parent.
     Doubtful,
 }
 
-/// Who judges what a sweep may do.
-struct Judgement<'a> {
+/// Decides what a sweep may remove.
+struct SweepPolicy<'a> {
     world: &'a World,
     /// Seconds; 0 is no bound.
     retention: i64,
-    orphans: bool,
+    delete_orphans: bool,
 }
 
-impl Judgement<'_> {
-    /// Whether something last used between these times may count as stale, and whether it must.
+impl SweepPolicy<'_> {
+    /// Whether an item last used between these times may count as stale, and whether it must.
     fn stale(&self, earliest: i64, latest: i64) -> (bool, bool) {
         let age = |time: i64| self.world.seconds().saturating_sub(time);
         let bound = self.retention > 0;
@@ -143,33 +175,32 @@ impl Judgement<'_> {
         let touched = used.map_or(taken, |used| used.touched);
         let latest = used.map_or(taken, |used| used.latest).max(taken);
         let evidence = self.world.evidence(path);
-        // Of a project whose metadata is damaged nobody need know the directory, or any time.
+        // The directory and the times of a project with damaged metadata need not be known.
         let damaged = self.world.maintenance.damaged.contains(path);
         let evidence = if damaged { Evidence::None } else { evidence };
-        let stale = self.stale(touched.min(taken), latest);
-        let disposition = self.disposition(evidence, (stale.0, stale.1 && !damaged));
-        // Whether a project with pinned checkpoints counts as one that nobody needs, no rule says.
-        let is_pinned = self.world.listed(path).iter().any(|one| one.carried.pinned);
+        let (may_be_stale, is_stale) = self.stale(touched.min(taken), latest);
+        let disposition = self.disposition(evidence, may_be_stale, is_stale && !damaged);
+        // No rule says whether a project with pinned checkpoints counts as unused.
+        let is_pinned = self.world.listed(path).iter().any(|checkpoint| checkpoint.carried.pinned);
         Disposition { may_stay: disposition.may_stay || is_pinned, ..disposition }
     }
 
-    fn repository(&self, one: &Repository) -> Disposition {
-        self.disposition(self.world.evidence(&one.project), self.stale(one.changed, one.changed))
+    fn repository(&self, repository: &Repository) -> Disposition {
+        let evidence = self.world.evidence(&repository.project);
+        let (may_be_stale, is_stale) = self.stale(repository.changed, repository.changed);
+        self.disposition(evidence, may_be_stale, is_stale)
     }
 
     fn archive(&self, made: i64) -> Disposition {
-        self.disposition(Evidence::There, self.stale(made, made))
+        let (may_be_stale, is_stale) = self.stale(made, made);
+        self.disposition(Evidence::There, may_be_stale, is_stale)
     }
 
-    fn disposition(
-        &self,
-        evidence: Evidence,
-        (may_be_stale, is_stale): (bool, bool),
-    ) -> Disposition {
-        let is_orphan = self.orphans && evidence == Evidence::Gone;
+    fn disposition(&self, evidence: Evidence, may_be_stale: bool, is_stale: bool) -> Disposition {
+        let is_orphan = self.delete_orphans && evidence == Evidence::Gone;
         let rule: RuleRef = match evidence {
             _ if is_orphan => &rules::SWEEP_ORPHANS,
-            // However little is known of its directory, it goes because of its age.
+            // However little is known of its directory, it is removed because of its age.
             _ if is_stale => &rules::SWEEP_STALE,
             Evidence::Gone => &rules::SWEEP_ORPHANS,
             Evidence::None => &rules::SWEEP_EVIDENCE,
@@ -177,42 +208,44 @@ impl Judgement<'_> {
         };
         Disposition {
             may_stay: !is_orphan && !is_stale,
-            may_be_orphan: is_orphan || self.orphans && evidence == Evidence::Doubtful,
+            may_be_orphan: is_orphan || self.delete_orphans && evidence == Evidence::Doubtful,
             may_be_stale: may_be_stale && !is_orphan,
             rule,
         }
     }
 }
 
-/// Compares a sweep with what it may be and what it may remove.
+/// Compares a sweep with the correct one: whether it was made, and what it removed.
 ///
 /// Implements [`rules::SWEEP_INTERVAL`], [`rules::MAINTENANCE_COMMANDS`],
 /// [`rules::MAINTENANCE_NEVER_RAISES`] and [`rules::SWEEP_RECLAIMS`].
 pub(super) fn compare(
     world: &World,
-    due: &AllowedSweep,
-    (outcome, counts): (SweepOutcome, &Counts),
+    sweep: &AllowedSweep,
+    report: SweepReport<'_>,
     seen: &Observation,
     checks: &mut Checks,
 ) {
+    let SweepReport { outcome, counts } = report;
     let done = outcome == SweepOutcome::Done;
-    let allowed = if done { due.may_run } else { due.may_decline };
+    let allowed = if done { sweep.may_run } else { sweep.may_decline };
     let rule: RuleRef =
-        if due.manual { &rules::MAINTENANCE_COMMANDS } else { &rules::SWEEP_INTERVAL };
+        if sweep.manual { &rules::MAINTENANCE_COMMANDS } else { &rules::SWEEP_INTERVAL };
     checks.check(Judge::Answer, rule, allowed, || {
         let symptom = if done { "swept too early" } else { "not swept" };
-        let due = format!("may be made: {}, declined: {}", due.may_run, due.may_decline);
-        Mismatch::new(symptom, due, plain(&outcome))
+        let expected = format!("may be made: {}, declined: {}", sweep.may_run, sweep.may_decline);
+        Mismatch::new(symptom, expected, plain(&outcome))
     });
     if !done || !allowed {
         return;
     }
-    if world.may_upkeep_fail() {
-        // What cannot be read, or replaced, may be counted as an error, and keep space from being
+    if world.may_maintenance_fail() {
+        // What cannot be read, or replaced, may be counted as an error, and prevent space from being
         // freed.
         if let Some(contents) = &seen.contents {
+            let effect = SweepEffect { contents, counts };
             let mut removed = Removed::default();
-            compare_projects(world, due, (contents, counts), &mut removed, checks);
+            compare_projects(world, sweep, effect, &mut removed, checks);
         }
         return;
     }
@@ -220,14 +253,15 @@ pub(super) fn compare(
         Mismatch::new("errors", "no errors, since nothing stood in the way", plain(&counts))
     });
     let (Some(contents), Some(base)) = (&seen.contents, &seen.base) else { return };
+    let effect = SweepEffect { contents, counts };
     let mut removed = Removed::default();
-    compare_projects(world, due, (contents, counts), &mut removed, checks);
-    compare_v1(due, base, &mut removed, checks);
-    // What is noted of a project may be all that leads a sweep to it.
-    let hidden = due.projects.keys().filter(|path| world.damaged().contains(*path)).count();
-    let judged = due.projects.len() + due.repositories.len() - hidden;
-    removed.noted = world.noted_only();
-    compare_counts(judged, &removed, (counts, contents.no_smaller), checks);
+    compare_projects(world, sweep, effect, &mut removed, checks);
+    compare_v1(sweep, base, &mut removed, checks);
+    // A sweep may find a project only by its metadata.
+    let hidden = sweep.projects.keys().filter(|path| world.damaged().contains(*path)).count();
+    let judged = sweep.projects.len() + sweep.repositories.len() - hidden;
+    removed.mentioned = world.mentioned_only();
+    compare_counts(judged, &removed, effect, checks);
     if let Some(unreachable) = &contents.unreachable {
         checks.check(Judge::Git, &rules::SWEEP_RECLAIMS, unreachable.is_empty(), || {
             let found = plain(&unreachable);
@@ -236,14 +270,14 @@ pub(super) fn compare(
     }
 }
 
-/// What is wrong with a prune that was to do what the configuration file says. Where it did what
-/// another configuration would make it do, that is what is wrong, and not how it did that.
+/// The result for a prune with the bounds of the configuration file. Where the prune is correct for
+/// other bounds, the only violation is that it used those.
 ///
 /// Implements [`rules::MAINTENANCE_DEFAULTS`].
 pub(super) fn as_configured(
     world: &World,
     mut found: Checks,
-    said: (SweepOutcome, &Counts),
+    report: SweepReport<'_>,
     seen: &Observation,
 ) -> Checks {
     let rule = &rules::MAINTENANCE_DEFAULTS;
@@ -252,19 +286,19 @@ pub(super) fn as_configured(
         return found;
     };
     let Settings { retention_days, delete_orphans, max_total_bytes, .. } = world.settings;
-    let others = [
+    let other_bounds = [
         world.prunes_by(&Configuration::default()),
         world.allows_prune(retention_days, max_total_bytes, delete_orphans),
     ];
-    let explains = |other: &Allowed| {
+    let explains = |allowed: &Allowed| {
         let mut checks = Checks::default();
-        if let Allowed::Sweep(other) = other {
-            compare(world, other, said, seen, &mut checks);
+        if let Allowed::Sweep(sweep) = allowed {
+            compare(world, sweep, report, seen, &mut checks);
         }
         checks.violations.is_empty()
     };
-    if others.iter().any(explains) {
-        let (expected, found_instead) = (&first.mismatch.expected, &first.mismatch.found);
+    if other_bounds.iter().any(explains) {
+        let Mismatch { expected, found: found_instead, .. } = &first.mismatch;
         let mismatch = Mismatch::new("configured otherwise", expected, found_instead);
         found.violations.clear();
         found.check(Judge::Disk, rule, false, || mismatch);
@@ -272,63 +306,71 @@ pub(super) fn as_configured(
     found
 }
 
-/// What a sweep removed, by what it may have been.
+/// The effect of a sweep on the store, and its reported counts.
+#[derive(Clone, Copy)]
+struct SweepEffect<'a> {
+    contents: &'a Contents,
+    counts: &'a Counts,
+}
+
+/// How many items a sweep removed.
 #[derive(Default)]
 struct Removed {
     /// Projects and repositories.
-    all: usize,
+    items: usize,
     /// Those that can only have been orphans.
     orphans_min: usize,
-    /// Those that may have been.
+    /// Those that may have been orphans.
     orphans_max: usize,
     archives: usize,
-    /// How many projects without a checkpoint may have been noted, and be counted when their note
-    /// goes.
-    noted: usize,
+    /// Projects without a checkpoint whose metadata may exist, and be counted when it is removed.
+    mentioned: usize,
 }
 
 impl Removed {
     fn add(&mut self, disposition: &Disposition) {
-        self.all += 1;
+        self.items += 1;
         self.orphans_min += usize::from(!disposition.may_be_stale);
         self.orphans_max += usize::from(disposition.may_be_orphan);
     }
 }
 
-/// Compares whether something is there with what may become of it; answers whether it is rightly
-/// gone.
-fn compare_one(what: &str, due: &Disposition, stands: bool, checks: &mut Checks) -> bool {
-    let allowed = if stands { due.may_stay } else { due.may_go() };
-    checks.check(Judge::Disk, due.rule, allowed, || {
-        let symptom = if stands { "not swept away" } else { "swept away" };
-        let due = format!("{what}: may stay {}, may go {}", due.may_stay, due.may_go());
-        Mismatch::new(symptom, due, if stands { "it is there" } else { "it is gone" })
+/// Compares whether an item exists with its disposition; returns whether it was correctly removed.
+fn compare_item(name: &str, disposition: &Disposition, exists: bool, checks: &mut Checks) -> bool {
+    let allowed = if exists { disposition.may_stay } else { disposition.may_go() };
+    checks.check(Judge::Disk, disposition.rule, allowed, || {
+        let symptom = if exists { "not swept away" } else { "swept away" };
+        let expected =
+            format!("{name}: may stay {}, may go {}", disposition.may_stay, disposition.may_go());
+        Mismatch::new(symptom, expected, if exists { "it is there" } else { "it is gone" })
     });
-    allowed && !stands
+    allowed && !exists
 }
 
 fn compare_projects(
     world: &World,
-    due: &AllowedSweep,
-    (contents, counts): (&Contents, &Counts),
+    sweep: &AllowedSweep,
+    effect: SweepEffect<'_>,
     removed: &mut Removed,
     checks: &mut Checks,
 ) {
-    for (project, disposition) in &due.projects {
-        // Of what is damaged as a whole nobody may be able to say whose it is, or when it was.
-        let whole = world.listed(project).iter().any(|one| !world.is_damaged(one));
-        if world.is_adrift(project) || !whole {
+    let SweepEffect { contents, counts } = effect;
+    for (project, disposition) in &sweep.projects {
+        // The directory and the times of a project without an intact checkpoint may be unknown.
+        let has_intact =
+            world.listed(project).iter().any(|checkpoint| !world.is_damaged(checkpoint));
+        if world.is_history_unknown(project) || !has_intact {
             continue;
         }
         let hash = world.hash(project);
-        let stands = contents.visible.contains_key(&hash);
-        // Where nothing was counted as an orphan, its age is why it went.
-        let for_its_age = !stands && counts.orphans == 0 && counts.stale > 0;
+        let exists = contents.visible.contains_key(&hash);
+        // Where no orphan was counted, it was removed because of its age.
+        let for_its_age = !exists && counts.orphans == 0 && counts.stale > 0;
         let rule: RuleRef = if for_its_age { &rules::SWEEP_STALE } else { disposition.rule };
         let disposition = Disposition { rule, ..*disposition };
-        if compare_one(&project.to_string(), &disposition, stands, checks) {
-            // A folder in the place of a file is nobody's to remove.
-            if world.may_upkeep_fail() {
+        if compare_item(&project.to_string(), &disposition, exists, checks) {
+            // A folder in place of a file need not be removed.
+            if world.may_maintenance_fail() {
                 continue;
             }
             let traces = contents.traces.get(&hash).map_or(&[][..], Vec::as_slice);
@@ -340,51 +382,47 @@ fn compare_projects(
     }
 }
 
-fn compare_v1(due: &AllowedSweep, base: &Base, removed: &mut Removed, checks: &mut Checks) {
-    for (name, disposition) in &due.repositories {
-        // Instead of judging it, a sweep may put it where such things go.
-        let moved = base.repositories.get(name).is_some_and(|places| {
-            places.iter().all(|place| place.archive.is_some()) && !places.is_empty()
+fn compare_v1(sweep: &AllowedSweep, base: &Base, removed: &mut Removed, checks: &mut Checks) {
+    for (name, disposition) in &sweep.repositories {
+        // Instead of removing a repository, a sweep may archive it.
+        let archived = base.repositories.get(name).is_some_and(|locations| {
+            locations.iter().all(|location| location.archive.is_some()) && !locations.is_empty()
         });
-        let stands = base
+        let exists = base
             .repositories
             .get(name)
-            .is_some_and(|places| places.iter().any(|place| place.archive.is_none()));
-        if !moved && compare_one(name, disposition, stands, checks) {
+            .is_some_and(|locations| locations.iter().any(|location| location.archive.is_none()));
+        if !archived && compare_item(name, disposition, exists, checks) {
             removed.add(disposition);
         }
     }
-    for (name, disposition) in &due.archives {
-        if compare_one(name, disposition, base.archives.contains(name), checks) {
+    for (name, disposition) in &sweep.archives {
+        if compare_item(name, disposition, base.archives.contains(name), checks) {
             removed.archives += 1;
         }
     }
 }
 
 /// Implements [`rules::SWEEP_COUNTS`].
-fn compare_counts(
-    judged: usize,
-    removed: &Removed,
-    (counts, no_smaller): (&Counts, bool),
-    checks: &mut Checks,
-) {
-    let orphans_max = removed.orphans_max + removed.noted;
+fn compare_counts(judged: usize, removed: &Removed, effect: SweepEffect<'_>, checks: &mut Checks) {
+    let SweepEffect { contents, counts } = effect;
+    let orphans_max = removed.orphans_max + removed.mentioned;
     let orphans = (removed.orphans_min..=orphans_max).contains(&counts.orphans);
-    let both = counts.orphans.saturating_add(counts.stale);
-    // Archives may count among what is stale, or by themselves.
-    let together_max = removed.all + removed.archives + removed.noted;
-    let together = (removed.all..=together_max).contains(&both);
-    // What is written anew, such as a pack, may take more than what went.
-    let freed = removed.all == 0 || counts.bytes_freed > 0 || no_smaller;
-    let holds = counts.scanned >= judged && together && freed;
-    // The total is right, so if the orphans are not, some were removed for another reason.
+    let total = counts.orphans.saturating_add(counts.stale);
+    // Archives may count as stale, or separately.
+    let total_max = removed.items + removed.archives + removed.mentioned;
+    let is_total_right = (removed.items..=total_max).contains(&total);
+    // A rewritten file, such as a pack, may be larger than what was removed.
+    let freed = removed.items == 0 || counts.bytes_freed > 0 || contents.no_smaller;
+    let holds = counts.scanned >= judged && is_total_right && freed;
+    // Where only the orphans are wrong, some were removed for another reason.
     let rule: RuleRef = if holds { &rules::SWEEP_ORPHANS } else { &rules::SWEEP_COUNTS };
     checks.held(&rules::SWEEP_COUNTS, u64::from(holds));
     checks.check(Judge::Answer, rule, holds && orphans, || {
-        let due = format!(
+        let expected = format!(
             "{judged} looked at or more, {} removed, of which {} to {} orphans, and {} archives",
-            removed.all, removed.orphans_min, orphans_max, removed.archives
+            removed.items, removed.orphans_min, orphans_max, removed.archives
         );
-        Mismatch::new("other counts", due, plain(&counts))
+        Mismatch::new("other counts", expected, plain(&counts))
     });
 }

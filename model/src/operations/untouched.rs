@@ -1,4 +1,4 @@
-//! What a request leaves as it is: files and their times, the user's repositories and home, and the
+//! What a request must not change: files and their times, the user's repositories and home, and the
 //! store where nothing is to be stored.
 
 use super::external;
@@ -14,7 +14,7 @@ use crate::verdict::{Checks, Judge, Kind, Mismatch, shown, symptom};
 use crate::world::World;
 use std::collections::BTreeSet;
 
-/// As many differing paths are told.
+/// The most differing paths that are reported.
 const TREE_LINES_MAX: usize = 12;
 
 /// Compares the files and the store after a request that may change no file.
@@ -26,15 +26,15 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     let restores = seen.request.restores();
     let refused = matches!(allowed, Allowed::Refused(_) | Allowed::Restore(_));
     if let Some(changes) = &seen.base_changes {
-        // A refusal may leave its mark in the bookkeeping, such as when a project was last used,
-        // but not in what is stored.
+        // A refusal may change the bookkeeping, such as when a project was last used, but not the stored
+        // data.
         let paths: Vec<_> = changes.iter().filter(|path| !refused || is_stored(path)).collect();
         let rule: RuleRef = match allowed {
             Allowed::Refused(_) | Allowed::Restore(_) => &rules::RESTORE_REFUSAL_CHANGES_NOTHING,
-            Allowed::Checkpoint(due) if due.kind == CheckpointKind::Disabled => {
+            Allowed::Checkpoint(checkpoint) if checkpoint.kind == CheckpointKind::Disabled => {
                 &rules::TURN_DISABLED
             }
-            Allowed::Protected(due) if due.disabled => &rules::TURN_DISABLED,
+            Allowed::Protected(protection) if protection.disabled => &rules::TURN_DISABLED,
             Allowed::WithoutBackend => &rules::TURN_NO_BACKEND,
             _ => &rules::DIFF_LEAVES_STORE,
         };
@@ -46,22 +46,24 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     let rule: RuleRef =
         if restores { &rules::RESTORE_REFUSAL_CHANGES_NOTHING } else { &rules::CAPTURE_READ_ONLY };
     let project = seen.request.dir().and_then(|dir| world.canonical(dir)).filter(|_| restores);
-    let against = |path: &ByteString| match (rule_outside(world, path), &project) {
-        _ if world.is_log(path) => external::rule_of_log(seen),
+    let rule_against = |path: &ByteString| match (rule_outside(world, path), &project) {
+        _ if world.is_compensation_log(path) => external::rule_of_log(seen),
         (Some(outside), _) => outside,
-        // Whatever was to be refused, what is written beside the project is the worst of it.
+        // Whatever should have been refused, a write outside the project is worse.
         (None, Some(project)) if below(project, path).is_none() && path != project => {
             &rules::RESTORE_CONTAINED
         }
         (None, _) => rule,
     };
-    // What compensations write is judged with them.
-    let is_theirs = |path: &ByteString| {
-        seen.request == Request::Compensate && world.appended(path, seen).is_some()
+    // The lines that compensations append are judged with the compensations.
+    let is_appended = |path: &ByteString| {
+        seen.request == Request::Compensate && world.appended_lines(path, seen).is_some()
     };
     let differing = differing(world, &seen.files).into_iter();
-    let differing = differing.filter(|path| !(world.is_log(path) && is_theirs(path)));
-    let broken: Vec<(RuleRef, ByteString)> = differing.map(|path| (against(&path), path)).collect();
+    let differing =
+        differing.filter(|path| !(world.is_compensation_log(path) && is_appended(path)));
+    let broken: Vec<(RuleRef, ByteString)> =
+        differing.map(|path| (rule_against(&path), path)).collect();
     report(&broken, &|path| world.files.get(path).cloned(), seen, checks);
     checks.check(Judge::Disk, rule, seen.touched.is_empty(), || {
         let found = format!("touched: {}", plain(&seen.touched));
@@ -73,7 +75,7 @@ pub(super) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
 }
 
 impl World {
-    /// Compares the files once a subject was opened, before anything was asked of it.
+    /// Compares the files after a subject was opened, before its first request.
     pub fn compare_opening(&self, files: &Files) -> Checks {
         let mut checks = Checks::default();
         let differing = differing(self, files);
@@ -85,18 +87,18 @@ impl World {
     }
 }
 
-/// What a change is where there should be none.
+/// The kind of an unexpected change: dishonest where the answer reports that nothing changed.
 fn blame(seen: &Observation) -> Kind {
     let unchanged = matches!(seen.answer, Answer::Refused { changed: Changed::None, .. });
     if unchanged { Kind::Dishonest } else { Kind::Fail }
 }
 
-/// Whether a path is that of a repository or lies in one.
+/// Whether a path is a repository or is in a repository.
 pub(super) fn is_in_repository(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|name| name == b".git")
 }
 
-/// The rule broken by a change of a path that no request may change, wherever it is asked.
+/// The rule broken by a change of a path that no request may change, whatever its project.
 ///
 /// Implements [`rules::ISOLATION_USER_REPOSITORY`], [`rules::ISOLATION_NO_SIGNING`] and
 /// [`rules::ISOLATION_USER_CONFIG`].
@@ -110,7 +112,7 @@ pub(super) fn rule_outside(world: &World, path: &[u8]) -> Option<RuleRef> {
     below(world.home(), path).is_some().then_some(&rules::ISOLATION_HOME)
 }
 
-/// Every path that is not as it was.
+/// Every path that changed.
 pub(super) fn differing(world: &World, files: &Files) -> Vec<ByteString> {
     if world.files == *files {
         return Vec::new();
@@ -121,32 +123,34 @@ pub(super) fn differing(world: &World, files: &Files) -> Vec<ByteString> {
     paths.into_iter().filter(differs).cloned().collect()
 }
 
-/// Tells of each rule that is broken by some paths, with all of those.
+/// Reports each broken rule once, with all paths that break it.
 pub(super) fn report(
     broken: &[(RuleRef, ByteString)],
     expected: &dyn Fn(&ByteString) -> Option<Node>,
     seen: &Observation,
     checks: &mut Checks,
 ) {
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut reported: BTreeSet<&str> = BTreeSet::new();
     for (rule, first) in broken {
-        if !told.insert(rule.id) {
+        if !reported.insert(rule.id) {
             continue;
         }
         checks.check(Judge::Disk, rule, false, || {
-            let (due, found) = (expected(first), seen.files.get(first));
+            let expected_node = expected(first);
+            let found = seen.files.get(first);
             let mut tree = Vec::new();
-            let paths = broken.iter().filter(|(other, _)| other == rule).map(|(_, path)| path);
-            for path in paths.take(TREE_LINES_MAX) {
-                let due = expected(path);
-                for (side, node) in [('-', due.as_ref()), ('+', seen.files.get(path))] {
+            let same_rule = broken.iter().filter(|(broken_rule, _)| broken_rule == rule);
+            for path in same_rule.map(|(_, path)| path).take(TREE_LINES_MAX) {
+                let expected_node = expected(path);
+                for (side, node) in [('-', expected_node.as_ref()), ('+', seen.files.get(path))] {
                     if node.is_some() {
                         tree.push(format!("{side} {path}: {}", shown(node)));
                     }
                 }
             }
-            let told = |node: Option<&Node>| format!("{first}: {}", shown(node));
-            Mismatch::new(symptom(due.as_ref(), found), told(due.as_ref()), told(found))
+            let text = |node: Option<&Node>| format!("{first}: {}", shown(node));
+            let symptom = symptom(expected_node.as_ref(), found);
+            Mismatch::new(symptom, text(expected_node.as_ref()), text(found))
                 .kind(blame(seen))
                 .tree(tree)
         });

@@ -1,12 +1,12 @@
-//! An automatic checkpoint while what the store is kept with cannot be used.
+//! An automatic checkpoint while the backend of the store, such as git, cannot be used.
 
 use crate::answer::{Answer, CheckpointOutcome, Code};
 use crate::plain::plain;
 use crate::rules;
 use crate::verdict::{Checks, Judge, Mismatch, word};
 
-/// Compares what was said: any word will do that does not say that there is one, but not an error
-/// that nobody saw coming. That nothing changed is for the disk to say.
+/// Compares the answer: it may be any that does not report a checkpoint, except an internal error. That
+/// nothing changed is compared on the disk.
 ///
 /// Implements [`rules::TURN_NO_BACKEND`].
 pub(super) fn compare(answer: &Answer, checks: &mut Checks) {

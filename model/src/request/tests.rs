@@ -1,4 +1,4 @@
-//! What the table of requests says of each of them.
+//! The table of requests, checked with one request of every kind.
 
 use super::*;
 
@@ -50,28 +50,28 @@ fn every_kind() -> Vec<Request> {
 }
 
 #[test]
-fn what_holds_of_a_request_is_in_the_table_once_and_in_order() {
-    let all = every_kind();
-    let names: Vec<_> = all.iter().map(Request::name).collect();
+fn requests_has_one_row_for_every_kind_of_request_in_order() {
+    let requests = every_kind();
+    let names: Vec<_> = requests.iter().map(Request::name).collect();
     assert_eq!(names, REQUESTS.iter().map(|kind| kind.name).collect::<Vec<_>>());
-    for request in all {
+    for request in requests {
         assert_eq!(request.kind().name, request.name());
         assert_eq!(request.main_rule(), request.kind().rule);
     }
 }
 
 #[test]
-fn a_request_about_a_project_names_its_directory_and_no_other_does() {
+fn dir_is_some_exactly_for_requests_about_a_project() {
     for mut request in every_kind() {
-        let about_one = request.kind().about == About::Project;
-        let dir = about_one.then(|| ByteString::from("d"));
+        let is_about_project = request.kind().about == About::Project;
+        let dir = is_about_project.then(|| ByteString::from("d"));
         assert_eq!(request.dir(), dir.as_ref(), "{request:?}");
         assert_eq!(request.dir_mut().cloned(), dir, "{request:?}");
     }
 }
 
 #[test]
-fn the_directory_and_the_checkpoint_can_be_named_otherwise() {
+fn dir_mut_target_mut_and_with_target_replace_directory_and_target() {
     let restore = |dir: &str, target: u8| Request::Restore {
         dir: dir.into(),
         target,
@@ -85,27 +85,27 @@ fn the_directory_and_the_checkpoint_can_be_named_otherwise() {
     assert_eq!(request.with_target(|target| target + 1), restore("e", 3));
     assert_eq!(Request::<u8>::Status.with_target(|_| -> u8 { unreachable!() }), Request::Status);
     for mut request in every_kind() {
-        let has_one = format!("{request:?}").contains("target");
-        assert_eq!(request.target().is_some(), has_one, "{request:?}");
-        assert_eq!(request.target_mut().is_some(), has_one, "{request:?}");
+        let has_target = format!("{request:?}").contains("target");
+        assert_eq!(request.target().is_some(), has_target, "{request:?}");
+        assert_eq!(request.target_mut().is_some(), has_target, "{request:?}");
     }
 }
 
 #[test]
-fn what_only_looks_may_change_nothing() {
+fn only_looks_holds_for_the_requests_that_read_and_for_no_other() {
     let only_look: Vec<_> =
-        every_kind().iter().filter(|one| one.only_looks()).map(Request::name).collect();
-    let due =
+        every_kind().iter().filter(|request| request.only_looks()).map(Request::name).collect();
+    let expected =
         "project_of classify test.without_backend list print_list diff get_state configured status";
-    assert_eq!(only_look, due.split(' ').collect::<Vec<_>>());
+    assert_eq!(only_look, expected.split(' ').collect::<Vec<_>>());
 }
 
 #[test]
-fn no_field_is_called_like_one_of_the_line_that_carries_it() {
+fn no_field_of_a_request_is_named_like_a_field_of_the_protocol_line() {
     for request in every_kind() {
-        let written = serde_json::to_value(&request).unwrap();
-        let fields = written.get(request.name()).and_then(Value::as_object);
-        let own = |name: &&str| fields.is_some_and(|fields| fields.contains_key(*name));
-        assert_eq!(["id", "op"].iter().find(|name| own(name)), None, "{request:?}");
+        let serialized = serde_json::to_value(&request).unwrap();
+        let fields = serialized.get(request.name()).and_then(Value::as_object);
+        let is_field = |name: &&str| fields.is_some_and(|fields| fields.contains_key(*name));
+        assert_eq!(["id", "op"].iter().find(|name| is_field(name)), None, "{request:?}");
     }
 }

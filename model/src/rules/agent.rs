@@ -1,4 +1,4 @@
-//! The wider checkpoint: the state of a whole agent beside its files.
+//! Agent state: what a checkpoint holds in addition to the files.
 
 super::rules! {
     AGENT_PARTS {

@@ -1,4 +1,4 @@
-//! What a checkpoint holds, and what taking one leaves alone.
+//! What a checkpoint holds, and what taking it must not change.
 
 super::rules! {
     CAPTURE_CREATED {

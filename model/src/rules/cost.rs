@@ -1,4 +1,4 @@
-//! What an operation may take: memory, and reading.
+//! What an operation may cost: memory, and bytes read.
 
 super::rules! {
     COST_MEMORY {

@@ -1,4 +1,4 @@
-//! What a preview of a restore shows, and what it leaves alone.
+//! What a preview of a restore shows, and what it must not change.
 
 super::rules! {
     DIFF_PREVIEW {

@@ -1,4 +1,4 @@
-//! How the store lies on disk: what other tools rely on.
+//! How the store is laid out on disk: what other tools rely on.
 
 super::rules! {
     LAYOUT_STORE {

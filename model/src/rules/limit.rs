@@ -1,4 +1,4 @@
-//! How the store stays small: what is dropped after a checkpoint, and what never is.
+//! How the store stays small: what is evicted after a checkpoint, and what never is.
 
 super::rules! {
     LIMIT_NEWEST_REMAIN {

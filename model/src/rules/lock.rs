@@ -1,4 +1,4 @@
-//! What becomes of a lock, whether its owner lives or not.
+//! What happens to a lock, whether its owner is alive or not.
 
 super::rules! {
     LOCK_STALE {

@@ -1,4 +1,4 @@
-//! The commands that look after the store, and what they must survive.
+//! The commands that maintain the store, and what they must survive.
 
 super::rules! {
     MAINTENANCE_COMMANDS {

@@ -1,10 +1,11 @@
-//! The rule book: every statement a checkpoint system is held to, one record for each.
+//! The rule book: every statement that a checkpoint system must satisfy, one record for each.
 //!
-//! One file for each subject, named after the first part of its rules' ids. A record says all that
-//! is known of a rule without running anything: what is promised and how firmly, where it comes
-//! from, what an implementation must offer before it can be judged, and where to look when it fails. The model's transitions cite the rules by constant, the oracle
-//! counts a check against them, and a report names them. This module knows nothing of how a rule is
-//! checked; `docs/rules.md` is made from it and leads to everything that does.
+//! One file for each subject, named after the first part of its rules' ids. A record holds what is
+//! known of a rule without running anything: what is promised and how firmly, where it comes from,
+//! which capabilities an implementation needs before it can be judged, and where to look when it
+//! fails. The model's transitions cite the rules by constant, the oracle counts its checks by rule,
+//! and a report names them. This module does not know how a rule is checked; `docs/rules.md` is
+//! generated from it and links to everything that does.
 
 mod agent;
 mod capture;
@@ -55,11 +56,11 @@ use std::fmt;
 pub enum Tier {
     /// A seed document states it.
     Documented,
-    /// Nothing is lost, nothing leaks, an answer is never a lie.
+    /// Nothing is lost, nothing leaks, no answer is false.
     Integrity,
     /// The same under crashes, I/O errors and concurrent processes.
     Durability,
-    /// The wider checkpoint of a whole agent.
+    /// Checkpoints of the agent state, not of files alone.
     Agent,
 }
 
@@ -77,11 +78,10 @@ impl fmt::Display for Tier {
 /// How firm a promise is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Breaking it loses or leaks data, makes an answer a lie, or goes against a documented
-    /// behaviour.
+    /// Breaking it loses or leaks data, makes an answer false, or contradicts documented behaviour.
     Must,
     /// An implementation may have good reasons to do otherwise: it is about presentation, or the
-    /// behaviour is left free.
+    /// behaviour is left open.
     Should,
 }
 
@@ -105,17 +105,17 @@ pub struct Rule {
     pub tier: Tier,
     /// How firm it is.
     pub level: Level,
-    /// The version of the rule book that it came with.
+    /// The version of the rule book that introduced it.
     pub since: &'static str,
     /// Where it comes from: a section of the behaviour page, or the seed that states it.
     pub source: &'static str,
-    /// The capabilities without which it cannot be judged, the most telling first.
+    /// The capabilities without which it cannot be judged, the most significant first.
     ///
-    /// They are names of the harness's list, and plain text here: the model knows nothing of how an
-    /// implementation says what it can do.
+    /// They are names from the harness's list, and plain text here: the model does not know how an
+    /// implementation declares its capabilities.
     pub needs: &'static [&'static str],
-    /// The usual cause of a failure and what most often mends it, for any kind of store first and
-    /// for git after that. Never part of a verdict: the mistake at hand may well be another.
+    /// The usual cause of a failure and its most common fix, first for any kind of store and then
+    /// for git. Never part of a verdict: the actual cause may differ.
     pub hint: &'static str,
 }
 
@@ -128,18 +128,18 @@ impl Rule {
 
 /// Rules are singletons, so their identity is their id.
 impl PartialEq for Rule {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
+    fn eq(&self, rule: &Self) -> bool {
+        self.id == rule.id
     }
 }
 
 impl Eq for Rule {}
 
-/// How code everywhere refers to a rule.
+/// A reference to a rule, as all code uses it.
 pub type RuleRef = &'static Rule;
 
 /// Declares the rules of one subject: a static for each, documented by its statement, and the list
-/// of all of them. A field that is missing or out of place does not compile.
+/// of all of them. A missing or misplaced field does not compile.
 macro_rules! rules {
     ($($name:ident {
         id: $id:literal,
@@ -198,7 +198,7 @@ pub fn catalogue() -> impl Iterator<Item = RuleRef> {
     .copied()
 }
 
-/// The rule of that id, if the book has it.
+/// The rule with this id, if the rule book has it.
 pub fn find(id: &str) -> Option<RuleRef> {
     catalogue().find(|rule| rule.id == id)
 }
@@ -209,7 +209,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_rule_has_its_own_id_and_says_what_it_is() {
+    fn find_returns_each_rule_of_the_catalogue_by_its_unique_id() {
         assert!(find("scope/identity").is_some_and(|rule| *rule == SCOPE_IDENTITY));
         let ids: BTreeSet<_> = catalogue().map(|rule| rule.id).collect();
         assert_eq!(ids.len(), catalogue().count());
@@ -219,13 +219,18 @@ mod tests {
             assert!(rule.statement.ends_with('.'), "{}", rule.id);
             assert!(!rule.source.is_empty(), "{}", rule.id);
             assert_eq!(find(rule.id), Some(rule));
-            assert_eq!(catalogue().filter(|other| *other == rule).count(), 1, "{}", rule.id);
+            assert_eq!(
+                catalogue().filter(|candidate| *candidate == rule).count(),
+                1,
+                "{}",
+                rule.id
+            );
         }
         assert_eq!(find("no/such-rule"), None);
     }
 
     #[test]
-    fn a_hint_is_a_line_or_two() {
+    fn every_hint_is_at_most_180_bytes_without_a_line_break() {
         for rule in catalogue() {
             let hint = rule.hint;
             assert!(hint.ends_with('.') && !hint.contains('\n'), "{}", rule.id);
@@ -234,15 +239,15 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_a_subject_stand_together() {
+    fn catalogue_keeps_the_rules_of_a_subject_together() {
         let mut subjects: Vec<_> = catalogue().map(Rule::subject).collect();
         subjects.dedup();
-        let once: BTreeSet<_> = subjects.iter().collect();
-        assert_eq!(once.len(), subjects.len(), "{subjects:?}");
+        let distinct: BTreeSet<_> = subjects.iter().collect();
+        assert_eq!(distinct.len(), subjects.len(), "{subjects:?}");
     }
 
     #[test]
-    fn a_rule_came_with_this_version_of_the_book_or_an_earlier_one() {
+    fn since_is_at_most_the_current_version_for_every_rule() {
         let version = |text: &str| -> Vec<u32> {
             text.split('.').map(|part| part.parse().expect("a version is numbers")).collect()
         };
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capability_is_needed_once() {
+    fn needs_lists_no_capability_twice() {
         for rule in catalogue() {
             let needs: BTreeSet<_> = rule.needs.iter().collect();
             assert_eq!(needs.len(), rule.needs.len(), "{}", rule.id);
@@ -260,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_and_levels_are_shown_as_wide_as_is_asked() {
+    fn display_of_tiers_and_levels_pads_to_the_requested_width() {
         let tiers = [Tier::Documented, Tier::Integrity, Tier::Durability, Tier::Agent];
         assert_eq!(tiers.map(|tier| format!("{tier:<2}|")), ["1 |", "2 |", "3 |", "A |"]);
         assert_eq!(format!("{:<7}|{}", Level::Must, Level::Should), "MUST   |SHOULD");

@@ -1,4 +1,4 @@
-//! What a restore brings back, what it leaves alone and what it refuses.
+//! What a restore restores, what it leaves unchanged and what it refuses.
 
 super::rules! {
     RESTORE_TARGET {
@@ -369,7 +369,7 @@ super::rules! {
         tier: Integrity,
         level: Must,
         since: "0.1",
-        source: "docs/decisions/0024-whose-hand-it-was.md",
+        source: "docs/decisions/0024-attribution-of-edits.md",
         needs: ["restore.others"],
         hint: "Only what the agent wrote last is looked at: compare what stood there before each of \
             its writes with what the one before it had left, and what stands there now with the last.",

@@ -1,4 +1,4 @@
-//! Which directory is a project, and which is never one.
+//! Which directories are projects, and which never are.
 
 super::rules! {
     SCOPE_IDENTITY {

@@ -1,4 +1,4 @@
-//! Files that belong together: a database and its journal are captured and restored as one.
+//! Files that belong together: a database and its journal are captured and restored as a unit.
 
 super::rules! {
     UNIT_CAPTURED {

@@ -1,4 +1,4 @@
-//! What the checkpoints of a store hold, against what was captured.
+//! The content of the checkpoints in a store, compared with what was captured.
 
 use super::explain::{self, Wrong};
 use super::truncated_history::is_truncated;
@@ -14,18 +14,18 @@ use std::collections::BTreeSet;
 /// Compares each checkpoint that is stored under its id with what was captured.
 ///
 /// Implements [`rules::CAPTURE_HONEST`], [`rules::RESTORE_UNDO`] and the rules about what is
-/// captured, which [`explain`] tells apart.
+/// captured, which [`explain`] distinguishes.
 pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
     let mut content_is_right = true;
     for (project, _) in world.histories() {
         let listed = world.listed(project);
         for (index, checkpoint) in listed.iter().enumerate() {
             if let Some(commit) = stored.commits.get(&checkpoint.id) {
-                content_is_right &= compare_one(listed, index, commit, checks);
+                content_is_right &= compare_checkpoint(listed, index, commit, checks);
             }
         }
     }
-    // Only where all content is right may another id be what is wrong.
+    // A wrong id is considered only where all content is right.
     if !content_is_right {
         return;
     }
@@ -37,8 +37,13 @@ pub(super) fn compare(world: &World, stored: &Histories, checks: &mut Checks) {
     }
 }
 
-/// Compares one checkpoint; answers whether it holds what it should.
-fn compare_one(listed: &[Checkpoint], index: usize, commit: &Commit, checks: &mut Checks) -> bool {
+/// Compares one checkpoint, and returns whether its content is right.
+fn compare_checkpoint(
+    listed: &[Checkpoint],
+    index: usize,
+    commit: &Commit,
+    checks: &mut Checks,
+) -> bool {
     let checkpoint = &listed[index];
     let Some(captured) = &checkpoint.captured else { return true };
     let rule: RuleRef =
@@ -52,25 +57,25 @@ fn compare_one(listed: &[Checkpoint], index: usize, commit: &Commit, checks: &mu
         return commit.canonical;
     }
     let blamed = explain::rule_for(captured, &wrong);
-    let another = is_of_another_time(listed, index, &commit.tree, blamed);
-    checks.check(Judge::Git, rule, !another, || {
+    let is_other_state = is_of_another_time(listed, index, &commit.tree, blamed);
+    checks.check(Judge::Git, rule, !is_other_state, || {
         let found = "what the project held at another time";
         Mismatch::new("the tree of another time", "what it holds now", found)
     });
-    checks.check(Judge::Git, blamed, another, || mismatch(captured, &wrong));
+    checks.check(Judge::Git, blamed, is_other_state, || mismatch(captured, &wrong));
     false
 }
 
-/// Every path in which a stored tree differs from what was captured, with what is stored there.
+/// Every path in which a stored tree differs from what was captured, with the stored entry.
 fn wrong(captured: &Captured, stored: &Tree) -> Vec<Wrong> {
     let paths = differences(&captured.tree, stored).into_keys();
     paths.map(|path| (path.clone(), stored.get(path).cloned())).collect()
 }
 
-/// What is wrong with a checkpoint, by the first path of which that is so.
+/// The mismatch of a wrong checkpoint, by its first wrong path.
 pub(crate) fn mismatch(captured: &Captured, wrong: &[Wrong]) -> Mismatch {
-    let due = |path| captured.tree.get(path);
-    let first = wrong.iter().find(|(path, _)| due(path).is_some());
+    let expected = |path| captured.tree.get(path);
+    let first = wrong.iter().find(|(path, _)| expected(path).is_some());
     let Some((path, found)) = first.or(wrong.first()) else {
         return Mismatch::new("other bytes", "", "");
     };
@@ -78,63 +83,69 @@ pub(crate) fn mismatch(captured: &Captured, wrong: &[Wrong]) -> Mismatch {
         Entry::File { executable, .. } => Some(*executable),
         Entry::Link { .. } => None,
     };
-    let symptom = match (due(path), found) {
+    let symptom = match (expected(path), found) {
         (None, _) => "captured, not left out",
         (_, None) => "left out, not captured",
-        (Some(due), Some(found)) if is_executable(due) != is_executable(found) => "another mode",
+        (Some(expected), Some(found)) if is_executable(expected) != is_executable(found) => {
+            "another mode"
+        }
         _ => "other bytes",
     };
     let side =
         |entry: Option<&Entry>| format!("{path}: {}", shown(entry.map(Entry::node).as_ref()));
-    Mismatch::new(symptom, side(due(path)), side(found.as_ref()))
+    Mismatch::new(symptom, side(expected(path)), side(found.as_ref()))
 }
 
-/// Whether a tree that is not the right one stands for an earlier or an empty one: it is that of the
-/// checkpoint before, from which a subject that had read the files would tell them apart, or of any
-/// earlier one where nothing of the paths themselves explains what is wrong with them.
+/// Whether a wrong tree is that of an earlier checkpoint, or empty: it is that of the checkpoint before,
+/// which a subject that had read the files would not repeat, or of any earlier one where nothing about
+/// the wrong paths explains the difference.
 fn is_of_another_time(listed: &[Checkpoint], index: usize, stored: &Tree, blamed: RuleRef) -> bool {
-    let nothing = Tree::new();
-    let tree = |one: &'_ Checkpoint| one.captured.as_ref().map(|captured| captured.tree.clone());
+    let empty = Tree::new();
+    let tree = |checkpoint: &'_ Checkpoint| {
+        checkpoint.captured.as_ref().map(|captured| captured.tree.clone())
+    };
     let before = index.checked_sub(1).and_then(|before| tree(&listed[before]));
-    if before.as_ref().unwrap_or(&nothing) == stored {
+    if before.as_ref().unwrap_or(&empty) == stored {
         return true;
     }
-    // Before a restore there is no doubt about what was read: that is what the restore changes.
+    // The paths do not explain a wrong pre-restore checkpoint: the restore changes what was read.
     let explained = !listed[index].safety && explain::is_specific(blamed);
-    let mut others = listed[..index].iter().filter_map(tree);
-    !explained && (stored.is_empty() || others.any(|other| other == *stored))
+    let mut earlier = listed[..index].iter().filter_map(tree);
+    !explained && (stored.is_empty() || earlier.any(|tree| tree == *stored))
 }
 
-/// Whether a checkpoint that is not stored under its id is there under another, given since.
+/// Whether a checkpoint that is not stored under its id is stored under a new id.
 fn is_renamed(world: &World, checkpoint: &Checkpoint, stored: &Histories) -> bool {
     let Some(captured) = &checkpoint.captured else { return false };
     if stored.commits.contains_key(&checkpoint.id) {
         return false;
     }
-    let told: BTreeSet<&String> =
-        world.histories().flat_map(|(_, history)| history.iter().map(|one| &one.id)).collect();
+    let histories = world.histories();
+    let reported_ids: BTreeSet<&String> = histories
+        .flat_map(|(_, history)| history.iter().map(|checkpoint| &checkpoint.id))
+        .collect();
     let seconds = checkpoint.time.to_string();
-    stored
-        .commits
-        .iter()
-        .any(|(id, one)| !told.contains(id) && one.seconds == seconds && *one.tree == captured.tree)
+    stored.commits.iter().any(|(id, commit)| {
+        !reported_ids.contains(id) && commit.seconds == seconds && *commit.tree == captured.tree
+    })
 }
 
 fn no_commit(checkpoint: &Checkpoint) -> Mismatch {
     Mismatch::new("no such commit", format!("checkpoint {}", checkpoint.id), "no such commit")
 }
 
-/// Compares what is noted with each checkpoint, and that each is stored.
+/// Compares the metadata of each checkpoint, and whether each is stored.
 ///
 /// Implements [`rules::LAYOUT_STORE`], [`rules::LIST_TIME`], [`rules::ISOLATION_USER_CONFIG`] and
 /// [`rules::ISOLATION_NO_SIGNING`].
 pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Checks) {
-    // What was damaged may be stood on by nothing that came after it.
-    for (project, _) in world.histories().filter(|(project, _)| !world.is_disturbed(project)) {
-        // What a restore took may stand beside the history: what comes after it goes on from it, or
-        // from what was there before.
+    // A damaged checkpoint need not be the parent of the next one.
+    let is_intact = |project: &[u8]| !world.is_partially_corrupted(project);
+    for (project, _) in world.histories().filter(|(project, _)| is_intact(project)) {
+        // A pre-restore checkpoint may be outside the history: the parent of the next checkpoint is the
+        // pre-restore checkpoint, or the one before it.
         let mut before: Vec<&Checkpoint> = Vec::new();
-        // What limits dropped need not be there any more.
+        // Evicted checkpoints need not be stored any more.
         for checkpoint in world.listed(project) {
             let Some(commit) = stored.commits.get(&checkpoint.id) else {
                 if is_truncated(world, project, stored) {
@@ -146,23 +157,24 @@ pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Ch
                 checks.check(Judge::Git, rule, false, || no_commit(checkpoint));
                 break;
             };
-            // Where they begin with such a one, what came before is out of sight; and what one of
-            // them followed may have made room, as it may where some are pinned.
-            let may_follow_none = checkpoint.safety || world.has_pins(project);
-            if !may_follow_none && before.first().is_some_and(|first| !first.safety) {
-                let goes_on = before.iter().any(|one| one.id == commit.parent);
-                checks.check(Judge::Git, &rules::LIST_STABLE, goes_on, || {
-                    let due: Vec<&String> = before.iter().map(|one| &one.id).collect();
+            // Where the list begins with a pre-restore checkpoint, the one before it is evicted; and the
+            // parent of a pre-restore checkpoint may be evicted, as with pinned checkpoints.
+            let may_lack_parent = checkpoint.safety || world.has_pins(project);
+            if !may_lack_parent && before.first().is_some_and(|first| !first.safety) {
+                let has_parent = before.iter().any(|parent| parent.id == commit.parent);
+                checks.check(Judge::Git, &rules::LIST_STABLE, has_parent, || {
+                    let expected: Vec<&String> = before.iter().map(|parent| &parent.id).collect();
                     Mismatch::new(
                         "parent",
-                        format!("one of {due}", due = plain(&due)),
+                        format!("one of {expected}", expected = plain(&expected)),
                         commit.parent.clone(),
                     )
                 });
             }
             if world.has("test.clock") {
-                let (due, what) = (checkpoint.time.to_string(), "commit time");
-                checks.same(Judge::Git, &rules::LIST_TIME, what, &due, &commit.seconds);
+                let expected = checkpoint.time.to_string();
+                let symptom = "commit time";
+                checks.same(Judge::Git, &rules::LIST_TIME, symptom, &expected, &commit.seconds);
             }
             let ours = commit.author != "Hostile User";
             checks.check(Judge::Git, &rules::ISOLATION_USER_CONFIG, ours, || {
@@ -171,7 +183,8 @@ pub(super) fn compare_commits(world: &World, stored: &Histories, checks: &mut Ch
             });
             let signed = &commit.signed;
             checks.same(Judge::Git, &rules::ISOLATION_NO_SIGNING, "signed", &false, signed);
-            for (rule, times) in checkpoint.captured.iter().flat_map(|one| one.tested.values()) {
+            let tested = checkpoint.captured.iter().flat_map(|captured| captured.tested.values());
+            for (rule, times) in tested {
                 checks.held(rule, *times as u64);
             }
             if !checkpoint.safety {

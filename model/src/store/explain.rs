@@ -1,42 +1,47 @@
-//! Which rule about capturing is broken where a checkpoint does not hold what it should: what a
-//! wrong path has of its own that explains it, and the right ones do not.
+//! Explains a wrong checkpoint: which rule about capturing is broken, by what the wrong paths have and
+//! the right ones do not.
 
 use crate::bytes::{ByteString, ancestors, is_plain};
 use crate::capture::Captured;
 use crate::rules::{self, RuleRef};
 use crate::tree::Entry;
 
-/// A path that a checkpoint does not hold as it should, with what it holds there, if anything.
+/// A path that differs in a checkpoint, with the stored entry, if any.
 pub type Wrong = (ByteString, Option<Entry>);
 
-/// The rule to blame for all of `wrong`, the paths in which a checkpoint differs from what was to be
-/// captured: what explains every path that is wrong in the same way as the first.
+/// The rule to blame for all of `wrong`, the paths in which a checkpoint differs from what should have
+/// been captured: the rule that explains every path that is wrong in the same way as the first.
 pub fn rule_for(captured: &Captured, wrong: &[Wrong]) -> RuleRef {
     let way = |(path, found): &Wrong| (captured.tree.contains_key(path), found.is_some());
-    // What was not left out may follow from what was, such as an ignore file.
-    let missing = wrong.iter().find(|one| captured.tree.contains_key(&one.0));
+    // A path that was not left out may follow from a missing one, such as an ignore file.
+    let missing = wrong.iter().find(|(path, _)| captured.tree.contains_key(path));
     let Some(first) = missing.or(wrong.first()) else {
         return &rules::CAPTURE_INDEPENDENT;
     };
     let alike: Vec<Vec<RuleRef>> = wrong
         .iter()
-        .filter(|one| way(one) == way(first))
-        .map(|one| reasons(captured, one, wrong))
+        .filter(|wrong_path| way(wrong_path) == way(first))
+        .map(|(path, found)| reasons(captured, path, found.as_ref(), wrong))
         .collect();
-    let of_the_first = reasons(captured, first, wrong);
+    let (path, found) = first;
+    let first_reasons = reasons(captured, path, found.as_ref(), wrong);
     let mut shared =
-        of_the_first.iter().filter(|rule| alike.iter().all(|other| other.contains(rule)));
-    shared.next().or(of_the_first.first()).copied().unwrap_or(&rules::CAPTURE_INDEPENDENT)
+        first_reasons.iter().filter(|rule| alike.iter().all(|reasons| reasons.contains(rule)));
+    shared.next().or(first_reasons.first()).copied().unwrap_or(&rules::CAPTURE_INDEPENDENT)
 }
 
-/// Whether a rule says of one path why it is not as it should be, as the rules about any file and
-/// its bytes do not.
+/// Whether a rule explains why a single path is wrong, unlike the rules about all files and bytes.
 pub fn is_specific(rule: RuleRef) -> bool {
     ![&rules::CAPTURE_BYTES, &rules::CAPTURE_INDEPENDENT].contains(&rule)
 }
 
-/// Every rule that may be why one path is wrong, the likeliest first.
-fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<RuleRef> {
+/// Every rule that may explain why one path is wrong, the likeliest first.
+fn reasons(
+    captured: &Captured,
+    path: &ByteString,
+    found: Option<&Entry>,
+    wrong: &[Wrong],
+) -> Vec<RuleRef> {
     let Some(entry) = captured.tree.get(path) else {
         return vec![why_left_out(captured, path).unwrap_or(&rules::CAPTURE_GITIGNORE)];
     };
@@ -44,8 +49,8 @@ fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<R
         None => left_out_despite(captured, path, entry, wrong),
         Some(found) => {
             let mut reasons = wrong_content(entry, found);
-            let of_unit = captured.units.iter().any(|one| one.members.contains_key(path));
-            if of_unit && reasons == [&rules::CAPTURE_BYTES] {
+            let is_in_unit = captured.units.iter().any(|unit| unit.members.contains_key(path));
+            if is_in_unit && reasons == [&rules::CAPTURE_BYTES] {
                 reasons.insert(0, &rules::UNIT_CAPTURED);
             }
             reasons
@@ -53,10 +58,10 @@ fn reasons(captured: &Captured, (path, found): &Wrong, wrong: &[Wrong]) -> Vec<R
     }
 }
 
-/// The rule by which a path was left out, if it was; what lies in a place that is left out as a whole
-/// is left out for the same reason.
+/// The rule by which a path was left out, if it was; a path in a directory that is left out completely is
+/// left out by the same rule.
 pub(crate) fn why_left_out(captured: &Captured, path: &[u8]) -> Option<RuleRef> {
-    let closed = |place: &[u8]| captured.closed.get(&ByteString::from(place));
+    let closed = |directory: &[u8]| captured.closed.get(&ByteString::from(directory));
     let rule = ancestors(path).find_map(closed).or(captured.left_out.get(&ByteString::from(path)));
     rule.copied()
 }
@@ -81,18 +86,18 @@ fn left_out_despite(
 }
 
 /// Whether another path under the same rule was captured correctly: then a misreading of the rule does
-/// not explain the failure. Ignore patterns are excepted, since each may be misread by itself.
+/// not explain the failure. Ignore patterns are excepted, since each may be misread separately.
 fn is_met_elsewhere(captured: &Captured, rule: RuleRef, wrong: &[Wrong]) -> bool {
-    let says_one_thing = [&rules::CAPTURE_SIZE_CAP, &rules::CAPTURE_NESTED_REPOSITORY];
-    let right = |path: &ByteString| wrong.iter().all(|(other, _)| other != path);
-    says_one_thing.contains(&rule)
-        && captured.despite.iter().any(|(path, rules)| right(path) && rules.contains(&rule))
+    let uniform_rules = [&rules::CAPTURE_SIZE_CAP, &rules::CAPTURE_NESTED_REPOSITORY];
+    let is_right = |path: &ByteString| wrong.iter().all(|(wrong_path, _)| wrong_path != path);
+    uniform_rules.contains(&rule)
+        && captured.despite.iter().any(|(path, rules)| is_right(path) && rules.contains(&rule))
 }
 
 fn wrong_content(entry: &Entry, found: &Entry) -> Vec<RuleRef> {
     match (entry, found) {
         (Entry::Link { .. }, _) => vec![&rules::CAPTURE_SYMLINK],
-        (Entry::File { content, .. }, Entry::File { content: other, .. }) if content == other => {
+        (Entry::File { content, .. }, Entry::File { content: stored, .. }) if content == stored => {
             vec![&rules::CAPTURE_EXECUTABLE]
         }
         (Entry::File { content, .. }, _) if converted(content) == converted(found.bytes()) => {
@@ -102,21 +107,21 @@ fn wrong_content(entry: &Entry, found: &Entry) -> Vec<RuleRef> {
     }
 }
 
-/// What is left of a file once its line ends are made the same and its keywords are taken back.
+/// The content of a file with normalized line ends and without expanded keywords.
 fn converted(content: &[u8]) -> Vec<u8> {
-    let mut left = Vec::new();
+    let mut normalized = Vec::new();
     let mut rest: Vec<u8> = content.iter().copied().filter(|byte| *byte != b'\r').collect();
-    while let Some(at) = rest.windows(4).position(|four| four == b"$Id:") {
-        let after = rest.split_off(at + 3);
-        left.append(&mut rest);
+    while let Some(start) = rest.windows(4).position(|window| window == b"$Id:") {
+        let after = rest.split_off(start + 3);
+        normalized.append(&mut rest);
         let end = after.iter().position(|byte| *byte == b'$' || *byte == b'\n');
         rest = after[end.unwrap_or(0)..].to_vec();
         if end.is_none() {
             break;
         }
     }
-    left.append(&mut rest);
-    left
+    normalized.append(&mut rest);
+    normalized
 }
 
 #[cfg(test)]
@@ -143,29 +148,29 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_path_is_explained_by_what_it_has_of_its_own() {
-        let all = captured(&[("a", &[&rules::CAPTURE_SIZE_CAP]), ("b", &[]), ("*", &[])]);
-        assert_eq!(blamed(&all, &["a"]), "capture/size-cap");
-        assert_eq!(blamed(&all, &["b"]), "capture/independent");
-        assert_eq!(blamed(&all, &["*"]), "capture/any-name");
+    fn rule_for_a_missing_path_is_a_rule_that_only_this_path_tests() {
+        let captured = captured(&[("a", &[&rules::CAPTURE_SIZE_CAP]), ("b", &[]), ("*", &[])]);
+        assert_eq!(blamed(&captured, &["a"]), "capture/size-cap");
+        assert_eq!(blamed(&captured, &["b"]), "capture/independent");
+        assert_eq!(blamed(&captured, &["*"]), "capture/any-name");
     }
 
     #[test]
-    fn what_holds_of_a_captured_path_too_explains_nothing() {
+    fn rule_for_a_missing_path_skips_a_rule_that_a_captured_path_tests_too() {
         let cap: &[RuleRef] = &[&rules::CAPTURE_SIZE_CAP];
         assert_eq!(blamed(&captured(&[("a", cap), ("b", cap)]), &["a"]), "capture/independent");
         assert_eq!(blamed(&captured(&[("a", cap), ("b", cap)]), &["a", "b"]), "capture/size-cap");
     }
 
     #[test]
-    fn the_reason_is_one_that_all_missing_paths_share() {
-        let all = captured(&[("*", &[&rules::CAPTURE_SIZE_CAP]), ("?", &[])]);
-        assert_eq!(blamed(&all, &["*", "?"]), "capture/any-name");
+    fn rule_for_several_missing_paths_is_one_that_all_of_them_test() {
+        let captured = captured(&[("*", &[&rules::CAPTURE_SIZE_CAP]), ("?", &[])]);
+        assert_eq!(blamed(&captured, &["*", "?"]), "capture/any-name");
     }
 
     #[test]
-    fn other_bytes_are_a_conversion_where_that_is_all_that_differs() {
-        let reason = |due, found| wrong_content(&file(due), &file(found))[0].id;
+    fn wrong_content_is_a_conversion_where_only_line_ends_or_keywords_differ() {
+        let reason = |expected, found| wrong_content(&file(expected), &file(found))[0].id;
         assert_eq!(reason("a\r\n", "a\n"), "capture/no-conversion");
         assert_eq!(reason("$Id: x $\n", "$Id$\n"), "capture/no-conversion");
         assert_eq!(reason("a\n", "a\r\n"), "capture/no-conversion");
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_path_is_blamed_on_what_is_wrong_with_it() {
+    fn rule_for_one_wrong_path_depends_on_its_type_name_and_content() {
         let link = |target: &str| Entry::Link { target: target.as_bytes().into() };
         let program =
             |content: &str| Entry::File { content: content.as_bytes().into(), executable: true };
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_left_out_is_blamed_on_what_leaves_it_or_its_directory_out() {
+    fn rule_for_an_extra_path_is_the_rule_that_leaves_it_or_its_directory_out() {
         let mut captured = Captured::default();
         captured.left_out.insert("a".into(), &rules::CAPTURE_SIZE_CAP);
         captured.closed.insert("d".into(), &rules::CAPTURE_DEFAULT_EXCLUDES);
@@ -210,15 +215,16 @@ mod tests {
             let wrong = ByteString::from(path);
             assert_eq!(rule_for(&captured, &[(wrong, Some(file("x")))]).id, rule, "{path}");
         }
-        // What is missing goes before what should be: the one may follow from the other.
+        // A missing path goes before an extra one, which may follow from it.
         captured.tree.insert("b".into(), file("x"));
-        let (extra, missing) = (ByteString::from("a"), ByteString::from("b"));
+        let extra = ByteString::from("a");
+        let missing = ByteString::from("b");
         let wrong = [(extra, Some(file("x"))), (missing, None)];
         assert_eq!(rule_for(&captured, &wrong).id, "capture/independent");
     }
 
     #[test]
-    fn rules_about_any_file_explain_nothing() {
+    fn is_specific_excludes_the_rules_about_all_files_and_bytes() {
         assert!(!is_specific(&rules::CAPTURE_BYTES) && !is_specific(&rules::CAPTURE_INDEPENDENT));
         assert!(is_specific(&rules::CAPTURE_SIZE_CAP));
     }

@@ -1,7 +1,7 @@
-//! What must hold of a store: properties of its state, whatever was asked last.
+//! What must hold of a store: properties of its state, whatever the last request was.
 //!
-//! They compare what the world knows of checkpoints with what is stored, as plain git and the disk
-//! show it. A subject whose store nobody can read is judged by none of them.
+//! They compare the checkpoints of the world with those in the store, as plain git and the disk show
+//! them. A subject whose store cannot be read is not judged by them.
 
 pub(crate) mod content;
 pub mod explain;
@@ -19,25 +19,25 @@ use crate::rules;
 use crate::verdict::{Checks, Judge};
 use crate::world::World;
 
-/// Where the refs of all projects are.
+/// The prefix of the refs of all projects.
 pub const HISTORIES: &str = "refs/hermes/";
 
-/// Where the refs are of checkpoints that stand beside the history of their project.
+/// The prefix of the refs of checkpoints outside the history of their project.
 pub const ROLLBACKS: &str = "refs/rollbacks/";
 
-/// Where the refs are of those that the list has no room for.
+/// The prefix of the refs of pre-restore checkpoints beyond the limit of the list.
 pub const UNLISTED: &str = "refs/unlisted/";
 
-/// Where the refs are of pinned checkpoints, which stand beside it as well once a limit drops the rest.
+/// The prefix of the refs of pinned checkpoints, which are outside the history once it is truncated.
 pub const PINS: &str = "refs/pins/";
 
-/// Where the refs are of what checkpoints carry beside files.
+/// The prefix of the refs of what checkpoints hold in addition to files.
 pub const ENVELOPES: &str = "refs/envelopes/";
 
-/// Where refs are that belong to a history, each below the hash of its project.
+/// The prefixes of the refs alongside a history, each followed by the hash of its project.
 pub const BESIDE: [&str; 4] = [ROLLBACKS, UNLISTED, PINS, ENVELOPES];
 
-/// Compares what was seen of the store around a request with what must hold of it.
+/// Compares the observation of the store around a request with what must hold of it.
 pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, checks: &mut Checks) {
     if let Some(base) = &seen.base {
         v1::compare(world, allowed, base, checks);
@@ -45,51 +45,52 @@ pub(crate) fn compare(world: &World, allowed: &Allowed, seen: &Observation, chec
     if seen.contents.is_none() && seen.histories.is_none() {
         return;
     }
-    // What is stored is held against what is known once the answer is.
-    let mut known = world.clone();
-    known.learn_answer(seen);
-    // Where some may have made room, nobody can say which of them were dropped for their size.
-    let is_open = known.histories().any(|(project, _)| known.is_open(project));
+    // The store is compared with the world after the answer.
+    let mut updated = world.clone();
+    updated.learn_answer(seen);
+    // Where an eviction is undecided, it is unknown which checkpoints the size limit evicted.
+    let is_undecided =
+        updated.histories().any(|(project, _)| updated.is_eviction_undecided(project));
     let visible = seen.readable_histories().map(|stored| &stored.visible);
     if let Some(visible) = visible.or(seen.contents.as_ref().map(|contents| &contents.visible)) {
-        known.settle_all(visible);
+        updated.settle_all(visible);
     }
-    // What is damaged takes another size than it did.
-    let comparable = !is_open && !known.is_any_disturbed();
+    // Damage changes the size of objects.
+    let comparable = !is_undecided && !updated.is_any_disturbed();
     if let Some(contents) = seen.contents.as_ref().filter(|_| comparable) {
-        size::compare(&known, seen, contents, checks);
+        size::compare(&updated, seen, contents, checks);
     }
     if let Some(histories) = &seen.histories {
-        naming::compare(&known, histories, checks);
-        // What was restored although that must be refused says nothing of what was captured.
+        naming::compare(&updated, histories, checks);
+        // A restore that should have been refused is no evidence of what was captured.
         if matches!((allowed, &seen.answer), (Allowed::Refused(_), Answer::Restored(_))) {
             return;
         }
-        content::compare(&known, histories, checks);
-        // What a bound on the size drops is not for the limit of each project to say.
+        content::compare(&updated, histories, checks);
+        // What the size limit evicts is not judged by the limit of each project.
         if seen.contents.is_none() {
-            truncated_history::compare(&known, histories, checks);
+            truncated_history::compare(&updated, histories, checks);
         }
     }
 }
 
-/// What was seen when a history ended.
+/// The observation at the end of a history.
 #[derive(Debug, Default)]
 pub struct End {
     /// Whether the home held a hostile git configuration.
     pub hostile: bool,
-    /// Whether a program that signs or asks was run.
+    /// Whether a program that signs or prompts was run.
     pub ran: bool,
     /// Whether a hook, or another program that the user's configuration names, was run.
     pub hooked: bool,
-    /// What is stored, where that can be read.
+    /// The stored checkpoints, where they can be read.
     pub histories: Option<Histories>,
-    /// How, where there is a store.
+    /// The layout of the store, where there is one.
     pub layout: Option<StoreLayout>,
 }
 
 impl World {
-    /// Compares what is left at the end of a history with what must hold of it.
+    /// Compares the observation at the end of a history with what must hold of it.
     ///
     /// Implements [`rules::ISOLATION_USER_CONFIG`] and [`rules::ISOLATION_NO_SIGNING`].
     pub fn compare_end(&self, end: &End) -> Checks {
@@ -104,8 +105,8 @@ impl World {
         let mut checks = Checks::default();
         checks.held(&rules::ISOLATION_USER_CONFIG, u64::from(end.hostile && !end.hooked));
         if end.hooked {
-            let what = "a hook ran";
-            checks.same(Judge::Disk, &rules::ISOLATION_USER_CONFIG, what, &false, &true);
+            let symptom = "a hook ran";
+            checks.same(Judge::Disk, &rules::ISOLATION_USER_CONFIG, symptom, &false, &true);
         }
         checks.same(Judge::Disk, &rules::ISOLATION_NO_SIGNING, "ran", &false, &end.ran);
         if let Some(histories) = &end.histories {

@@ -1,4 +1,4 @@
-//! Pinned checkpoints: no limit drops them, of whichever kind.
+//! Pinned checkpoints: no limit of any kind evicts them.
 
 use crate::plain::plain;
 use crate::rules;
@@ -6,8 +6,8 @@ use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::World;
 use std::collections::BTreeMap;
 
-/// Looks whether every pinned checkpoint is stored of a project of which anything is, and returns
-/// whether any is or was pinned.
+/// Compares whether every pinned checkpoint is stored, for each project with stored checkpoints, and
+/// returns whether any is or was pinned.
 ///
 /// Implements [`rules::AGENT_PINNED`].
 pub(super) fn compare(
@@ -19,9 +19,9 @@ pub(super) fn compare(
     for (project, _) in world.histories().filter(|(project, _)| world.has_pins(project)) {
         has_pins = true;
         let Some(found) = visible.get(&world.hash(project)) else { continue };
-        let pinned = world.listed(project).iter().filter(|one| one.carried.pinned);
+        let pinned = world.listed(project).iter().filter(|checkpoint| checkpoint.carried.pinned);
         let lost: Vec<&String> =
-            pinned.map(|one| &one.id).filter(|id| !found.contains(*id)).collect();
+            pinned.map(|checkpoint| &checkpoint.id).filter(|id| !found.contains(*id)).collect();
         checks.check(Judge::Git, &rules::AGENT_PINNED, lost.is_empty(), || {
             let lost = format!("{lost} of {project} dropped", lost = plain(&lost));
             Mismatch::new("pinned, and dropped", "every pinned checkpoint", lost)

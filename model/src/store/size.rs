@@ -1,8 +1,8 @@
-//! What all checkpoints together take, and what was dropped to keep that within a bound.
+//! The total size of all checkpoints, and the eviction that keeps it within a limit.
 //!
-//! Two subjects rarely store the same content in as many bytes, so nothing is predicted: the size of
-//! each object is what it takes on the disk. Objects are shared, so that of every set of checkpoints
-//! the size is known that a correct subject could have left.
+//! Subjects rarely store the same content in the same number of bytes, so sizes are not predicted: the
+//! size of each object is measured on the disk. From these sizes, and since objects are shared, follows
+//! the size of every set of checkpoints that a correct subject could have left.
 
 use super::pinned;
 use crate::answer::{Answer, SweepOutcome};
@@ -15,28 +15,27 @@ use crate::verdict::{Checks, Judge, Mismatch};
 use crate::world::{Checkpoint, World};
 use std::collections::BTreeSet;
 
-/// One project as it was to be and as it is.
-struct Kept<'a> {
+/// The eviction of one project.
+struct ProjectEviction<'a> {
     project: &'a ByteString,
-    /// What each checkpoint needs that may be left, oldest first.
-    all: Vec<BTreeSet<String>>,
-    /// How many of them are left, the newest.
+    /// The objects that each expected checkpoint needs, oldest first.
+    needs: Vec<BTreeSet<String>>,
+    /// How many of the checkpoints are left, the newest.
     left: usize,
 }
 
-impl Kept<'_> {
-    fn dropped(&self) -> usize {
-        self.all.len() - self.left
+impl ProjectEviction<'_> {
+    fn evicted(&self) -> usize {
+        self.needs.len() - self.left
     }
 
-    fn newest(&self, count: usize) -> impl Iterator<Item = &String> {
-        self.all[self.all.len() - count.min(self.all.len())..].iter().flatten()
+    fn needs_of_newest(&self, count: usize) -> impl Iterator<Item = &String> {
+        self.needs[self.needs.len() - count.min(self.needs.len())..].iter().flatten()
     }
 }
 
 impl World {
-    /// The bound in bytes on all checkpoints together that holds for what a request leaves; 0 is no
-    /// bound.
+    /// The limit on the total size of all checkpoints after a request, in bytes; 0 is no limit.
     pub fn size_bound(&self, request: &Request) -> u64 {
         match request {
             Request::BeforeTool { .. }
@@ -57,78 +56,90 @@ impl World {
     }
 }
 
-/// Compares what is left under the bound that holds for a request with what should be.
-pub(super) fn compare(known: &World, seen: &Observation, contents: &Contents, checks: &mut Checks) {
-    let bytes = known.size_bound(&seen.request);
-    let keeps = match &seen.answer {
-        // Before a tool several may be taken, each of which makes room anew.
+/// Compares the checkpoints that are left at the size limit of a request with the correct ones.
+pub(super) fn compare(world: &World, seen: &Observation, contents: &Contents, checks: &mut Checks) {
+    let bytes = world.size_bound(&seen.request);
+    let keeps_limit = match &seen.answer {
+        // Before a tool several checkpoints may be taken, each with an eviction of its own.
         Answer::Taken { .. } | Answer::Restored(_) => true,
         Answer::Swept { outcome, .. } => *outcome == SweepOutcome::Done,
         _ => false,
     };
-    // Nobody need free space, or count it, past what hinders that.
-    if bytes == 0 || !keeps || known.is_hindered() {
+    // Damaged files of git may prevent freeing space, or counting it.
+    if bytes == 0 || !keeps_limit || world.has_damaged_git_files() {
         return;
     }
-    // Who died between storing and counting counts again when it looks after the store.
+    // A subject that died between storing and counting counts again in the next sweep.
     let is_swept = matches!(seen.answer, Answer::Swept { .. });
-    if known.is_uncounted() && !is_swept {
+    if world.is_size_uncertain() && !is_swept {
         return;
     }
-    // Where some are pinned, what goes need not be the oldest.
-    if pinned::compare(known, &contents.visible, checks) {
+    // With pinned checkpoints, the evicted ones need not be the oldest.
+    if pinned::compare(world, &contents.visible, checks) {
         return;
     }
-    let mut kept = Vec::new();
-    for (project, _) in known.histories() {
-        let listed = known.listed(project);
-        let left = contents.visible.get(&known.hash(project)).map_or(&[][..], Vec::as_slice);
-        // Whether a sweep may remove a whole project is not for its bound to say.
+    let mut evictions = Vec::new();
+    for (project, _) in world.histories() {
+        let listed = world.listed(project);
+        let left = contents.visible.get(&world.hash(project)).map_or(&[][..], Vec::as_slice);
+        // Whether a sweep may remove a complete project is not judged by the size limit.
         if left.is_empty() && matches!(seen.answer, Answer::Swept { .. }) {
             continue;
         }
-        let known_elsewhere = |(id, one): (&String, &Checkpoint)| {
-            *id != one.id && listed.iter().any(|other| other.id == *id)
+        let is_at_other_position = |(id, checkpoint): (&String, &Checkpoint)| {
+            *id != checkpoint.id && listed.iter().any(|listed| listed.id == *id)
         };
-        if left.len() > listed.len() || left.iter().zip(listed.iter().rev()).any(known_elsewhere) {
-            // What is wrong with these is for the list to say. One of an unknown id is taken for the
-            // one that stood there: whoever drops the oldest may have written the others anew.
+        let mut pairs = left.iter().zip(listed.iter().rev());
+        if left.len() > listed.len() || pairs.any(is_at_other_position) {
+            // The list shows what is wrong with these. A checkpoint with an unknown id is taken for the
+            // expected one at its position: evicting the oldest may rewrite the others.
             return;
         }
         let needs = |id: &String| contents.needs.get(id).cloned().unwrap_or_default();
-        let all = listed.iter().map(|one| needs(&one.id)).collect();
-        kept.push(Kept { project, all, left: left.len() });
+        let needs = listed.iter().map(|checkpoint| needs(&checkpoint.id)).collect();
+        evictions.push(ProjectEviction { project, needs, left: left.len() });
     }
-    // What is not listed takes space as well, or nobody knows what is in it, so nor how much it takes.
-    let is_unknown = |one: &Checkpoint| one.captured.is_none();
-    let mut projects = known.histories().map(|(project, _)| known.listed(project));
-    let may_take_more = known.may_hold_undos() || projects.any(|all| all.iter().any(is_unknown));
-    if compare_kept(&kept, bytes, contents, checks) && !may_take_more {
-        compare_dropped(&kept, bytes, contents, checks);
+    // An unlisted checkpoint takes space as well, and the size of unknown content is unknown.
+    let is_unknown = |checkpoint: &Checkpoint| checkpoint.captured.is_none();
+    let mut projects = world.histories().map(|(project, _)| world.listed(project));
+    let may_take_more =
+        world.may_hold_unlisted() || projects.any(|listed| listed.iter().any(is_unknown));
+    if compare_left(&evictions, bytes, contents, checks) && !may_take_more {
+        compare_evicted(&evictions, bytes, contents, checks);
     }
 }
 
-/// What so many of the newest of each project take.
-fn size_of(kept: &[Kept<'_>], sizes: &Sizes, counts: &dyn Fn(&Kept<'_>) -> usize) -> u64 {
-    let needed: BTreeSet<&String> = kept.iter().flat_map(|one| one.newest(counts(one))).collect();
+/// The size of the objects that the newest checkpoints of each project need, `counts` of each.
+fn size_of(
+    evictions: &[ProjectEviction<'_>],
+    sizes: &Sizes,
+    counts: &dyn Fn(&ProjectEviction<'_>) -> usize,
+) -> u64 {
+    let needed: BTreeSet<&String> =
+        evictions.iter().flat_map(|project| project.needs_of_newest(counts(project))).collect();
     needed.into_iter().filter_map(|id| sizes.get(id)).sum()
 }
 
-/// Compares what is left with what objects take now, and returns whether dropping more could help.
+/// Compares the current size of what is left, and returns whether evicting more could help.
 ///
 /// Implements [`rules::LIMIT_NEWEST_STAYS`] and [`rules::LIMIT_TOTAL_SIZE`].
-fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut Checks) -> bool {
-    for one in kept {
-        checks.check(Judge::Git, &rules::LIMIT_NEWEST_STAYS, one.left > 0, || {
-            let found = format!("{} lost its newest checkpoint", one.project);
+fn compare_left(
+    evictions: &[ProjectEviction<'_>],
+    bytes: u64,
+    contents: &Contents,
+    checks: &mut Checks,
+) -> bool {
+    for eviction in evictions {
+        checks.check(Judge::Git, &rules::LIMIT_NEWEST_STAYS, eviction.left > 0, || {
+            let found = format!("{} lost its newest checkpoint", eviction.project);
             Mismatch::new("the newest is gone", "the newest of every project", found)
         });
     }
-    // Where the newest alone take more, nothing that could be dropped would help.
-    if size_of(kept, &contents.sizes_max, &|_| 1) > bytes {
+    // Where the newest alone exceed the limit, no eviction would help.
+    if size_of(evictions, &contents.sizes_max, &|_| 1) > bytes {
         return false;
     }
-    let left = size_of(kept, &contents.sizes, &|one| one.left);
+    let left = size_of(evictions, &contents.sizes, &|eviction| eviction.left);
     checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, left <= bytes, || {
         let found = format!("{left} bytes, and checkpoints that could be dropped");
         Mismatch::new("above the bound", format!("at most {bytes} bytes of checkpoints"), found)
@@ -136,30 +147,38 @@ fn compare_kept(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut
     true
 }
 
-/// Compares what was dropped with the most that objects ever took.
+/// Compares what was evicted with the largest sizes that objects ever had.
 ///
 /// Implements [`rules::LIMIT_TOTAL_SIZE`] and [`rules::LIMIT_NO_MORE_THAN_NEEDED`].
-fn compare_dropped(kept: &[Kept<'_>], bytes: u64, contents: &Contents, checks: &mut Checks) {
-    let dropped = || kept.iter().filter(|one| one.dropped() > 0);
-    if dropped().next().is_none() {
+fn compare_evicted(
+    evictions: &[ProjectEviction<'_>],
+    bytes: u64,
+    contents: &Contents,
+    checks: &mut Checks,
+) {
+    let evicted = || evictions.iter().filter(|eviction| eviction.evicted() > 0);
+    if evicted().next().is_none() {
         return;
     }
-    // One of these was dropped last: with it there must have been too much.
-    let with = |last: &Kept<'_>| {
-        size_of(kept, &contents.sizes_max, &|one| {
-            one.left + usize::from(std::ptr::eq(one.project, last.project))
+    // The newest evicted checkpoint of one project was evicted last: with it the limit was exceeded.
+    let size_with_last = |last: &ProjectEviction<'_>| {
+        size_of(evictions, &contents.sizes_max, &|eviction| {
+            eviction.left + usize::from(std::ptr::eq(eviction.project, last.project))
         })
     };
-    let needed = dropped().map(with).max().unwrap_or_default();
+    let needed = evicted().map(size_with_last).max().unwrap_or_default();
     checks.check(Judge::Git, &rules::LIMIT_NO_MORE_THAN_NEEDED, needed > bytes, || {
         let found = format!("one more would have made {needed} bytes");
         Mismatch::new("more was dropped", format!("no more than makes {bytes} bytes"), found)
     });
-    let turns = kept.iter().map(Kept::dropped).max().unwrap_or_default();
-    let spared = kept.iter().find(|one| one.left > 1 && one.dropped() + 1 < turns);
-    checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, spared.is_none(), || {
-        let counts: Vec<_> =
-            kept.iter().map(|one| (one.project, one.dropped(), one.left)).collect();
+    let turns = evictions.iter().map(ProjectEviction::evicted).max().unwrap_or_default();
+    let skipped =
+        evictions.iter().find(|eviction| eviction.left > 1 && eviction.evicted() + 1 < turns);
+    checks.check(Judge::Git, &rules::LIMIT_TOTAL_SIZE, skipped.is_none(), || {
+        let counts: Vec<_> = evictions
+            .iter()
+            .map(|eviction| (eviction.project, eviction.evicted(), eviction.left))
+            .collect();
         let found = format!("dropped and left: {counts}", counts = plain(&counts));
         Mismatch::new("not in turns", "one of each project in turn", found)
     });

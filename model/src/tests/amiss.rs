@@ -1,4 +1,4 @@
-//! What the world learns of an operation that did not do as it must.
+//! What the world learns from an operation that violated a rule.
 
 use super::*;
 use crate::answer::{Protected, Taken};
@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// A scene with two checkpoints of `alpha`, the first of `a=1` and the second of `a=2`.
 fn scene() -> Scene {
     let mut scene = Scene::with("a=1");
-    scene.ask("take alpha");
-    scene.put("a=2");
-    scene.ask("take alpha");
+    scene.perform("take alpha");
+    scene.edit("a=2");
+    scene.perform("take alpha");
     scene
 }
 
@@ -22,7 +22,7 @@ fn tree(content: &str) -> Tree {
     Tree::from([("a".into(), Entry::File { content, executable: false })])
 }
 
-/// What is stored of `alpha`: checkpoints with these numbers and contents, newest first.
+/// The stored history of `alpha`: checkpoints with these numbers and contents, newest first.
 fn stored(scene: &Scene, checkpoints: &[(usize, &str)]) -> Histories {
     let commit = |content| Commit {
         tree: Arc::new(tree(content)),
@@ -32,22 +32,29 @@ fn stored(scene: &Scene, checkpoints: &[(usize, &str)]) -> Histories {
         seconds: "77".into(),
         signed: false,
     };
-    let ids = checkpoints.iter().map(|(number, _)| id(*number)).collect();
+    let ids = checkpoints.iter().map(|(number, _)| checkpoint_id(*number)).collect();
     Histories {
         visible: [(scene.world.hash(b"work/alpha"), ids)].into(),
-        commits: checkpoints.iter().map(|(number, held)| (id(*number), commit(held))).collect(),
+        commits: checkpoints
+            .iter()
+            .map(|(number, content)| (checkpoint_id(*number), commit(content)))
+            .collect(),
         ..Histories::default()
     }
 }
 
-/// What each checkpoint of `alpha` is believed to hold of `a`, oldest first.
-fn believed(scene: &Scene) -> Vec<(String, Option<String>)> {
-    let content = |one: &Arc<Captured>| match one.tree.get(&"a".into()) {
+/// The content of `a` that the world assumes in each checkpoint of `alpha`, oldest first.
+fn assumed(scene: &Scene) -> Vec<(String, Option<String>)> {
+    let content = |captured: &Arc<Captured>| match captured.tree.get(&"a".into()) {
         Some(entry) => String::from_utf8_lossy(entry.bytes()).into_owned(),
         None => String::new(),
     };
-    let all = scene.world.history(b"work/alpha").iter();
-    all.map(|one| (one.id[..2].to_owned(), one.captured.as_ref().map(content))).collect()
+    let history = scene.world.history(b"work/alpha").iter();
+    history
+        .map(|checkpoint| {
+            (checkpoint.id[..2].to_owned(), checkpoint.captured.as_ref().map(content))
+        })
+        .collect()
 }
 
 fn holds(number: &str, content: &str) -> (String, Option<String>) {
@@ -55,77 +62,87 @@ fn holds(number: &str, content: &str) -> (String, Option<String>) {
 }
 
 #[test]
-fn a_store_that_can_be_read_says_what_each_checkpoint_holds() {
+fn learn_amiss_takes_the_content_of_checkpoints_from_a_readable_store() {
     let mut scene = scene();
-    scene.put("a=3");
+    scene.edit("a=3");
     let histories = Some(stored(&scene, &[(3, "x"), (2, "y"), (1, "1")]));
-    scene.world.learn_amiss(&Observation { histories, ..scene.seen("take alpha", created(3)) });
-    assert_eq!(believed(&scene), [holds("1f", "1"), holds("2f", "y"), holds("3f", "x")]);
+    scene
+        .world
+        .learn_amiss(&Observation { histories, ..scene.observation("take alpha", created(3)) });
+    assert_eq!(assumed(&scene), [holds("1f", "1"), holds("2f", "y"), holds("3f", "x")]);
     let last = scene.world.history(b"work/alpha").last().unwrap();
     assert_eq!((last.time, last.reason.as_deref()), (77, Some("take alpha")));
-    // The next one is compared with what is stored, not with what should have been.
-    scene.set("a=x");
-    assert_eq!(scene.answered("take alpha", taken(CheckpointOutcome::Unchanged)), "");
+    // The next checkpoint is compared with the stored content, not with the expected content.
+    scene.replace_files("a=x");
+    assert_eq!(scene.broken_by("take alpha", taken(CheckpointOutcome::Unchanged)), "");
 }
 
 #[test]
-fn checkpoints_that_nobody_reported_are_learned_and_others_forgotten() {
+fn learn_amiss_adds_unreported_checkpoints_and_forgets_missing_ones() {
     let mut scene = scene();
     let histories = Some(stored(&scene, &[(9, "9"), (1, "1")]));
-    scene.world.learn_amiss(&Observation { histories, ..scene.seen("take alpha", created(3)) });
-    assert_eq!(believed(&scene), [holds("1f", "1"), holds("9f", "9")]);
+    scene
+        .world
+        .learn_amiss(&Observation { histories, ..scene.observation("take alpha", created(3)) });
+    assert_eq!(assumed(&scene), [holds("1f", "1"), holds("9f", "9")]);
     assert_eq!(scene.world.history(b"work/alpha")[1].reason, None);
     let histories = Some(stored(&scene, &[]));
-    scene.world.learn_amiss(&Observation { histories, ..scene.seen("take alpha", created(3)) });
+    scene
+        .world
+        .learn_amiss(&Observation { histories, ..scene.observation("take alpha", created(3)) });
     assert_eq!(scene.world.histories().count(), 0);
 }
 
 #[test]
-fn what_the_limit_hides_stays_hidden() {
+fn learn_amiss_keeps_checkpoints_beyond_max_snapshots() {
     let mut scene = scene();
     scene.world.settings.max_snapshots = 1;
     let histories = Some(stored(&scene, &[(2, "y")]));
-    scene.world.learn_amiss(&Observation { histories, ..scene.seen("list alpha", Answer::Done) });
-    assert_eq!(believed(&scene), [holds("1f", "1"), holds("2f", "y")]);
+    scene
+        .world
+        .learn_amiss(&Observation { histories, ..scene.observation("list alpha", Answer::Done) });
+    assert_eq!(assumed(&scene), [holds("1f", "1"), holds("2f", "y")]);
 }
 
 #[test]
-fn where_nobody_can_read_the_store_what_was_taken_or_restored_is_unknown() {
+fn learn_amiss_without_a_readable_store_leaves_affected_checkpoints_unknown() {
     let mut scene = scene();
-    scene.world.learn_amiss(&scene.seen("take alpha", created(3)));
-    assert_eq!(believed(&scene)[2], ("3f".to_owned(), None));
-    assert_eq!(believed(&scene)[1], holds("2f", "2"));
-    let said = Restored { safety: Some(id(4)), ..Restored::default() };
-    scene.world.learn_amiss(&scene.seen("restore alpha 3", Answer::Restored(said)));
-    let unknown = |at: usize| believed(&scene)[at].1.is_none();
-    assert_eq!([0, 1, 2, 3].map(unknown), [true, false, true, true]);
+    scene.world.learn_amiss(&scene.observation("take alpha", created(3)));
+    assert_eq!(assumed(&scene)[2], ("3f".to_owned(), None));
+    assert_eq!(assumed(&scene)[1], holds("2f", "2"));
+    let report = Restored { safety: Some(checkpoint_id(4)), ..Restored::default() };
+    scene.world.learn_amiss(&scene.observation("restore alpha 3", Answer::Restored(report)));
+    let is_unknown = |index: usize| assumed(&scene)[index].1.is_none();
+    assert_eq!([0, 1, 2, 3].map(is_unknown), [true, false, true, true]);
 }
 
 #[test]
-fn what_was_taken_before_a_tool_is_unknown_too() {
+fn learn_amiss_leaves_a_checkpoint_taken_before_a_tool_unknown() {
     let mut scene = scene();
-    let outcome = CheckpointOutcome::Created { id: id(3) };
+    let outcome = CheckpointOutcome::Created { id: checkpoint_id(3) };
     let taken = Some(Taken { outcome, skipped: Vec::new() });
-    let all = vec![Protected { project: "/world/work/alpha".into(), taken }];
-    scene.world.learn_amiss(&scene.seen("writes alpha a", Answer::Protected(all)));
-    assert_eq!(believed(&scene)[2], ("3f".to_owned(), None));
-    assert_eq!(believed(&scene)[1], holds("2f", "2"));
+    let protected = vec![Protected { project: "/world/work/alpha".into(), taken }];
+    scene.world.learn_amiss(&scene.observation("writes alpha a", Answer::Protected(protected)));
+    assert_eq!(assumed(&scene)[2], ("3f".to_owned(), None));
+    assert_eq!(assumed(&scene)[1], holds("2f", "2"));
 }
 
 #[test]
-fn nothing_is_judged_by_a_checkpoint_that_is_unknown() {
+fn after_learn_amiss_nothing_is_judged_by_an_unknown_checkpoint() {
     let mut scene = scene();
-    scene.world.learn_amiss(&scene.seen("take alpha", created(3)));
+    scene.world.learn_amiss(&scene.observation("take alpha", created(3)));
     assert!(matches!(scene.allows("restore alpha 1"), Allowed::Unknown));
     assert!(matches!(scene.allows("diff alpha 1"), Allowed::Unknown));
-    for outcome in [CheckpointOutcome::Unchanged, CheckpointOutcome::Created { id: id(4) }] {
-        assert_eq!(scene.answered("take alpha", taken(outcome)), "");
+    for outcome in
+        [CheckpointOutcome::Unchanged, CheckpointOutcome::Created { id: checkpoint_id(4) }]
+    {
+        assert_eq!(scene.broken_by("take alpha", taken(outcome)), "");
     }
-    // Whether the newest is the state before a restore, nobody knows either.
-    let Allowed::Restore(due) = scene.allows("restore alpha 2") else { panic!("a restore") };
-    assert!(due.may_skip_safety);
-    for safety in [None, Some(id(4))] {
-        let said = Restored { safety, undoes_turn: true, ..Restored::default() };
-        assert_eq!(scene.answered("restore alpha 2", Answer::Restored(said)), "");
+    // It is also unknown whether the newest checkpoint holds the state before a restore.
+    let Allowed::Restore(restore) = scene.allows("restore alpha 2") else { panic!("a restore") };
+    assert!(restore.may_skip_safety);
+    for safety in [None, Some(checkpoint_id(4))] {
+        let report = Restored { safety, undoes_turn: true, ..Restored::default() };
+        assert_eq!(scene.broken_by("restore alpha 2", Answer::Restored(report)), "");
     }
 }

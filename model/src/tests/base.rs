@@ -1,4 +1,4 @@
-//! What stands in the base beside the store: whatever is asked, nothing of it is lost.
+//! The base outside the store: no request loses any of its content.
 
 use super::*;
 use pretty_assertions::assert_eq;
@@ -6,16 +6,16 @@ use pretty_assertions::assert_eq;
 const LOST: &str = "migration/loses-nothing";
 const ARCHIVES: &str = "migration/archives";
 
-fn place(archive: Option<&str>, whole: bool) -> Place {
-    Place { archive: archive.map(str::to_owned), whole }
+fn place(archive: Option<&str>, intact: bool) -> Place {
+    Place { archive: archive.map(str::to_owned), whole: intact }
 }
 
 #[test]
-fn a_repository_stands_whole_where_it_was_or_in_an_archive() {
+fn a_v1_repository_stays_intact_at_its_path_or_in_an_archive() {
     let direct = || place(None, true);
     let archived = || place(Some("legacy-2"), true);
-    // Whether it is due to be archived and in which archive it is, and where it is seen.
-    for (due, archive, places, in_use, rules) in [
+    // Whether it is to be archived, its known archive, and the locations observed.
+    for (to_archive, archive, places, in_use, rules) in [
         (false, None, vec![direct()], true, ""),
         (false, None, vec![archived()], true, ""),
         (false, None, vec![place(None, false)], true, LOST),
@@ -30,51 +30,59 @@ fn a_repository_stands_whole_where_it_was_or_in_an_archive() {
         (false, Some("legacy-1"), vec![direct()], true, ARCHIVES),
     ] {
         let mut scene = Scene::with("");
-        scene.repository("old", "work/alpha", !due);
+        scene.add_repository("old", "work/alpha", !to_archive);
         if let Some(archive) = archive {
             let mut base = scene.base();
             base.repositories.insert("old".into(), vec![place(Some(archive), true)]);
             base.archives.insert(archive.into());
-            let seen = scene.seen("status", Answer::Done);
-            scene.learn(&Observation { base: Some(base), ..seen });
+            let observation = scene.observation("status", Answer::Done);
+            scene.learn(&Observation { base: Some(base), ..observation });
         }
         let mut base = scene.base();
         base.in_use = in_use;
         base.repositories.insert("old".into(), places.clone());
-        let seen = Observation { base: Some(base), ..scene.right("list alpha") };
-        assert_eq!(scene.broken(&seen), rules, "{due} {archive:?} {places:?} {in_use}");
-        let symptoms = symptoms(&scene.checks(&seen)).join("");
+        let observation =
+            Observation { base: Some(base), ..scene.correct_observation("list alpha") };
+        assert_eq!(
+            scene.broken_rules(&observation),
+            rules,
+            "{to_archive} {archive:?} {places:?} {in_use}"
+        );
+        let symptoms = symptoms(&scene.checks(&observation)).join("");
         let gone = symptoms == "a repository is gone";
         assert_eq!(gone, places.is_empty(), "{symptoms}");
     }
 }
 
 #[test]
-fn archives_and_strays_stay_as_they_were() {
-    let spoilt: &[(Spoil<Base>, &str)] = &[
+fn list_changes_no_archives_strays_or_lookalikes() {
+    let corruptions: &[(Corruption<Base>, &str)] = &[
         (&|_| {}, ""),
         (&|base| base.spoiled_archives.extend(["legacy-1".to_owned()]), LOST),
         (&|base| base.spoiled_archives.extend(["legacy-9".to_owned()]), ""),
         (&|base| base.strays.clear(), LOST),
         (&|base| base.lookalikes.clear(), "maintenance/only-ours"),
     ];
-    for (at, (spoil, rules)) in spoilt.iter().enumerate() {
+    for (index, (corrupt, rules)) in corruptions.iter().enumerate() {
         let mut scene = Scene::with("");
-        scene.archive("legacy-1");
+        scene.add_archive("legacy-1");
         scene.world.edit_store(&StoreEdit::Stray { name: "notes".into() }, true);
-        let (name, of) = ("legacy-photos".into(), Likeness::Name);
+        let name = "legacy-photos".into();
+        let of = Likeness::Name;
         scene.world.edit_store(&StoreEdit::Lookalike { name, of, changed: 0 }, true);
         let mut base = scene.base();
-        spoil(&mut base);
-        let seen = Observation { base: Some(base), ..scene.right("list alpha") };
-        assert_eq!(scene.broken(&seen), *rules, "{at}");
+        corrupt(&mut base);
+        let observation =
+            Observation { base: Some(base), ..scene.correct_observation("list alpha") };
+        assert_eq!(scene.broken_rules(&observation), *rules, "{index}");
     }
 }
 
 #[test]
-fn what_is_swept_or_cleared_may_go() {
-    let (stays, goes) = (LOST, "");
-    for (asked, wait, archived, direct, in_archive) in [
+fn prune_and_clear_may_remove_archives_and_repositories_and_list_may_not() {
+    let stays = LOST;
+    let goes = "";
+    for (request, wait, archived, direct, in_archive) in [
         ("list alpha", 8, stays, stays, stays),
         ("prune 7 0", 0, stays, stays, stays),
         ("prune 7 0", 8, goes, goes, goes),
@@ -82,32 +90,37 @@ fn what_is_swept_or_cleared_may_go() {
         ("clear", 0, goes, goes, goes),
     ] {
         let mut scene = Scene::with("");
-        scene.repository("direct", "work/alpha", true);
-        scene.repository("inside", "work/alpha", true);
-        scene.archive("legacy-1");
+        scene.add_repository("direct", "work/alpha", true);
+        scene.add_repository("inside", "work/alpha", true);
+        scene.add_archive("legacy-1");
         let mut base = scene.base();
         base.repositories.insert("inside".into(), vec![place(Some("legacy-1"), true)]);
-        let seen = scene.seen("status", Answer::Done);
-        scene.learn(&Observation { base: Some(base), ..seen });
+        let observation = scene.observation("status", Answer::Done);
+        scene.learn(&Observation { base: Some(base), ..observation });
         scene.wait(wait * DAY);
-        let lost = |spoil: fn(&mut Base)| {
+        let lost = |corrupt: fn(&mut Base)| {
             let mut base = scene.base();
-            spoil(&mut base);
-            let seen = Observation { base: Some(base), ..scene.right(asked) };
-            if scene.broken(&seen).contains(LOST) { LOST } else { "" }
+            corrupt(&mut base);
+            let observation =
+                Observation { base: Some(base), ..scene.correct_observation(request) };
+            if scene.broken_rules(&observation).contains(LOST) { LOST } else { "" }
         };
         let spoiled = lost(|base| base.spoiled_archives.extend(["legacy-1".to_owned()]));
-        assert_eq!(spoiled, archived, "{asked} {wait}");
-        assert_eq!(lost(|base| drop(base.repositories.remove("direct"))), direct, "{asked} {wait}");
+        assert_eq!(spoiled, archived, "{request} {wait}");
+        assert_eq!(
+            lost(|base| drop(base.repositories.remove("direct"))),
+            direct,
+            "{request} {wait}"
+        );
         let inside = lost(|base| drop(base.repositories.remove("inside")));
-        assert_eq!(inside, in_archive, "{asked} {wait}");
+        assert_eq!(inside, in_archive, "{request} {wait}");
     }
 }
 
 #[test]
-fn clearing_leaves_nothing_of_what_was_to_be_cleared_and_all_else() {
-    // What stands afterwards: the store, an archive, a repository and one in the archive.
-    for (asked, left, rules) in [
+fn clear_and_clear_legacy_remove_exactly_what_they_name() {
+    // What is left: the store, an archive, a repository, and a repository inside the archive.
+    for (request, left, rules) in [
         ("clear", "", ""),
         ("clear", "store", "maintenance/commands"),
         ("clear", "legacy-1", "maintenance/commands"),
@@ -118,9 +131,9 @@ fn clearing_leaves_nothing_of_what_was_to_be_cleared_and_all_else() {
         ("legacy", "old", "maintenance/commands"),
     ] {
         let mut scene = Scene::with("a=");
-        scene.ask("take alpha");
-        scene.repository("old", "work/alpha", true);
-        scene.archive("legacy-1");
+        scene.perform("take alpha");
+        scene.add_repository("old", "work/alpha", true);
+        scene.add_archive("legacy-1");
         let mut base = scene.base();
         base.store_stands = left.contains("store");
         base.archives.retain(|name| left.contains(name));
@@ -128,13 +141,15 @@ fn clearing_leaves_nothing_of_what_was_to_be_cleared_and_all_else() {
         if left.contains("inside") {
             base.repositories.insert("inside".into(), vec![place(Some("legacy-1"), true)]);
         }
-        let seen = Observation { base: Some(base), ..scene.seen(asked, Answer::Done) };
-        assert_eq!(scene.broken(&seen), rules, "{asked}: {left}");
+        let observation =
+            Observation { base: Some(base), ..scene.observation(request, Answer::Done) };
+        assert_eq!(scene.broken_rules(&observation), rules, "{request}: {left}");
     }
-    // Where there is nothing to keep, there need be no store.
+    // Without anything to keep, no store is required.
     let mut empty = Scene::with("");
-    empty.archive("legacy-1");
-    let seen = Observation { base: Some(Base::default()), ..empty.seen("legacy", Answer::Done) };
-    assert_eq!(empty.broken(&seen), "");
-    assert_eq!(empty.answered("clear", refused(Code::Io)), "maintenance/commands");
+    empty.add_archive("legacy-1");
+    let observation =
+        Observation { base: Some(Base::default()), ..empty.observation("legacy", Answer::Done) };
+    assert_eq!(empty.broken_rules(&observation), "");
+    assert_eq!(empty.broken_by("clear", refused(Code::Io)), "maintenance/commands");
 }

@@ -1,4 +1,4 @@
-//! Which of several broken rules is the cause, and in which words that is told.
+//! Which of several broken rules is the cause, and how failures are worded.
 
 use super::*;
 use crate::blame::{CAUSES_FIRST, Failure, ONLY_SAID, STANDS_ALONE};
@@ -7,15 +7,16 @@ use crate::verdict::{Judge, Kind, Mismatch, Violation, shown, symptom, word};
 use pretty_assertions::assert_eq;
 
 #[test]
-fn every_rule_has_its_place_and_only_one() {
-    let ranked = |rule: RuleRef| CAUSES_FIRST.iter().filter(|(one, _)| *one == rule).count();
+fn every_rule_is_in_exactly_one_of_causes_first_only_said_and_stands_alone() {
+    let rows =
+        |rule: RuleRef| CAUSES_FIRST.iter().filter(|(candidate, _)| *candidate == rule).count();
     for rule in rules::catalogue() {
-        let places = [ranked(rule) > 0, ONLY_SAID.contains(&rule), STANDS_ALONE.contains(&rule)];
-        let places = places.into_iter().filter(|place| *place).count();
-        assert_eq!(places, 1, "{}", rule.id);
-        // Where one stands twice, its evidence is stronger the first time, and the second any.
-        let all = CAUSES_FIRST.iter().filter(|(one, _)| *one == rule);
-        let judges: Vec<_> = all.map(|(_, judge)| judge).collect();
+        let memberships = [rows(rule) > 0, ONLY_SAID.contains(&rule), STANDS_ALONE.contains(&rule)];
+        let tables = memberships.into_iter().filter(|is_member| *is_member).count();
+        assert_eq!(tables, 1, "{}", rule.id);
+        // A rule with two rows has stronger evidence in the first and any evidence in the second.
+        let ranked = CAUSES_FIRST.iter().filter(|(candidate, _)| *candidate == rule);
+        let judges: Vec<_> = ranked.map(|(_, judge)| judge).collect();
         assert!(judges.len() <= 2, "{}", rule.id);
         assert!(judges.last().is_none_or(|judge| judge.is_none()), "{}", rule.id);
         assert!(judges.len() < 2 || judges[0].is_some(), "{}", rule.id);
@@ -26,17 +27,19 @@ fn violation(rule: RuleRef, judge: Judge) -> Violation {
     Violation { rule, judge, mismatch: Mismatch::new("", "", "") }
 }
 
-/// The failures that violations come to: the cause and what follows of each.
-fn parted(violations: &[Violation]) -> Vec<String> {
-    let id = |one: &Violation| one.rule.id.to_owned();
-    let told = |one: Failure| {
-        std::iter::once(id(&one.cause)).chain(one.symptoms.iter().map(id)).collect::<Vec<_>>()
+/// The failures that violations are grouped into: each cause and its symptoms.
+fn grouped(violations: &[Violation]) -> Vec<String> {
+    let id = |violation: &Violation| violation.rule.id.to_owned();
+    let ids = |failure: Failure| {
+        std::iter::once(id(&failure.cause))
+            .chain(failure.symptoms.iter().map(id))
+            .collect::<Vec<_>>()
     };
-    failures(violations.to_vec()).into_iter().map(|one| told(one).join(" < ")).collect()
+    failures(violations.to_vec()).into_iter().map(|failure| ids(failure).join(" < ")).collect()
 }
 
 #[test]
-fn the_first_of_the_table_is_the_cause_of_all_that_may_follow_from_it() {
+fn failures_takes_the_first_rule_of_causes_first_as_the_cause() {
     let honest = violation(&rules::CAPTURE_HONEST, Judge::Git);
     let outside = violation(&rules::RESTORE_CONTAINED, Judge::Disk);
     let bytes = violation(&rules::RESTORE_BYTES, Judge::Disk);
@@ -46,53 +49,54 @@ fn the_first_of_the_table_is_the_cause_of_all_that_may_follow_from_it() {
     let complete = violation(&rules::LIST_COMPLETE, Judge::Answer);
     let stored = violation(&rules::LIST_STABLE, Judge::Git);
     let listed = violation(&rules::LIST_STABLE, Judge::Answer);
-    let reason = |one: &Violation| Violation {
-        mismatch: one.mismatch.clone().kind(Kind::WrongReason),
-        ..one.clone()
+    let reason = |violation: &Violation| Violation {
+        mismatch: violation.mismatch.clone().kind(Kind::WrongReason),
+        ..violation.clone()
     };
-    for (all, expected) in [
+    for (violations, expected) in [
         (vec![], &[][..]),
         (vec![&bytes, &honest], &["capture/honest < restore/bytes"]),
         (vec![&time, &bytes], &["restore/bytes < list/time"]),
         (vec![&private, &bytes], &["restore/bytes", "isolation/private"]),
-        // What was written outside of the project is said, whatever else is to blame.
+        // A write outside the project is always reported, whatever else is the cause.
         (vec![&bytes, &outside, &honest], &["capture/honest < restore/bytes", "restore/contained"]),
         (vec![&outside, &bytes], &["restore/contained < restore/bytes"]),
         (vec![&time, &private], &["isolation/private", "list/time"]),
         (vec![&time, &complete, &bytes], &["restore/bytes < list/complete < list/time"]),
         (vec![&complete, &stored], &["list/stable < list/complete"]),
         (vec![&listed, &complete], &["list/complete < list/stable"]),
-        // What is noted wrongly in the store is not only said.
+        // A time that is wrong in the store is not wrong in the answer alone.
         (vec![&stored_time, &time], &["list/time < list/time"]),
         (vec![&reason(&honest), &bytes], &["restore/bytes < capture/honest"]),
         (vec![&reason(&honest), &time], &["capture/honest", "list/time"]),
     ] {
-        let all: Vec<Violation> = all.into_iter().cloned().collect();
-        assert_eq!(parted(&all), expected);
+        let violations: Vec<Violation> = violations.into_iter().cloned().collect();
+        assert_eq!(grouped(&violations), expected);
     }
-    for (one, leaves) in [
+    for (violation, comparable) in [
         (&bytes, false),
         (&time, true),
         (&stored_time, false),
         (&private, true),
         (&reason(&bytes), true),
     ] {
-        let [failure] = &failures(vec![one.clone()])[..] else { panic!("one failure") };
-        assert_eq!(failure.leaves_the_rest_comparable(), leaves, "{}", one.rule.id);
-        assert_eq!(failure.stands_alone(), one.rule == private.rule, "{}", one.rule.id);
+        let [failure] = &failures(vec![violation.clone()])[..] else { panic!("one failure") };
+        assert_eq!(failure.leaves_the_rest_comparable(), comparable, "{}", violation.rule.id);
+        assert_eq!(failure.stands_alone(), violation.rule == private.rule, "{}", violation.rule.id);
     }
 }
 
 #[test]
-fn a_refusal_for_a_reason_that_is_none_is_told_as_that() {
+fn kind_is_wrong_reason_for_a_correct_refusal_with_the_wrong_error_code() {
     let scene = Scene::with("");
-    let kind = |answer| scene.checks(&scene.seen("take none", answer)).violations[0].mismatch.kind;
+    let kind =
+        |answer| scene.checks(&scene.observation("take none", answer)).violations[0].mismatch.kind;
     assert_eq!(kind(refused(Code::Io)), Kind::WrongReason);
     assert_eq!(kind(Answer::Done), Kind::Fail);
 }
 
 #[test]
-fn every_kind_of_answer_has_a_word() {
+fn word_describes_every_kind_of_answer() {
     use CheckpointOutcome::{Deduped, Disabled, Unchanged};
     let counts = Counts::default();
     for (answer, expected) in [
@@ -119,10 +123,10 @@ fn every_kind_of_answer_has_a_word() {
 }
 
 #[test]
-fn what_stands_at_a_path_is_shown_in_short_and_its_fault_without_the_path() {
+fn shown_describes_a_node_briefly_and_symptom_names_the_difference() {
     let scene = Scene::with("a=1 b=2 run*=1 secret?=1 both*?=1 l>a m>b s! d/");
     let node = |name: &str| scene.world.files.get(format!("work/alpha/{name}").as_bytes());
-    for (due, found, expected) in [
+    for (allowed, found, expected) in [
         ("a", "b", "other bytes"),
         ("a", "run", "another executable bit"),
         ("a", "secret", "another right to read"),
@@ -132,7 +136,7 @@ fn what_stands_at_a_path_is_shown_in_short_and_its_fault_without_the_path() {
         ("none", "s", "a special file, not nothing"),
         ("d", "l", "a link, not a directory"),
     ] {
-        assert_eq!(symptom(node(due), node(found)), expected);
+        assert_eq!(symptom(node(allowed), node(found)), expected);
     }
     for (name, expected) in [
         ("a", "a file of 1 bytes \"1\""),

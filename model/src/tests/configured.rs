@@ -1,12 +1,12 @@
-//! What is configured, and a prune that goes by it.
+//! The reported configuration, and a prune that follows it.
 
 use super::*;
 use crate::configuration::Configuration;
 
 const FILE: &str = "/home/.hermes/config.yaml=checkpoints:;  retention_days:_3;  enabled:_true;";
 
-/// The file of a scene, in which no blank can be written otherwise.
-fn configured(scene: &mut Scene, text: &str) {
+/// Writes a configuration file; the notation of a scene cannot express its blanks.
+fn write_configuration(scene: &mut Scene, text: &str) {
     let (path, content) = text.split_once('=').unwrap();
     let content = ByteString::from(
         &*content.replace(';', "\n").replace('_', " ").replace("retention days", "retention_days"),
@@ -16,38 +16,39 @@ fn configured(scene: &mut Scene, text: &str) {
 }
 
 #[test]
-fn a_configuration_is_what_its_file_says_and_else_the_defaults() {
+fn configured_reports_the_configuration_file_with_defaults_for_missing_keys() {
     let mut scene = Scene::with("");
-    let due = Configuration::default();
+    let expected = Configuration::default();
     let answer = |configuration: &Configuration| Answer::Configured(configuration.clone());
-    assert_eq!(scene.answered("configured", answer(&due)), "");
-    configured(&mut scene, FILE);
-    assert_eq!(scene.answered("configured", answer(&due)), "config/keys");
-    assert_eq!(scene.answered("configured", Answer::Done), "config/keys");
-    let due = Configuration { enabled: true, retention_days: 3, ..due };
-    assert_eq!(scene.answered("configured", answer(&due)), "");
-    scene.put("/home/.hermes/config.yaml=what?");
-    assert_eq!(scene.answered("configured", Answer::Done), "", "nobody knows what that means");
+    assert_eq!(scene.broken_by("configured", answer(&expected)), "");
+    write_configuration(&mut scene, FILE);
+    assert_eq!(scene.broken_by("configured", answer(&expected)), "config/keys");
+    assert_eq!(scene.broken_by("configured", Answer::Done), "config/keys");
+    let expected = Configuration { enabled: true, retention_days: 3, ..expected };
+    assert_eq!(scene.broken_by("configured", answer(&expected)), "");
+    scene.edit("/home/.hermes/config.yaml=what?");
+    assert_eq!(scene.broken_by("configured", Answer::Done), "", "nobody knows what that means");
 }
 
-/// The rules that a prune breaks which leaves `alpha` as it is, five days after its checkpoint.
-fn pruned(scene: &mut Scene, left: bool) -> String {
-    scene.ask("take alpha");
+/// The rules broken by a prune that keeps or removes `alpha`, five days after its checkpoint.
+fn pruned(scene: &mut Scene, is_kept: bool) -> String {
+    scene.perform("take alpha");
     scene.wait(5 * DAY);
-    let (stale, scanned) = (usize::from(!left), 1);
+    let stale = usize::from(!is_kept);
+    let scanned = 1;
     let counts = Counts { scanned, stale, bytes_freed: 1, ..Counts::default() };
-    let mut seen = scene.seen("prunes", swept(SweepOutcome::Done, counts));
+    let mut observation = scene.observation("prunes", swept(SweepOutcome::Done, counts));
     let mut contents = scene.contents();
-    if !left {
+    if !is_kept {
         contents.visible.clear();
     }
-    seen.contents = Some(contents);
-    seen.base = Some(scene.base());
-    scene.broken(&seen)
+    observation.contents = Some(contents);
+    observation.base = Some(scene.base());
+    scene.broken_rules(&observation)
 }
 
 #[test]
-fn a_prune_without_options_goes_by_the_file() {
+fn prune_as_configured_follows_the_configuration_file() {
     let scene = || Scene::with("a=1");
     assert_eq!(pruned(&mut scene(), true), "");
     assert_eq!(
@@ -56,7 +57,7 @@ fn a_prune_without_options_goes_by_the_file() {
         "no configuration would do so"
     );
     let mut three_days = scene();
-    configured(&mut three_days, FILE);
+    write_configuration(&mut three_days, FILE);
     assert_eq!(pruned(&mut three_days.clone(), false), "");
     assert_eq!(pruned(&mut three_days, true), "maintenance/defaults");
     let mut other_settings = scene();

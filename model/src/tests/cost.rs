@@ -1,4 +1,4 @@
-//! What an operation takes is judged by its growth, and only where that means something.
+//! The cost of an operation is judged by its growth, and only where growth is meaningful.
 
 use super::*;
 use crate::observation::Measured;
@@ -19,32 +19,32 @@ fn resize(scene: &mut Scene, mebibytes: u64) {
     scene.world.edit(&write);
 }
 
-/// Has a request done right, with these MiB of memory and of reading, and learns it. Returns the rules
-/// that it breaks, and how often both were checked.
-fn measured(scene: &mut Scene, asked: &str, memory: u64, read: u64) -> (String, [u64; 2]) {
+/// Performs a request correctly with these MiB of memory and of reading, and learns it. Returns the
+/// rules that it breaks, and how often both were checked.
+fn measured(scene: &mut Scene, request: &str, memory: u64, read: u64) -> (String, [u64; 2]) {
     let measured = Some(Measured { memory: memory * MIB, bytes_read: read * MIB });
-    let seen = Observation { measured, ..scene.right(asked) };
-    let checks = scene.checks(&seen);
+    let observation = Observation { measured, ..scene.correct_observation(request) };
+    let checks = scene.checks(&observation);
     let count = |rule: rules::RuleRef| checks.counts.get(rule.id).copied().unwrap_or_default();
     let counts = [count(&rules::COST_MEMORY), count(&rules::COST_UNCHANGED)];
-    scene.learn(&seen);
-    (broken(checks), counts)
+    scene.learn(&observation);
+    (broken_rules(checks), counts)
 }
 
-/// What the last checkpoint breaks of files of these MiB that take so many MiB of memory, and how often
-/// memory was checked.
-fn of_memory(figures: [(u64, u64); 3], max_file_bytes: u64) -> (String, u64) {
+/// Takes checkpoints of files of these sizes with this memory, both in MiB. Returns the rules that
+/// the last checkpoint breaks, and how often memory was checked.
+fn broken_by_memory(figures: [(u64, u64); 3], max_file_bytes: u64) -> (String, u64) {
     let mut scene = scene(max_file_bytes);
-    let each = figures.map(|(size, memory)| {
+    let results = figures.map(|(size, memory)| {
         resize(&mut scene, size);
         measured(&mut scene, "take alpha", memory, 0)
     });
-    let [.., (broken, [checks, _])] = each;
+    let [.., (broken, [checks, _])] = results;
     (broken, checks)
 }
 
 #[test]
-fn memory_grows_with_a_file_where_it_grows_in_two_large_steps_by_more_than_half() {
+fn cost_memory_is_broken_if_memory_grows_in_two_large_steps_by_over_half_of_each() {
     for (figures, max_file_bytes, broken, checks) in [
         ([(0, 9), (40, 30), (80, 51)], 0, "cost/memory", 1),
         ([(80, 51), (0, 9), (40, 30)], 0, "cost/memory", 1),
@@ -55,13 +55,13 @@ fn memory_grows_with_a_file_where_it_grows_in_two_large_steps_by_more_than_half(
         ([(0, 9), (39, 60), (80, 120)], 0, "", 0),
         ([(0, 9), (40, 60), (80, 120)], 50 * MIB, "", 0),
     ] {
-        let found = of_memory(figures, max_file_bytes);
+        let found = broken_by_memory(figures, max_file_bytes);
         assert_eq!(found, (broken.to_owned(), checks), "{figures:?}");
     }
 }
 
 #[test]
-fn memory_is_compared_with_that_of_the_same_operation_alone() {
+fn cost_memory_compares_successful_runs_of_the_same_operation_only() {
     let mut scene = scene(0);
     for (size, memory) in [(0, 9), (40, 60)] {
         resize(&mut scene, size);
@@ -69,19 +69,19 @@ fn memory_is_compared_with_that_of_the_same_operation_alone() {
     }
     resize(&mut scene, 80);
     assert_eq!(measured(&mut scene, "list alpha", 120, 0), (String::new(), [0, 0]));
-    let refused = scene.seen("take alpha", refused(Code::Io));
+    let refused = scene.observation("take alpha", refused(Code::Io));
     let measured = Some(Measured { memory: 120 * MIB, bytes_read: 0 });
     let checks = scene.checks(&Observation { measured, ..refused });
     assert_eq!(checks.counts.get(rules::COST_MEMORY.id), None);
 }
 
 #[test]
-fn an_unchanged_project_is_read_where_reading_grows_with_its_files() {
+fn cost_unchanged_is_broken_if_reading_grows_with_the_files() {
     for (read, broken) in [(2, ""), (3, "cost/unchanged")] {
         let mut scene = scene(0);
         for size in [0, 4] {
             resize(&mut scene, size);
-            // A change is read, and the first checkpoint after it finds times that are too young.
+            // A change is read, and the next checkpoint still finds times that are too recent.
             assert_eq!(measured(&mut scene, "take alpha", 0, 9), (String::new(), [0, 0]));
             let (found, [_, checks]) = measured(&mut scene, "take alpha", 0, read * size / 4);
             let is_second = size == 4;
@@ -92,13 +92,13 @@ fn an_unchanged_project_is_read_where_reading_grows_with_its_files() {
 }
 
 #[test]
-fn what_is_read_of_files_whose_times_are_too_young_means_nothing() {
+fn cost_unchanged_does_not_judge_files_with_recent_times() {
     let mut scene = scene(0);
     for size in [0, 4] {
         resize(&mut scene, size);
-        scene.ask("take alpha");
+        scene.perform("take alpha");
         assert_eq!(measured(&mut scene, "take alpha", 0, size), (String::new(), [0, 0]));
     }
-    scene.ask("restore alpha 1");
+    scene.perform("restore alpha 1");
     assert_eq!(measured(&mut scene, "take alpha", 0, 4).1, [0, 0]);
 }

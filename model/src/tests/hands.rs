@@ -1,58 +1,58 @@
-//! Whose hand changed a file: what a restore must say of that, may say, and must not.
+//! Attribution: which externally changed paths a restore must, may and must not report.
 
 use super::*;
 use crate::answer::{Protected, Taken};
 use pretty_assertions::assert_eq;
 
-/// What happens after a checkpoint of `alpha`: edits as in [`edits`]; `(a` and `a)` tell that a tool
-/// of the agent begins and ends to write `a`; `take`, `restore` and what is done before a `tool` are
-/// asked of `alpha`.
-fn scene(taken: &str, happens: &str) -> Scene {
-    let has = CAPABILITIES.into_iter().chain(["restore.others"]).collect();
-    let mut scene = Scene::able(has, taken);
-    scene.ask("take alpha");
-    for word in happens.split_whitespace() {
-        match (word.strip_prefix('('), word.strip_suffix(')')) {
-            (Some(path), _) => drop(scene.ask(&format!("begins alpha {path}"))),
-            (_, Some(path)) => drop(scene.ask(&format!("ends alpha {path}"))),
-            _ if word == "take" => drop(scene.ask("take alpha")),
-            _ if word == "tool" => {
-                let outcome = CheckpointOutcome::Created { id: id(9) };
+/// Runs steps after a checkpoint of `alpha`: edits as in [`parse_edits`]; `(a` and `a)` report that
+/// a tool of the agent begins and ends writing `a`; `take`, `restore` and `tool` (the protection
+/// before a tool) are requests for `alpha`.
+fn scene(taken: &str, steps: &str) -> Scene {
+    let capabilities = CAPABILITIES.into_iter().chain(["restore.others"]).collect();
+    let mut scene = Scene::with_capabilities(capabilities, taken);
+    scene.perform("take alpha");
+    for step in steps.split_whitespace() {
+        match (step.strip_prefix('('), step.strip_suffix(')')) {
+            (Some(path), _) => drop(scene.perform(&format!("begins alpha {path}"))),
+            (_, Some(path)) => drop(scene.perform(&format!("ends alpha {path}"))),
+            _ if step == "take" => drop(scene.perform("take alpha")),
+            _ if step == "tool" => {
+                let outcome = CheckpointOutcome::Created { id: checkpoint_id(9) };
                 let taken = Some(Taken { outcome, skipped: Vec::new() });
-                let all = vec![Protected { project: "/world/work/alpha".into(), taken }];
-                scene.told("writes alpha a", Answer::Protected(all));
+                let protected = vec![Protected { project: "/world/work/alpha".into(), taken }];
+                scene.learn_answer("writes alpha a", Answer::Protected(protected));
             }
-            _ if word == "restore" => restore(&mut scene, ""),
-            _ => scene.put(word),
+            _ if step == "restore" => restore(&mut scene, ""),
+            _ => scene.edit(step),
         }
     }
     scene
 }
 
-/// What a correct subject answers, with those paths named.
-fn saying(scene: &Scene, asked: &str, others: Option<&str>) -> Observation {
-    let mut seen = scene.right(asked);
-    if let Answer::Restored(said) = &mut seen.answer {
+/// The observation of a correct subject that reports these paths as changed by others.
+fn reporting(scene: &Scene, request: &str, others: Option<&str>) -> Observation {
+    let mut observation = scene.correct_observation(request);
+    if let Answer::Restored(report) = &mut observation.answer {
         let paths = |text: &str| text.split_whitespace().map(ByteString::from).collect();
-        said.others = others.map(paths);
+        report.others = others.map(paths);
     }
-    seen
+    observation
 }
 
 fn restore(scene: &mut Scene, others: &str) {
-    let seen = saying(scene, "restore alpha 1", Some(others));
-    assert_eq!(scene.broken(&seen), "");
-    scene.learn(&seen);
+    let observation = reporting(scene, "restore alpha 1", Some(others));
+    assert_eq!(scene.broken_rules(&observation), "");
+    scene.learn(&observation);
 }
 
-/// Whether naming `a` and not naming it are right: `+` only naming, `-` only not, `?` both.
-fn verdict(taken: &str, happens: &str, target: &str) -> String {
-    let scene = scene(taken, happens);
-    let right = |others: &str| {
-        let seen = saying(&scene, &format!("restore alpha {target}"), Some(others));
-        scene.broken(&seen).is_empty()
+/// Whether `a` must be reported (`+`), must not be (`-`) or may be (`?`).
+fn verdict(taken: &str, steps: &str, target: &str) -> String {
+    let scene = scene(taken, steps);
+    let is_right = |others: &str| {
+        let observation = reporting(&scene, &format!("restore alpha {target}"), Some(others));
+        scene.broken_rules(&observation).is_empty()
     };
-    match (right("a"), right("")) {
+    match (is_right("a"), is_right("")) {
         (true, true) => "?",
         (true, false) => "+",
         (false, true) => "-",
@@ -62,8 +62,8 @@ fn verdict(taken: &str, happens: &str, target: &str) -> String {
 }
 
 #[test]
-fn whoever_changed_a_file_between_the_looks_of_the_agent_is_another() {
-    for (happens, is) in [
+fn restore_reports_a_file_changed_outside_the_writes_of_the_agent() {
+    for (steps, expected) in [
         ("(a a=2 a)", "-"),
         ("a=2", "+"),
         ("(a a=2 a) a=3", "+"),
@@ -79,93 +79,102 @@ fn whoever_changed_a_file_between_the_looks_of_the_agent_is_another() {
         ("a=2 a)", "?"),
         ("a=2 a) a=3", "+"),
     ] {
-        assert_eq!(verdict("a=1", happens, "1"), is, "{happens}");
+        assert_eq!(verdict("a=1", steps, "1"), expected, "{steps}");
     }
 }
 
 #[test]
-fn what_the_checkpoint_does_not_hold_was_not_there_or_nobody_knows() {
-    for (happens, is) in [("(a a=2 a)", "-"), ("a=2", "+"), ("(a a=2 a) a=3", "+")] {
-        assert_eq!(verdict("b=1", happens, "1"), is, "{happens}");
+fn restore_treats_a_file_missing_from_the_checkpoint_as_absent_or_unknown() {
+    for (steps, expected) in [("(a a=2 a)", "-"), ("a=2", "+"), ("(a a=2 a) a=3", "+")] {
+        assert_eq!(verdict("b=1", steps, "1"), expected, "{steps}");
     }
     assert_eq!(verdict("b=1 a?=1", "a=2", "1"), "?");
     assert_eq!(verdict("b=1 a?=1", "(a a=2 a)", "1"), "?");
 }
 
 #[test]
-fn a_checkpoint_that_was_taken_before_a_tool_is_one_to_compare_with() {
-    for (happens, is) in [("(a a=2 a) a=3 tool a=4", "+"), ("a=2 (b b) tool (a a=3 a)", "-")] {
-        assert_eq!(verdict("Makefile=x a=1", happens, "1"), is, "{happens}");
+fn restore_compares_with_a_checkpoint_taken_before_a_tool() {
+    for (steps, expected) in [("(a a=2 a) a=3 tool a=4", "+"), ("a=2 (b b) tool (a a=3 a)", "-")] {
+        assert_eq!(verdict("Makefile=x a=1", steps, "1"), expected, "{steps}");
     }
 }
 
 #[test]
-fn a_restore_is_nobodys_hand_where_the_agent_told_before_it() {
-    for (happens, is) in [
+fn restore_does_not_report_files_written_by_an_earlier_restore() {
+    for (steps, expected) in [
         ("(a a=2 a) take (b b) restore (a a=3 a)", "-"),
         ("(a a=2 a) restore", "-"),
         ("(a a=2 a) restore a=4", "+"),
-        // As the agent left it, but by somebody who undid the restore.
+        // The content that the agent left, but written by a user who undid the restore.
         ("(a a=2 a) restore a=2", "+"),
     ] {
-        assert_eq!(verdict("a=1", happens, "2"), is, "{happens}");
+        assert_eq!(verdict("a=1", steps, "2"), expected, "{steps}");
     }
 }
 
 #[test]
-fn it_is_to_be_said_once_the_agent_told_and_only_of_what_the_restore_is_about() {
-    let told = scene("a=1 b=1", "(a a=2 a)");
+fn restore_reports_others_once_the_agent_reported_a_write_and_only_for_its_own_paths() {
+    let reported = scene("a=1 b=1", "(a a=2 a)");
     let symptoms_of = |scene: &Scene, others: Option<&str>| {
-        let seen = saying(scene, "restore alpha 1", others);
-        symptoms(&scene.checks(&seen)).join(" ")
+        let observation = reporting(scene, "restore alpha 1", others);
+        symptoms(&scene.checks(&observation)).join(" ")
     };
-    assert_eq!(symptoms_of(&told, None), "not said");
-    assert_eq!(symptoms_of(&told, Some("a")), "named");
-    assert_eq!(symptoms_of(&told, Some("b")), "named beside");
+    assert_eq!(symptoms_of(&reported, None), "not said");
+    assert_eq!(symptoms_of(&reported, Some("a")), "named");
+    assert_eq!(symptoms_of(&reported, Some("b")), "named beside");
     assert_eq!(symptoms_of(&scene("a=1", "a=2"), None), "");
     assert_eq!(symptoms_of(&scene("a=1", "a=2"), Some("")), "not named");
-    assert_eq!(told.broken(&saying(&told, "restore alpha 1", None)), "restore/other-hands");
+    assert_eq!(
+        reported.broken_rules(&reporting(&reported, "restore alpha 1", None)),
+        "restore/other-hands"
+    );
     let mut unable = Scene::changed("a=1", "a=2");
-    unable.ask("restore alpha 1");
+    unable.perform("restore alpha 1");
 }
 
 #[test]
-fn what_cannot_be_captured_any_more_is_not_compared() {
+fn restore_need_not_report_files_that_cannot_be_captured() {
     let scene = scene("a=1", "(b b) a=2");
     let mut ignored = scene.clone();
-    ignored.put(".gitignore=a");
-    let seen = saying(&ignored, "restore alpha 1", Some(".gitignore"));
+    ignored.edit(".gitignore=a");
+    let observation = reporting(&ignored, "restore alpha 1", Some(".gitignore"));
     assert_eq!(
-        symptoms(&ignored.checks(&seen)).iter().filter(|one| **one == "not named").count(),
+        symptoms(&ignored.checks(&observation))
+            .iter()
+            .filter(|symptom| **symptom == "not named")
+            .count(),
         0
     );
-    // Whether it was there when it was ignored nobody knows either.
+    // It is also unknown whether the file existed while it was ignored.
     let since = self::scene(".gitignore=a", "(b b) a=2 -.gitignore");
     for others in [".gitignore", ".gitignore a"] {
-        assert_eq!(since.broken(&saying(&since, "restore alpha 1", Some(others))), "");
+        assert_eq!(since.broken_rules(&reporting(&since, "restore alpha 1", Some(others))), "");
     }
-    // The checkpoint does not even hold the ignore file that left it out.
-    let all = self::scene("b=1", ".gitignore=* take (b b) .gitignore=");
-    assert_eq!(all.world.listed(b"work/alpha").len(), 2);
+    // The checkpoint does not even hold the ignore file that excluded the file.
+    let ignoring = self::scene("b=1", ".gitignore=* take (b b) .gitignore=");
+    assert_eq!(ignoring.world.listed(b"work/alpha").len(), 2);
     for others in [".gitignore", ".gitignore b"] {
-        assert_eq!(all.broken(&saying(&all, "restore alpha 1", Some(others))), "");
+        assert_eq!(
+            ignoring.broken_rules(&reporting(&ignoring, "restore alpha 1", Some(others))),
+            ""
+        );
     }
 }
 
 #[test]
-fn what_was_told_a_project_is_gone_with_its_history() {
-    let mut told = scene("a=1", "(b");
+fn prune_of_a_project_discards_the_reported_writes() {
+    let mut scene = scene("a=1", "(b");
     let gone = Some(Contents::default());
-    let seen = told.seen("prune 1 0", swept(SweepOutcome::Done, Counts::default()));
-    told.learn(&Observation { contents: gone, ..seen });
-    told.ask("take alpha");
-    told.put("-a");
-    // Nobody told that project anything since, so that no rule says whose restore this was.
-    let seen = saying(&told, "restore alpha 1", None);
-    told.learn(&seen);
-    told.ask("begins alpha c");
+    let observation = scene.observation("prune 1 0", swept(SweepOutcome::Done, Counts::default()));
+    scene.learn(&Observation { contents: gone, ..observation });
+    scene.perform("take alpha");
+    scene.edit("-a");
+    // No tool reported to the project since, so no rule says to whom this restore is attributed.
+    let observation = reporting(&scene, "restore alpha 1", None);
+    scene.learn(&observation);
+    scene.perform("begins alpha c");
     for others in ["a", ""] {
-        let seen = saying(&told, "restore alpha 1", Some(others));
-        assert_eq!(told.broken(&seen), "", "{others}");
+        let observation = reporting(&scene, "restore alpha 1", Some(others));
+        assert_eq!(scene.broken_rules(&observation), "", "{others}");
     }
 }

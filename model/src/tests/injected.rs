@@ -1,4 +1,4 @@
-//! A request that ended without an answer, or of which a call failed: what may be answered, and what is
+//! A request whose process was killed or of which a call failed: the allowed answers, and what is
 //! known afterwards.
 
 use super::restored::left;
@@ -7,21 +7,21 @@ use crate::injected::Injected::{self, CallFailed, Killed};
 use crate::injected::Lists;
 use pretty_assertions::assert_eq;
 
-/// Two checkpoints of `alpha`, which holds something else by now.
+/// Two checkpoints of `alpha`, whose files changed since.
 fn scene() -> Scene {
     let mut scene = Scene::with("first=1 second=1");
-    scene.ask("take alpha");
-    scene.set("first=2 second=2");
-    scene.ask("take alpha");
-    scene.set("first=3 second=3");
+    scene.perform("take alpha");
+    scene.replace_files("first=2 second=2");
+    scene.perform("take alpha");
+    scene.replace_files("first=3 second=3");
     scene
 }
 
 /// The list of `alpha` with these checkpoints, newest first.
 fn lists(numbers: &[usize]) -> Lists {
-    let listed = |(at, number): (usize, &usize)| Listed {
-        number: at + 1,
-        id: id(*number),
+    let listed = |(index, number): (usize, &usize)| Listed {
+        number: index + 1,
+        id: checkpoint_id(*number),
         time: START,
         reason: "take alpha".into(),
         stats: None,
@@ -30,60 +30,61 @@ fn lists(numbers: &[usize]) -> Lists {
     Lists::from([("work/alpha".into(), listed)])
 }
 
-/// The rules that are broken by what was seen where a call failed, or the process ended.
-fn judged(scene: &Scene, seen: &Observation) -> String {
-    let allowed = scene.world.allows(&seen.request);
-    broken(scene.world.compare_injected(&allowed, seen, CallFailed))
+/// The rules broken by the observation of a request in which a call failed.
+fn judged(scene: &Scene, observation: &Observation) -> String {
+    let allowed = scene.world.allows(&observation.request);
+    broken_rules(scene.world.compare_injected(&allowed, observation, CallFailed))
 }
 
 fn ids(scene: &Scene) -> Vec<String> {
-    scene.world.listed(b"work/alpha").iter().map(|one| one.id.clone()).collect()
+    scene.world.listed(b"work/alpha").iter().map(|checkpoint| checkpoint.id.clone()).collect()
 }
 
-fn learn(scene: &mut Scene, seen: &Observation, injected: Injected, listed: &[usize]) {
-    let allowed = scene.world.allows(&seen.request);
-    let after = scene.world.aftermath(&allowed, seen, lists(listed));
-    scene.world.learn_injected(seen, injected, &after);
+fn learn(scene: &mut Scene, observation: &Observation, injected: Injected, listed: &[usize]) {
+    let allowed = scene.world.allows(&observation.request);
+    let after = scene.world.aftermath(&allowed, observation, lists(listed));
+    scene.world.learn_injected(observation, injected, &after);
 }
 
-/// A request that came to no end, after which that is listed.
-fn ended(scene: &mut Scene, asked: &str, listed: &[usize]) {
-    let seen = scene.seen(asked, Answer::Crashed("ended".into()));
-    let allowed = scene.world.allows(&seen.request);
-    assert_eq!(broken(scene.world.compare_injected(&allowed, &seen, Killed)), "");
-    learn(scene, &seen, Killed, listed);
+/// Performs a request that is killed, after which these checkpoints are listed.
+fn perform_killed(scene: &mut Scene, request: &str, listed: &[usize]) {
+    let observation = scene.observation(request, Answer::Crashed("ended".into()));
+    let allowed = scene.world.allows(&observation.request);
+    assert_eq!(broken_rules(scene.world.compare_injected(&allowed, &observation, Killed)), "");
+    learn(scene, &observation, Killed, listed);
 }
 
 #[test]
-fn a_checkpoint_that_came_to_no_end_is_there_where_it_is_listed() {
-    let (mut done, mut not_done) = (scene(), scene());
-    ended(&mut done, "take alpha", &[3, 2, 1]);
-    ended(&mut not_done, "take alpha", &[2, 1]);
+fn killed_checkpoint_exists_if_it_is_listed() {
+    let mut done = scene();
+    let mut not_done = scene();
+    perform_killed(&mut done, "take alpha", &[3, 2, 1]);
+    perform_killed(&mut not_done, "take alpha", &[2, 1]);
     assert_eq!((ids(&done).len(), ids(&not_done).len()), (3, 2));
-    // It holds what was there, as a whole.
+    // The checkpoint holds all files that were there.
     done.ids = 3;
-    done.set("first=4");
-    let held = done.right("restore alpha 1 exact");
-    let all = ["first", "second"]
-        .map(|name| held.files.get(format!("work/alpha/{name}").as_bytes()).is_some());
-    assert_eq!((done.broken(&held).as_str(), all), ("", [true, true]));
-    let half = done.broken(&left(&done, "restore alpha 1", "first=3"));
+    done.replace_files("first=4");
+    let restored = done.correct_observation("restore alpha 1 exact");
+    let exist = ["first", "second"]
+        .map(|name| restored.files.get(format!("work/alpha/{name}").as_bytes()).is_some());
+    assert_eq!((done.broken_rules(&restored).as_str(), exist), ("", [true, true]));
+    let half = done.broken_rules(&left(&done, "restore alpha 1", "first=3"));
     assert!(half.contains("restore/bytes"), "{half}");
 }
 
 #[test]
-fn an_automatic_one_leaves_open_whether_the_turn_has_its_checkpoint() {
+fn failed_ensure_checkpoint_leaves_open_whether_the_slot_of_the_turn_is_used() {
     let mut scene = scene();
-    let seen = scene.seen("ensure alpha", refused(Code::Io));
-    learn(&mut scene, &seen, CallFailed, &[3, 2, 1]);
-    scene.set("first=4");
+    let observation = scene.observation("ensure alpha", refused(Code::Io));
+    learn(&mut scene, &observation, CallFailed, &[3, 2, 1]);
+    scene.replace_files("first=4");
     for answer in [taken(CheckpointOutcome::Deduped), created(4)] {
-        assert_eq!(scene.answered("ensure alpha", answer), "");
+        assert_eq!(scene.broken_by("ensure alpha", answer), "");
     }
 }
 
 #[test]
-fn who_makes_room_first_may_have_made_it() {
+fn killed_checkpoint_may_have_evicted_an_old_one_first() {
     let full = || {
         let mut scene = scene();
         scene.world.settings.max_snapshots = 2;
@@ -91,18 +92,18 @@ fn who_makes_room_first_may_have_made_it() {
     };
     for (listed, left) in [(&[2][..], 1), (&[2, 1], 2), (&[1], 2), (&[3, 2], 2)] {
         let mut scene = full();
-        ended(&mut scene, "take alpha", listed);
+        perform_killed(&mut scene, "take alpha", listed);
         assert_eq!(ids(&scene).len(), left, "{listed:?}");
     }
-    // A bound on the size of the store may cost any but the newest.
+    // A limit on the size of the store may evict any checkpoint but the newest.
     let mut bounded = scene();
     bounded.world.settings.max_total_bytes = 1;
-    ended(&mut bounded, "take alpha", &[2]);
-    assert_eq!(ids(&bounded), [id(2)]);
+    perform_killed(&mut bounded, "take alpha", &[2]);
+    assert_eq!(ids(&bounded), [checkpoint_id(2)]);
 }
 
 #[test]
-fn a_restore_that_came_to_no_end_leaves_what_it_leaves() {
+fn killed_restore_may_leave_partial_files_and_debris() {
     let mut scene = scene();
     let half = left(&scene, "restore alpha 1", "first=2 second=3 .tmp-1=2");
     let half = Observation { answer: Answer::Crashed("ended".into()), ..half };
@@ -111,32 +112,32 @@ fn a_restore_that_came_to_no_end_leaves_what_it_leaves() {
     assert_eq!(scene.world.debris(&Allowed::Unknown, &half), []);
     learn(&mut scene, &half, Killed, &[3, 2, 1]);
     assert_eq!(scene.world.files, half.files);
-    // The checkpoint before it holds what was there before.
+    // The pre-restore checkpoint holds the previous files.
     scene.ids = 3;
-    assert_eq!(scene.broken(&left(&scene, "restore alpha 1 exact", "first=3 second=3")), "");
+    assert_eq!(scene.broken_rules(&left(&scene, "restore alpha 1 exact", "first=3 second=3")), "");
 }
 
 #[test]
-fn a_sweep_that_came_to_no_end_leaves_open_what_it_may_remove() {
+fn killed_sweep_leaves_open_what_it_removed() {
     let mut swept = scene();
-    ended(&mut swept, "sweep", &[2, 1]);
+    perform_killed(&mut swept, "sweep", &[2, 1]);
     for outcome in [SweepOutcome::Done, SweepOutcome::NotDue] {
-        let seen = Observation {
+        let observation = Observation {
             contents: Some(swept.contents()),
             base: Some(swept.base()),
-            ..swept.seen("sweep", super::swept(outcome, Counts::default()))
+            ..swept.observation("sweep", super::swept(outcome, Counts::default()))
         };
-        assert_eq!(swept.broken(&seen), "");
+        assert_eq!(swept.broken_rules(&observation), "");
     }
     let mut gone = scene();
-    gone.put("-/work/alpha");
+    gone.edit("-/work/alpha");
     gone.world.settings.delete_orphans = true;
-    ended(&mut gone, "sweep", &[]);
-    assert_eq!(gone.answered("list alpha", Answer::Listed(Vec::new())), "");
+    perform_killed(&mut gone, "sweep", &[]);
+    assert_eq!(gone.broken_by("list alpha", Answer::Listed(Vec::new())), "");
 }
 
 #[test]
-fn a_refusal_says_why_and_names_what_is_half_restored() {
+fn failed_restore_states_the_cause_and_names_half_restored_paths() {
     let scene = scene();
     let refusal = |code, changed, message: &str| Answer::Refused {
         code,
@@ -146,94 +147,100 @@ fn a_refusal_says_why_and_names_what_is_half_restored() {
     let half =
         |answer| Observation { answer, ..left(&scene, "restore alpha 1", "first=2 second=3") };
     let half = |message: &str| judged(&scene, &half(refusal(Code::Io, Changed::Partial, message)));
-    let unsaid = "fault/names-half-restored";
+    let not_named = "fault/names-half-restored";
     for (message, rules) in [
-        ("the disk is full", unsaid),
+        ("the disk is full", not_named),
         ("second: no space", ""),
         ("only `first` was restored", ""),
-        ("firsts and a second/x", unsaid),
+        ("firsts and a second/x", not_named),
     ] {
         assert_eq!(half(message), rules, "{message}");
     }
-    let said = |code| judged(&scene, &scene.seen("take alpha", refusal(code, Changed::None, "no")));
-    assert_eq!((said(Code::Io), said(Code::Internal)), ("".into(), "fault/clear-refusal".into()));
-    // Nothing was changed where that is said.
-    let whole = left(&scene, "restore alpha 1", "first=2 second=2");
-    let whole = Observation { answer: refusal(Code::Io, Changed::None, "no"), ..whole };
-    assert_eq!(judged(&scene, &whole), "restore/refusal-changes-nothing");
+    let refusing =
+        |code| judged(&scene, &scene.observation("take alpha", refusal(code, Changed::None, "no")));
+    assert_eq!(
+        (refusing(Code::Io), refusing(Code::Internal)),
+        ("".into(), "fault/clear-refusal".into())
+    );
+    // An answer that reports no change must be true.
+    let restored = left(&scene, "restore alpha 1", "first=2 second=2");
+    let restored = Observation { answer: refusal(Code::Io, Changed::None, "no"), ..restored };
+    assert_eq!(judged(&scene, &restored), "restore/refusal-changes-nothing");
 }
 
 #[test]
-fn a_word_of_a_sentence_names_no_file() {
+fn failed_restore_does_not_name_a_file_by_a_word_of_a_sentence() {
     let mut scene = Scene::with("a=1 b=1");
-    scene.ask("take alpha");
-    scene.set("a=2 b=2");
+    scene.perform("take alpha");
+    scene.replace_files("a=2 b=2");
     for (message, rules) in
         [("a file stays", "fault/names-half-restored"), ("failed: b", ""), ("b: no space", "")]
     {
-        let (code, changed, message) = (Code::Io, Changed::Unknown, message.to_owned());
+        let code = Code::Io;
+        let changed = Changed::Unknown;
+        let message = message.to_owned();
         let answer = Answer::Refused { code, message, changed };
-        let seen = Observation { answer, ..left(&scene, "restore alpha 1", "a=1 b=2") };
-        assert_eq!(judged(&scene, &seen), rules);
+        let observation = Observation { answer, ..left(&scene, "restore alpha 1", "a=1 b=2") };
+        assert_eq!(judged(&scene, &observation), rules);
     }
 }
 
 #[test]
-fn a_restore_names_every_path_that_failed() {
+fn restore_with_a_failed_call_names_every_failed_path() {
     let scene = scene();
     let failed = |paths: &[&str]| {
         let failed = paths.iter().map(|path| remark((*path).into())).collect();
         Answer::Restored(Restored { failed, ..Restored::default() })
     };
-    let seen =
+    let answering =
         |answer| Observation { answer, ..left(&scene, "restore alpha 2", "first=1 second=3") };
-    assert_eq!(judged(&scene, &seen(failed(&["second"]))), "");
-    for unsaid in [&[][..], &["first"]] {
-        assert_eq!(judged(&scene, &seen(failed(unsaid))), "fault/names-half-restored");
+    assert_eq!(judged(&scene, &answering(failed(&["second"]))), "");
+    for paths in [&[][..], &["first"]] {
+        assert_eq!(judged(&scene, &answering(failed(paths))), "fault/names-half-restored");
     }
-    let mut elsewhere = seen(failed(&["second"]));
+    let mut elsewhere = answering(failed(&["second"]));
     elsewhere.files.insert(b"work/beta/x", Node::Directory);
     assert_eq!(judged(&scene, &elsewhere), "restore/contained");
 }
 
 #[test]
-fn what_could_not_be_read_is_left_out_where_that_is_said() {
+fn checkpoint_may_skip_unreadable_files_if_it_reports_them() {
     let mut scene = scene();
     let skipped = vec![remark("second".into())];
-    let outcome = CheckpointOutcome::Created { id: id(3) };
-    let seen = scene.seen("take alpha", Answer::Taken { outcome, skipped });
-    assert_eq!(judged(&scene, &seen), "");
-    learn(&mut scene, &seen, CallFailed, &[3, 2, 1]);
+    let outcome = CheckpointOutcome::Created { id: checkpoint_id(3) };
+    let observation = scene.observation("take alpha", Answer::Taken { outcome, skipped });
+    assert_eq!(judged(&scene, &observation), "");
+    learn(&mut scene, &observation, CallFailed, &[3, 2, 1]);
     scene.ids = 3;
-    scene.set("second=9");
-    assert_eq!(scene.broken(&left(&scene, "restore alpha 1", "first=3 second=9")), "");
+    scene.replace_files("second=9");
+    assert_eq!(scene.broken_rules(&left(&scene, "restore alpha 1", "first=3 second=9")), "");
 }
 
 #[test]
-fn an_answer_that_nothing_went_wrong_with_is_what_it_must_be() {
+fn compare_injected_judges_a_successful_answer_as_usual() {
     let mut scene = scene();
     for (answer, rules) in [
         (Answer::Listed(Vec::new()), "list/complete"),
-        (scene.right("list alpha").answer, ""),
+        (scene.correct_observation("list alpha").answer, ""),
         (refused(Code::Io), ""),
     ] {
-        assert_eq!(judged(&scene, &scene.seen("list alpha", answer)), rules);
+        assert_eq!(judged(&scene, &scene.observation("list alpha", answer)), rules);
     }
     let counts = Counts { errors: 1, ..Counts::default() };
-    let seen = scene.seen("sweep", swept(SweepOutcome::Done, counts));
-    assert_eq!(judged(&scene, &seen), "");
-    learn(&mut scene, &seen, CallFailed, &[2, 1]);
-    let after = scene.seen("sweep", swept(SweepOutcome::NotDue, Counts::default()));
-    assert_eq!(scene.broken(&after), "");
+    let observation = scene.observation("sweep", swept(SweepOutcome::Done, counts));
+    assert_eq!(judged(&scene, &observation), "");
+    learn(&mut scene, &observation, CallFailed, &[2, 1]);
+    let after = scene.observation("sweep", swept(SweepOutcome::NotDue, Counts::default()));
+    assert_eq!(scene.broken_rules(&after), "");
 }
 
 #[test]
-fn an_injection_waits_for_what_uses_checkpoints() {
-    let waits = |asked: &str| request(asked).takes_injection();
-    for asked in ["take alpha", "ensure alpha", "list alpha", "diff alpha 1", "sweep", "status"] {
-        assert!(waits(asked), "{asked}");
+fn takes_injection_holds_for_requests_that_use_checkpoints() {
+    let takes_injection = |request: &str| parse_request(request).takes_injection();
+    for request in ["take alpha", "ensure alpha", "list alpha", "diff alpha 1", "sweep", "status"] {
+        assert!(takes_injection(request), "{request}");
     }
-    for asked in ["turn", "reopen", "clock 1", "classify ls", "pin alpha 1"] {
-        assert!(!waits(asked), "{asked}");
+    for request in ["turn", "reopen", "clock 1", "classify ls", "pin alpha 1"] {
+        assert!(!takes_injection(request), "{request}");
     }
 }

@@ -1,44 +1,44 @@
-//! What the world learns of what was seen, allowed or not.
+//! What the world learns from an observation, whether or not it is allowed.
 
 use super::*;
 use pretty_assertions::assert_eq;
 
 /// The ids of a project's checkpoints, oldest first.
 fn ids(scene: &Scene, project: &str) -> Vec<String> {
-    let all = scene.world.history(format!("work/{project}").as_bytes()).iter();
-    all.map(|one| one.id[..2].to_owned()).collect()
+    let history = scene.world.history(format!("work/{project}").as_bytes()).iter();
+    history.map(|checkpoint| checkpoint.id[..2].to_owned()).collect()
 }
 
 /// A scene with three checkpoints of `alpha` and one of `beta`.
 fn scene() -> Scene {
     let mut scene = Scene::with("/work/beta/b=");
     for content in 1..=3 {
-        scene.put(&format!("a={content}"));
-        scene.ask("take alpha");
+        scene.edit(&format!("a={content}"));
+        scene.perform("take alpha");
     }
-    scene.ask("take beta");
+    scene.perform("take beta");
     scene
 }
 
 /// A list of the checkpoints with these ids, newest first.
 fn listed(ids: &[&str]) -> Answer {
-    let one = |id: &&str| {
+    let entry = |id: &&str| {
         let id = if id.ends_with('f') { id.repeat(20) } else { (*id).to_owned() };
         Listed { number: 1, id, time: 7, reason: "seen".into(), stats: None }
     };
-    Answer::Listed(ids.iter().map(one).collect())
+    Answer::Listed(ids.iter().map(entry).collect())
 }
 
 #[test]
-fn the_checkpoints_of_a_project_are_those_that_are_listed() {
-    for (limit, seen, expected) in [
+fn learn_takes_the_checkpoints_of_a_project_from_its_list() {
+    for (limit, shown, expected) in [
         (9, &["3f", "2f", "1f"][..], &["1f", "2f", "3f"][..]),
         (9, &["3f", "1f"], &["1f", "3f"]),
         (9, &["3f", "1f", "2f"], &["2f", "1f", "3f"]),
         (9, &["xy", "3f"], &["3f", "xy"]),
         (9, &["3f", "3f"], &["3f", "3f"]),
         (9, &[], &[]),
-        // What the limit hides stays there.
+        // Checkpoints hidden by the limit stay.
         (2, &["3f", "2f"], &["1f", "2f", "3f"]),
         (2, &["3f"], &["1f", "3f"]),
         (2, &["3f", "1f"], &["1f", "3f"]),
@@ -46,53 +46,54 @@ fn the_checkpoints_of_a_project_are_those_that_are_listed() {
     ] {
         let mut scene = scene();
         scene.world.settings.max_snapshots = limit;
-        scene.told("list alpha", listed(seen));
-        assert_eq!(ids(&scene, "alpha"), expected, "{limit} {seen:?}");
+        scene.learn_answer("list alpha", listed(shown));
+        assert_eq!(ids(&scene, "alpha"), expected, "{limit} {shown:?}");
         assert_eq!(ids(&scene, "beta"), ["4f"]);
-        assert!(scene.world.histories().all(|(_, all)| !all.is_empty()));
+        assert!(scene.world.histories().all(|(_, history)| !history.is_empty()));
     }
     let mut scene = scene();
-    scene.told("list alpha", listed(&["xy", "3f"]));
-    let [known, unseen] = scene.world.history(b"work/alpha") else { panic!("two") };
-    assert_eq!(known.reason.as_deref(), Some("take alpha"));
+    scene.learn_answer("list alpha", listed(&["xy", "3f"]));
+    let [taken, unseen] = scene.world.history(b"work/alpha") else { panic!("two") };
+    assert_eq!(taken.reason.as_deref(), Some("take alpha"));
     assert_eq!((unseen.reason.as_deref(), unseen.time, unseen.safety), (Some("seen"), 7, false));
-    assert!(known.captured.is_some() && unseen.captured.is_none());
-    // A list of no place is nobody's.
-    scene.told("list /elsewhere", listed(&["ab"]));
+    assert!(taken.captured.is_some() && unseen.captured.is_none());
+    // A list of a directory outside the world belongs to no project.
+    scene.learn_answer("list /elsewhere", listed(&["ab"]));
     assert_eq!(scene.world.histories().count(), 2);
 }
 
 #[test]
-fn a_checkpoint_is_learned_wherever_one_is_created() {
+fn learn_adds_every_created_checkpoint() {
     let mut scene = scene();
-    scene.ask("ensure beta");
-    scene.told("ensure beta", created(5));
-    scene.told("take alpha", created(6));
-    scene.told("take gone", created(7));
-    scene.put("a=4");
-    let said = Restored { safety: Some(id(8)), ..Restored::default() };
-    scene.told("restore alpha 9", Answer::Restored(said));
+    scene.perform("ensure beta");
+    scene.learn_answer("ensure beta", created(5));
+    scene.learn_answer("take alpha", created(6));
+    scene.learn_answer("take gone", created(7));
+    scene.edit("a=4");
+    let report = Restored { safety: Some(checkpoint_id(8)), ..Restored::default() };
+    scene.learn_answer("restore alpha 9", Answer::Restored(report));
     assert_eq!(ids(&scene, "beta"), ["4f", "5f"]);
     assert_eq!(ids(&scene, "alpha"), ["1f", "2f", "3f", "6f", "8f"]);
     assert_eq!(ids(&scene, "gone"), ["7f"]);
     let before = scene.world.history(b"work/alpha").last().unwrap();
-    let held = before.captured.as_ref().unwrap().tree[&"a".into()].bytes();
-    assert_eq!((&**held, before.safety, &before.reason), (&b"4"[..], true, &None));
-    // An answer of another kind says nothing of checkpoints.
+    let content = before.captured.as_ref().unwrap().tree[&"a".into()].bytes();
+    assert_eq!((&**content, before.safety, &before.reason), (&b"4"[..], true, &None));
+    // Other kinds of answers do not concern checkpoints.
     for answer in [Answer::Done, refused(Code::Io)] {
-        scene.told("take alpha", answer.clone());
-        scene.told("restore alpha 1", answer);
+        scene.learn_answer("take alpha", answer.clone());
+        scene.learn_answer("restore alpha 1", answer);
     }
     assert_eq!(ids(&scene, "alpha").len(), 5);
 }
 
 #[test]
-fn a_turn_is_what_was_done_in_it() {
-    let due = |scene: &Scene| match scene.allows("ensure beta") {
-        Allowed::Checkpoint(due) => due.rule.id,
-        other => panic!("{other:?}"),
+fn learn_sets_the_slot_of_the_turn_from_the_answer_to_ensure_checkpoint() {
+    let deciding_rule = |scene: &Scene| match scene.allows("ensure beta") {
+        Allowed::Checkpoint(checkpoint) => checkpoint.rule.id,
+        unexpected => panic!("{unexpected:?}"),
     };
-    let declined = |scene: &Scene| scene.answered("ensure beta", taken(CheckpointOutcome::Deduped));
+    let declined =
+        |scene: &Scene| scene.broken_by("ensure beta", taken(CheckpointOutcome::Deduped));
     for (answer, rule, broken) in [
         (created(9), "turn/once", ""),
         (taken(CheckpointOutcome::Unchanged), "turn/nothing-uses-slot", ""),
@@ -101,30 +102,30 @@ fn a_turn_is_what_was_done_in_it() {
         (Answer::Crashed("x".into()), "capture/created", "turn/failure-keeps-slot capture/created"),
     ] {
         let mut scene = Scene::with("/work/beta/b=1");
-        scene.told("ensure beta", answer.clone());
-        scene.put("/work/beta/b=2");
-        assert_eq!((due(&scene), &*declined(&scene)), (rule, broken), "{answer:?}");
-        // What is used stays so, whatever fails then.
-        scene.told("ensure beta", refused(Code::Io));
-        let used = rule.starts_with("turn");
-        assert_eq!(due(&scene).starts_with("turn"), used, "{answer:?}");
+        scene.learn_answer("ensure beta", answer.clone());
+        scene.edit("/work/beta/b=2");
+        assert_eq!((deciding_rule(&scene), &*declined(&scene)), (rule, broken), "{answer:?}");
+        // A used slot stays used, even after a failure.
+        scene.learn_answer("ensure beta", refused(Code::Io));
+        let is_used = rule.starts_with("turn");
+        assert_eq!(deciding_rule(&scene).starts_with("turn"), is_used, "{answer:?}");
     }
     let mut scene = Scene::with("/work/beta/b=1");
     scene.world.settings.enabled = false;
-    scene.told("ensure beta", refused(Code::Io));
+    scene.learn_answer("ensure beta", refused(Code::Io));
     scene.world.settings.enabled = true;
     assert_eq!(declined(&scene), "capture/created");
 }
 
 #[test]
-fn what_the_store_holds_of_a_project_is_what_is_left_of_it() {
-    let learned = |spoil: &dyn Fn(&Scene, &mut Contents)| {
+fn learn_removes_checkpoints_that_the_contents_of_the_store_lack() {
+    let learned = |corrupt: &dyn Fn(&Scene, &mut Contents)| {
         let mut scene = scene();
-        scene.damage("work/alpha");
+        scene.damage_metadata("work/alpha");
         let mut contents = scene.contents();
-        spoil(&scene, &mut contents);
-        let seen = scene.seen("status", Answer::Done);
-        scene.learn(&Observation { contents: Some(contents), ..seen });
+        corrupt(&scene, &mut contents);
+        let observation = scene.observation("status", Answer::Done);
+        scene.learn(&Observation { contents: Some(contents), ..observation });
         scene
     };
     let keep = |count: usize| {
@@ -141,56 +142,59 @@ fn what_the_store_holds_of_a_project_is_what_is_left_of_it() {
     }
     let gone = learned(&|_, contents| contents.visible.clear());
     assert_eq!(gone.world.histories().count(), 0);
-    // What the limit hides is not missed.
+    // Checkpoints hidden by the limit are not missing.
     let mut hidden = scene();
     hidden.world.settings.max_snapshots = 2;
-    let (contents, seen) = (Some(hidden.contents()), hidden.seen("status", Answer::Done));
-    hidden.learn(&Observation { contents, ..seen });
+    let contents = Some(hidden.contents());
+    let observation = hidden.observation("status", Answer::Done);
+    hidden.learn(&Observation { contents, ..observation });
     assert_eq!(ids(&hidden, "alpha"), ["1f", "2f", "3f"]);
-    // What is forgotten was never healed, and never used.
+    // A forgotten project counts as neither healed nor used.
     let mut scene = scene();
-    scene.damage("work/alpha");
-    scene.ask("take alpha");
-    let seen = scene.seen("status", Answer::Done);
-    scene.learn(&Observation { contents: Some(Contents::default()), ..seen });
+    scene.damage_metadata("work/alpha");
+    scene.perform("take alpha");
+    let observation = scene.observation("status", Answer::Done);
+    scene.learn(&Observation { contents: Some(Contents::default()), ..observation });
     assert!(scene.world.healed().is_empty() && scene.world.maintenance.uses.is_empty());
 }
 
 #[test]
-fn what_stands_in_the_base_is_what_is_left_of_it() {
+fn learn_takes_repositories_archives_and_strays_from_the_base() {
     let mut scene = scene();
     for name in ["a", "b", "c"] {
-        scene.repository(name, "work/alpha", false);
+        scene.add_repository(name, "work/alpha", false);
     }
-    scene.archive("legacy-1");
+    scene.add_archive("legacy-1");
     scene.world.edit_store(&StoreEdit::Stray { name: "notes".into() }, true);
-    scene.ask("sweep");
-    scene.ask("prune 0 0");
+    scene.perform("sweep");
+    scene.perform("prune 0 0");
     scene.wait(5);
-    let mut learn = |spoil: &dyn Fn(&mut Base)| {
+    let mut learn = |corrupt: &dyn Fn(&mut Base)| {
         let mut base = scene.base();
-        spoil(&mut base);
-        let seen = scene.seen("status", Answer::Done);
-        scene.learn(&Observation { base: Some(base), ..seen });
+        corrupt(&mut base);
+        let observation = scene.observation("status", Answer::Done);
+        scene.learn(&Observation { base: Some(base), ..observation });
         let world = &scene.world;
         let archives =
             world.archives().iter().map(|(name, made)| format!("{name} {}", made - START));
-        let repositories = world
-            .repositories()
-            .iter()
-            .map(|(name, one)| format!("{name} {}", one.archive.as_deref().unwrap_or_default()));
+        let repositories = world.repositories().iter().map(|(name, repository)| {
+            format!("{name} {}", repository.archive.as_deref().unwrap_or_default())
+        });
         let strays = world.strays().iter().cloned();
-        let all = repositories.chain(archives).chain(strays).collect::<Vec<_>>().join(", ");
-        let due = match scene.allows("sweep") {
-            Allowed::Sweep(due) => (due.may_run, due.may_decline),
-            other => panic!("{other:?}"),
+        let entries = repositories.chain(archives).chain(strays).collect::<Vec<_>>().join(", ");
+        let sweep = match scene.allows("sweep") {
+            Allowed::Sweep(sweep) => (sweep.may_run, sweep.may_decline),
+            unexpected => panic!("{unexpected:?}"),
         };
-        (all, due, world.histories().count())
+        (entries, sweep, world.histories().count())
     };
-    let place = |archive: Option<&str>, whole| Place { archive: archive.map(str::to_owned), whole };
+    let place = |archive: Option<&str>, intact| Place {
+        archive: archive.map(str::to_owned),
+        whole: intact,
+    };
     let before = "a , b , c , legacy-1 0, notes";
     assert_eq!(learn(&|_| {}), (before.into(), (false, true), 2));
-    // One that is whole is the one that counts.
+    // The intact copy of a repository counts.
     let moved = "a legacy-2, b legacy-1, c , legacy-1 0, legacy-2 5, notes";
     let found = learn(&|base| {
         base.archives.insert("legacy-2".into());
@@ -199,7 +203,7 @@ fn what_stands_in_the_base_is_what_is_left_of_it() {
         base.repositories.insert("b".into(), vec![place(Some("legacy-1"), false)]);
     });
     assert_eq!(found.0, moved);
-    // It says nothing of an archive that is seen for the first time without anything moved to it.
+    // A new archive into which nothing was moved is not recorded.
     let gone = learn(&|base| {
         base.archives = ["legacy-2".into(), "legacy-3".into()].into();
         base.strays.clear();
@@ -213,29 +217,32 @@ fn what_stands_in_the_base_is_what_is_left_of_it() {
 }
 
 #[test]
-fn a_directory_is_known_once_something_was_asked_about_it() {
+fn known_directories_holds_every_directory_of_a_request() {
     let mut scene = Scene::with("/work/file=");
-    for asked in ["list alpha", "list none", "list file", "list /elsewhere", "project beta/x"] {
-        scene.ask(asked);
+    for request in ["list alpha", "list none", "list file", "list /elsewhere", "project beta/x"] {
+        scene.perform(request);
     }
     assert_eq!(texts(scene.world.known_directories()), ["work/alpha"]);
 }
 
 #[test]
-fn the_world_learns_what_time_it_is_and_which_files_are_there() {
+fn learn_takes_the_time_and_the_files_from_an_observation() {
     let mut scene = Scene::with("a=1");
     assert_eq!(scene.world.seconds(), START);
-    scene.ask("clock 5");
+    scene.perform("clock 5");
     assert_eq!(scene.world.seconds(), 5);
-    let mut then = scene.clone();
-    then.put("a=2 b=");
-    let seen = Observation { files: then.world.files.clone(), ..scene.right("list alpha") };
-    scene.learn(&seen);
-    assert_eq!(scene.world.files, then.world.files);
+    let mut changed = scene.clone();
+    changed.edit("a=2 b=");
+    let observation = Observation {
+        files: changed.world.files.clone(),
+        ..scene.correct_observation("list alpha")
+    };
+    scene.learn(&observation);
+    assert_eq!(scene.world.files, changed.world.files);
 }
 
 #[test]
-fn whatever_was_seen_the_world_can_be_asked_on() {
+fn learn_accepts_any_observation_and_later_requests_still_work() {
     let requests = [
         "turn",
         "reopen",
@@ -257,10 +264,14 @@ fn whatever_was_seen_the_world_can_be_asked_on() {
         "clear",
     ];
     let mut scene = scene();
-    scene.put("/work/link>alpha b?=");
-    scene.archive("legacy-1");
-    scene.repository("old", "work/alpha", false);
-    let said = Restored { safety: Some(id(9)), restored: vec!["x".into()], ..Restored::default() };
+    scene.edit("/work/link>alpha b?=");
+    scene.add_archive("legacy-1");
+    scene.add_repository("old", "work/alpha", false);
+    let report = Restored {
+        safety: Some(checkpoint_id(9)),
+        restored: vec!["x".into()],
+        ..Restored::default()
+    };
     let answers = [
         Answer::Done,
         Answer::Project(None),
@@ -268,29 +279,29 @@ fn whatever_was_seen_the_world_can_be_asked_on() {
         taken(CheckpointOutcome::Unchanged),
         listed(&["xy", "9f", "9f"]),
         Answer::Diffed { entries: vec![], stats: Stats::default() },
-        Answer::Restored(said),
+        Answer::Restored(report),
         swept(SweepOutcome::Done, Counts::default()),
         Answer::Status { projects: vec![], archives: vec!["x".into()] },
         refused(Code::Internal),
         Answer::Crashed("silent".into()),
     ];
-    for asked in requests {
+    for request in requests {
         for answer in &answers {
             for files in ["", "-/work/alpha", "/work="] {
-                let mut then = scene.clone();
-                then.put(files);
-                let seen = Observation {
-                    files: then.world.files.clone(),
+                let mut changed = scene.clone();
+                changed.edit(files);
+                let observation = Observation {
+                    files: changed.world.files.clone(),
                     contents: Some(Contents::default()),
                     base: Some(Base::default()),
                     histories: Some(Histories::default()),
-                    ..scene.seen(asked, answer.clone())
+                    ..scene.observation(request, answer.clone())
                 };
-                scene.checks(&seen);
-                let mut then = scene.clone();
-                then.learn(&seen);
+                scene.checks(&observation);
+                let mut learned = scene.clone();
+                learned.learn(&observation);
                 for next in ["ensure alpha", "list alpha", "restore alpha 1", "sweep", "status"] {
-                    then.ask(next);
+                    learned.perform(next);
                 }
             }
         }
@@ -298,25 +309,31 @@ fn whatever_was_seen_the_world_can_be_asked_on() {
 }
 
 #[test]
-fn no_clock_is_too_far_off_and_no_number_too_large() {
+fn learn_and_compare_survive_extreme_clocks_and_numbers() {
     let mut scene = scene();
     for seconds in [i64::MAX, i64::MIN, i64::MAX] {
-        for asked in [&format!("clock {seconds}"), "take alpha", "sweep", "prune 1 0 orphans"] {
-            scene.ask(asked);
+        for request in [&format!("clock {seconds}"), "take alpha", "sweep", "prune 1 0 orphans"] {
+            scene.perform(request);
         }
-        scene.put(&format!("a={seconds}"));
+        scene.edit(&format!("a={seconds}"));
     }
     assert_eq!(scene.world.seconds(), i64::MAX);
     for number in [usize::MAX, usize::MAX / 2 + 1] {
         let stats = Stats { files: 1, added: number, removed: 1 };
         let entries = vec![DiffEntry { path: "a".into(), change: crate::answer::Change::Modified }];
-        let diffed = scene.answered("diff alpha 1", Answer::Diffed { entries, stats });
+        let diffed = scene.broken_by("diff alpha 1", Answer::Diffed { entries, stats });
         assert_eq!(diffed, "diff/stats");
         let bytes_freed = number as u64;
-        let (scanned, orphans, stale) = (number, number, number);
+        let scanned = number;
+        let orphans = number;
+        let stale = number;
         let counts = Counts { scanned, orphans, stale, errors: 0, bytes_freed };
-        let seen = scene.seen("prune 0 0", swept(SweepOutcome::Done, counts));
-        let (contents, base) = (Some(scene.contents()), Some(scene.base()));
-        assert_eq!(scene.broken(&Observation { contents, base, ..seen }), "sweep/counts");
+        let observation = scene.observation("prune 0 0", swept(SweepOutcome::Done, counts));
+        let contents = Some(scene.contents());
+        let base = Some(scene.base());
+        assert_eq!(
+            scene.broken_rules(&Observation { contents, base, ..observation }),
+            "sweep/counts"
+        );
     }
 }

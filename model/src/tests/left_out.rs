@@ -1,46 +1,51 @@
-//! What a checkpoint left out is not absent: it stays, and is named where it is not what it was.
+//! A path that a checkpoint left out is not absent: a restore keeps it, and reports it if changed.
 
 use super::restored::left;
-use super::said::say;
+use super::said::set_report;
 use super::*;
 use pretty_assertions::assert_eq;
 
-/// A restore: what is asked, the files now and after it, what is said (see [`say`]), and the rules
-/// that are broken. The checkpoint holds `a=1` and left out `big`.
+/// A restore: the request, the files before and after it, its report (see [`set_report`]), and the
+/// broken rules. The checkpoint holds `a=1` and left out `big`.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 fn compare(scene: impl Fn() -> Scene, rows: &[Row]) {
-    for (asked, now, after, said, rules) in rows {
+    for (request, now, after, report, rules) in rows {
         let mut scene = scene();
-        scene.ask("take alpha");
-        scene.set(now);
-        let mut seen = left(&scene, asked, after);
-        let Answer::Restored(restored) = &mut seen.answer else { panic!("{asked}") };
-        say(said, restored);
-        assert_eq!(scene.broken(&seen), *rules, "{asked} | {now} | {after} | {said}");
+        scene.perform("take alpha");
+        scene.replace_files(now);
+        let mut observation = left(&scene, request, after);
+        let Answer::Restored(restored) = &mut observation.answer else { panic!("{request}") };
+        set_report(report, restored);
+        assert_eq!(
+            scene.broken_rules(&observation),
+            *rules,
+            "{request} | {now} | {after} | {report}"
+        );
     }
 }
 
 #[test]
-fn what_was_left_out_is_kept_and_named_where_it_differs() {
-    let (whole, exact) = ("restore alpha 1", "restore alpha 1 exact");
+fn restore_keeps_a_left_out_path_and_reports_it_as_kept_if_it_differs() {
+    let full = "restore alpha 1";
+    let exact = "restore alpha 1 exact";
     compare(
         || Scene::with("a=1 big?=1"),
         &[
-            (whole, "a=2 big=2", "a=1 big=2", "+a ~big", ""),
-            (whole, "a=2 big=2", "a=1 big=2", "+a", "restore/left-out"),
-            (whole, "a=2 big=2", "a=1 big=2", "+a =big", "restore/left-out"),
-            (whole, "a=2 big=2", "a=1 big=2", "+a ~big =big", "restore/left-out"),
-            (whole, "a=2 big=2 n=1", "a=1 big=2 n=1", "+a ~big =n", ""),
-            (whole, "a=2 big=2", "a=1", "+a ~big -big", "restore/left-out"),
-            (whole, "a=2 big=2", "a=1 big=3", "+a ~big", "restore/left-out"),
-            (whole, "a=2", "a=1", "+a ~big", ""),
-            (whole, "a=2", "a=1", "+a", "restore/left-out"),
-            (whole, "a=2 big!", "a=1 big!", "+a ~big", ""),
-            // Whether it is what it was its size and time may tell, or not.
-            (whole, "a=2 big=1", "a=1 big=1", "+a", ""),
-            (whole, "a=2 big=1", "a=1 big=1", "+a ~big", ""),
-            (whole, "a=2 big?=1", "a=1 big?=1", "+a", ""),
+            (full, "a=2 big=2", "a=1 big=2", "+a ~big", ""),
+            (full, "a=2 big=2", "a=1 big=2", "+a", "restore/left-out"),
+            (full, "a=2 big=2", "a=1 big=2", "+a =big", "restore/left-out"),
+            (full, "a=2 big=2", "a=1 big=2", "+a ~big =big", "restore/left-out"),
+            (full, "a=2 big=2 n=1", "a=1 big=2 n=1", "+a ~big =n", ""),
+            (full, "a=2 big=2", "a=1", "+a ~big -big", "restore/left-out"),
+            (full, "a=2 big=2", "a=1 big=3", "+a ~big", "restore/left-out"),
+            (full, "a=2", "a=1", "+a ~big", ""),
+            (full, "a=2", "a=1", "+a", "restore/left-out"),
+            (full, "a=2 big!", "a=1 big!", "+a ~big", ""),
+            // Its size and time may or may not show that it is unchanged.
+            (full, "a=2 big=1", "a=1 big=1", "+a", ""),
+            (full, "a=2 big=1", "a=1 big=1", "+a ~big", ""),
+            (full, "a=2 big?=1", "a=1 big?=1", "+a", ""),
             (exact, "a=2 big=2", "a=1 big=2", "+a ~big", ""),
             (exact, "a=2 big=2", "a=1", "+a ~big -big", "restore/left-out"),
             (exact, "a=2 big=1", "a=1", "+a -big", "restore/left-out"),
@@ -48,20 +53,21 @@ fn what_was_left_out_is_kept_and_named_where_it_differs() {
             ("file alpha 1 a", "a=2 big=2", "a=1 big=2", "+a", ""),
         ],
     );
-    compare(|| Scene::with("a=1 big!"), &[(whole, "a=2 big=2", "a=1 big=2", "+a ~big", "")]);
+    compare(|| Scene::with("a=1 big!"), &[(full, "a=2 big=2", "a=1 big=2", "+a ~big", "")]);
 }
 
 #[test]
-fn who_forgets_what_was_left_out_may_keep_it_or_remove_what_it_holds() {
-    let (whole, exact) = ("restore alpha 1", "restore alpha 1 exact");
+fn restore_may_keep_or_remove_a_left_out_path_without_checkpoint_left_out() {
+    let full = "restore alpha 1";
+    let exact = "restore alpha 1 exact";
     compare(
         || Scene::without("checkpoint.left_out", "a=1 big?=1"),
         &[
-            (whole, "a=2 big=2", "a=1 big=2", "+a", ""),
-            (whole, "a=2 big=2", "a=1 big=2", "+a =big", ""),
-            (whole, "a=2 big=2", "a=1 big=2", "+a ~big", ""),
-            (whole, "a=2 big=2", "a=1", "+a -big", "restore/leaves-new"),
-            (whole, "a=2 big?=2", "a=1", "+a -big", "restore/protects"),
+            (full, "a=2 big=2", "a=1 big=2", "+a", ""),
+            (full, "a=2 big=2", "a=1 big=2", "+a =big", ""),
+            (full, "a=2 big=2", "a=1 big=2", "+a ~big", ""),
+            (full, "a=2 big=2", "a=1", "+a -big", "restore/leaves-new"),
+            (full, "a=2 big?=2", "a=1", "+a -big", "restore/protects"),
             (exact, "a=2 big=2", "a=1 big=2", "+a ~big", ""),
             (exact, "a=2 big=2", "a=1 big=2", "+a", ""),
             (exact, "a=2 big=2", "a=1", "+a -big", ""),
@@ -71,10 +77,10 @@ fn who_forgets_what_was_left_out_may_keep_it_or_remove_what_it_holds() {
 }
 
 #[test]
-fn what_was_left_out_is_not_shown_as_added() {
+fn diff_does_not_show_a_left_out_path_as_added() {
     let mut scene = Scene::with("a=1 big?=1");
-    scene.ask("take alpha");
-    scene.set("a=1 big=2 n=1");
-    let Allowed::Diff(due) = scene.allows("diff alpha 1") else { panic!("no diff") };
-    assert_eq!(due.entries.keys().collect::<Vec<_>>(), [&ByteString::from("n")]);
+    scene.perform("take alpha");
+    scene.replace_files("a=1 big=2 n=1");
+    let Allowed::Diff(diff) = scene.allows("diff alpha 1") else { panic!("no diff") };
+    assert_eq!(diff.entries.keys().collect::<Vec<_>>(), [&ByteString::from("n")]);
 }

@@ -1,5 +1,5 @@
-//! The model as its caller uses it: what it allows, how it judges what was seen, and what the world
-//! learns of that. One file for each subject.
+//! Tests of the model as its callers use it: what it allows, how it judges an observation, and what
+//! the world learns from it. One file for each topic.
 
 mod agent;
 mod amiss;
@@ -53,13 +53,13 @@ use crate::tool::{PatchForm, Tool};
 use crate::verdict::Checks;
 use crate::world::{Layout, Settings, World};
 use std::collections::BTreeSet;
-use words::{edits, request};
+use words::{parse_edits, parse_request};
 
-/// When every scene begins.
+/// The time at which every scene begins.
 const START: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
-/// Everything that the model asks whether an implementation can do it.
+/// The capabilities of an implementation that the model distinguishes.
 const CAPABILITIES: [&str; 19] = [
     "capture.default_excludes",
     "capture.gitignore",
@@ -87,135 +87,136 @@ const CAPABILITIES: [&str; 19] = [
 #[derive(Clone)]
 struct Scene {
     world: World,
-    /// How many ids were given out.
+    /// How many checkpoint ids were assigned.
     ids: usize,
 }
 
 impl Scene {
-    /// A scene with these files; see [`edits`].
+    /// A scene with these files; see [`parse_edits`].
     fn with(files: &str) -> Scene {
         Scene::without("", files)
     }
 
-    /// The same of an implementation that cannot do this; names are parted by spaces.
+    /// A scene of an implementation without these capabilities, which are separated by spaces.
     fn without(capabilities: &str, files: &str) -> Scene {
-        let lacks: Vec<&str> = capabilities.split(' ').collect();
-        Scene::able(CAPABILITIES.into_iter().filter(|one| !lacks.contains(one)).collect(), files)
+        let missing: Vec<&str> = capabilities.split(' ').collect();
+        let is_present = |capability: &&str| !missing.contains(capability);
+        Scene::with_capabilities(CAPABILITIES.into_iter().filter(is_present).collect(), files)
     }
 
-    /// The same of an implementation that can do this and nothing else.
-    fn able(has: BTreeSet<&'static str>, files: &str) -> Scene {
+    /// A scene of an implementation with exactly these capabilities.
+    fn with_capabilities(capabilities: BTreeSet<&'static str>, files: &str) -> Scene {
         let layout = Layout {
             root: "/world".into(),
             home: "home".into(),
             current: "work".into(),
             base: "home/.hermes/checkpoints".into(),
         };
-        let world = World::new(Files::default(), layout, Settings::default(), has, START);
+        let world = World::new(Files::default(), layout, Settings::default(), capabilities, START);
         let mut scene = Scene { world, ids: 0 };
-        scene.put("/home/ /work/alpha/ /work/beta/");
-        scene.put(files);
+        scene.edit("/home/ /work/alpha/ /work/beta/");
+        scene.edit(files);
         scene
     }
 
-    /// The same with a checkpoint of `alpha` as these files, which holds other ones by now.
+    /// A scene where `alpha` has a checkpoint of the files `taken` and holds the files `now`.
     fn changed(taken: &str, now: &str) -> Scene {
         let mut scene = Scene::with(taken);
-        scene.ask("take alpha");
-        scene.set(now);
+        scene.perform("take alpha");
+        scene.replace_files(now);
         scene
     }
 
-    fn put(&mut self, files: &str) {
-        for edit in files.split_whitespace().flat_map(edits) {
+    fn edit(&mut self, files: &str) {
+        for edit in files.split_whitespace().flat_map(parse_edits) {
             self.world.edit(&edit);
         }
     }
 
-    /// Leaves nothing but these files in `alpha`.
-    fn set(&mut self, files: &str) {
-        self.put("-/work/alpha /work/alpha/");
-        self.put(files);
+    /// Replaces everything in `alpha` with these files.
+    fn replace_files(&mut self, files: &str) {
+        self.edit("-/work/alpha /work/alpha/");
+        self.edit(files);
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     fn wait(&mut self, seconds: i64) {
-        self.ask(&format!("clock {}", self.world.seconds() + seconds));
+        self.perform(&format!("clock {}", self.world.seconds() + seconds));
     }
 
-    fn allows(&self, asked: &str) -> Allowed {
-        self.world.allows(&request(asked))
+    fn allows(&self, request: &str) -> Allowed {
+        self.world.allows(&parse_request(request))
     }
 
-    /// Has the request done right, and learns it; answers what was allowed. A new checkpoint gets
-    /// the next [`id`].
-    fn ask(&mut self, asked: &str) -> Allowed {
-        let seen = self.right(asked);
-        assert_eq!(self.broken(&seen), "", "{asked}: {:?}", seen.answer);
-        let allowed = self.world.allows(&seen.request);
-        self.learn(&seen);
+    /// Performs the request correctly, learns the observation and returns what was allowed. A new
+    /// checkpoint gets the next [`checkpoint_id`].
+    fn perform(&mut self, request: &str) -> Allowed {
+        let observation = self.correct_observation(request);
+        assert_eq!(self.broken_rules(&observation), "", "{request}: {:?}", observation.answer);
+        let allowed = self.world.allows(&observation.request);
+        self.learn(&observation);
         allowed
     }
 
-    fn learn(&mut self, seen: &Observation) {
-        self.world.learn(seen);
-        self.ids += usize::from(match &seen.answer {
+    fn learn(&mut self, observation: &Observation) {
+        self.world.learn(observation);
+        self.ids += usize::from(match &observation.answer {
             Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => true,
             Answer::Restored(restored) => restored.safety.is_some(),
             _ => false,
         });
     }
 
-    /// The same, and what is learned is that this was answered.
-    fn told(&mut self, asked: &str, answer: Answer) {
-        let seen = self.seen(asked, answer);
-        self.learn(&seen);
+    /// Learns that the request had this answer.
+    fn learn_answer(&mut self, request: &str, answer: Answer) {
+        let observation = self.observation(request, answer);
+        self.learn(&observation);
     }
 
-    /// The rules that are broken by this answer where nothing else happened.
-    fn answered(&self, asked: &str, answer: Answer) -> String {
-        self.broken(&self.seen(asked, answer))
+    /// The rules broken by this answer where nothing else happened.
+    fn broken_by(&self, request: &str, answer: Answer) -> String {
+        self.broken_rules(&self.observation(request, answer))
     }
 
-    /// The rules that are broken by what was seen, causes first.
-    fn broken(&self, seen: &Observation) -> String {
-        broken(self.checks(seen))
+    /// The rules broken by an observation, causes first.
+    fn broken_rules(&self, observation: &Observation) -> String {
+        broken_rules(self.checks(observation))
     }
 
-    fn checks(&self, seen: &Observation) -> Checks {
-        self.world.compare(&self.world.allows(&seen.request), seen)
+    fn checks(&self, observation: &Observation) -> Checks {
+        self.world.compare(&self.world.allows(&observation.request), observation)
     }
 
-    /// What is seen where this is answered, and nothing else happened.
-    fn seen(&self, asked: &str, answer: Answer) -> Observation {
-        Observation::new(request(asked), answer, self.world.files.clone())
+    /// The observation of this answer where nothing else happened.
+    fn observation(&self, request: &str, answer: Answer) -> Observation {
+        Observation::new(parse_request(request), answer, self.world.files.clone())
     }
 
-    /// What is seen of a correct subject.
-    fn right(&self, asked: &str) -> Observation {
+    /// The observation of a correct subject.
+    fn correct_observation(&self, request: &str) -> Observation {
         let mut files = self.world.files.clone();
-        let mut answer = self.right_answer(&self.allows(asked), &mut files);
-        let outside = self.world.must_be_named(&request(asked));
-        if let Answer::Restored(said) = &mut answer {
-            said.external = (!outside.is_empty()).then(|| outside.into_iter().collect());
+        let mut answer = self.correct_answer(&self.allows(request), &mut files);
+        let outside = self.world.must_be_named(&parse_request(request));
+        if let Answer::Restored(report) = &mut answer {
+            report.external = (!outside.is_empty()).then(|| outside.into_iter().collect());
         }
-        Observation { files, ..self.seen(asked, answer) }
+        Observation { files, ..self.observation(request, answer) }
     }
 
-    /// What a store holds that has lost nothing.
+    /// The contents of a store that has lost nothing.
     fn contents(&self) -> Contents {
         let histories = self.world.histories();
         let visible = histories.map(|(project, _)| {
             let listed = self.world.listed(project).iter().rev();
-            (self.world.hash(project), listed.map(|one| one.id.clone()).collect())
+            (self.world.hash(project), listed.map(|checkpoint| checkpoint.id.clone()).collect())
         });
         Contents { visible: visible.collect(), ..Contents::default() }
     }
 
-    /// What stands in a base that has lost nothing.
+    /// The state of a base that has lost nothing.
     fn base(&self) -> Base {
-        let places = self.world.repositories().iter().map(|(name, one)| {
-            let place = Place { archive: one.archive.clone(), whole: true };
+        let places = self.world.repositories().iter().map(|(name, repository)| {
+            let place = Place { archive: repository.archive.clone(), whole: true };
             (name.clone(), vec![place])
         });
         Base {
@@ -230,26 +231,27 @@ impl Scene {
         }
     }
 
-    /// A v1 repository stands in the base, put there before or after the store was made.
-    fn repository(&mut self, name: &str, project: &str, there_is_a_store: bool) {
-        let (name, project) = (name.to_owned(), project.into());
+    /// Adds a v1 repository to the base, before or after the store was created.
+    fn add_repository(&mut self, name: &str, project: &str, store_exists: bool) {
+        let name = name.to_owned();
+        let project = project.into();
         let edit = StoreEdit::Repository { name, project, changed: START };
-        self.world.edit_store(&edit, there_is_a_store);
+        self.world.edit_store(&edit, store_exists);
     }
 
-    fn archive(&mut self, name: &str) {
+    fn add_archive(&mut self, name: &str) {
         self.world.edit_store(&StoreEdit::Archive { name: name.to_owned(), made: START }, true);
     }
 
-    /// What is noted of the project is damaged.
-    fn damage(&mut self, project: &str) {
+    /// Damages the metadata of the project.
+    fn damage_metadata(&mut self, project: &str) {
         let edit = StoreEdit::Metadata { project: project.into(), damage: Damage::Garbled };
         self.world.edit_store(&edit, true);
     }
 
-    fn right_answer(&self, allowed: &Allowed, files: &mut Files) -> Answer {
+    fn correct_answer(&self, allowed: &Allowed, files: &mut Files) -> Answer {
         match allowed {
-            Allowed::State(due) => Answer::State(due.clone().unwrap_or_default()),
+            Allowed::State(value) => Answer::State(value.clone().unwrap_or_default()),
             Allowed::Compensated => Answer::Compensated(Default::default()),
             Allowed::Done | Allowed::Cleared(_) | Allowed::Unknown => Answer::Done,
             Allowed::Project { path, .. } => Answer::Project(path.clone()),
@@ -259,26 +261,29 @@ impl Scene {
             Allowed::Protected(_) => Answer::Protected(Vec::new()),
             Allowed::WithoutBackend => refused(Code::StoreUnusable),
             Allowed::Printed => Answer::Printed { checkpoints: Vec::new(), printed: String::new() },
-            Allowed::Configured(due) => Answer::Configured(due.clone()),
-            Allowed::Checkpoint(due) => {
-                let left_out = due.captured.iter().flat_map(|one| one.unreadable());
-                let outcome = match due.kind {
-                    CheckpointKind::Created => CheckpointOutcome::Created { id: id(self.ids + 1) },
+            Allowed::Configured(configuration) => Answer::Configured(configuration.clone()),
+            Allowed::Checkpoint(checkpoint) => {
+                let unreadable =
+                    checkpoint.captured.iter().flat_map(|captured| captured.unreadable());
+                let outcome = match checkpoint.kind {
+                    CheckpointKind::Created => {
+                        CheckpointOutcome::Created { id: checkpoint_id(self.ids + 1) }
+                    }
                     CheckpointKind::Deduped => CheckpointOutcome::Deduped,
                     CheckpointKind::Unchanged => CheckpointOutcome::Unchanged,
                     CheckpointKind::Disabled => CheckpointOutcome::Disabled,
                     CheckpointKind::NotDue => CheckpointOutcome::NotDue,
                 };
-                Answer::Taken { outcome, skipped: left_out.cloned().map(remark).collect() }
+                Answer::Taken { outcome, skipped: unreadable.cloned().map(remark).collect() }
             }
             Allowed::List(list) => {
-                let listed = list.entries.iter().enumerate().map(|(index, one)| Listed {
+                let listed = list.entries.iter().enumerate().map(|(index, entry)| Listed {
                     number: index + 1,
-                    id: one.id.clone(),
-                    time: one.time,
-                    reason: one.reason.clone().unwrap_or_default(),
-                    stats: match one.stats {
-                        AllowedStats::Within(bounds) => Some(figures(bounds)),
+                    id: entry.id.clone(),
+                    time: entry.time,
+                    reason: entry.reason.clone().unwrap_or_default(),
+                    stats: match entry.stats {
+                        AllowedStats::Within(bounds) => Some(stats_within(bounds)),
                         AllowedStats::None | AllowedStats::Unknown => None,
                     },
                 });
@@ -287,56 +292,57 @@ impl Scene {
             Allowed::Diff(diff) => {
                 let entries = diff.entries.iter();
                 let entries =
-                    entries.map(|(path, how)| DiffEntry { path: path.clone(), change: *how });
-                Answer::Diffed { entries: entries.collect(), stats: figures(diff.stats) }
+                    entries.map(|(path, change)| DiffEntry { path: path.clone(), change: *change });
+                Answer::Diffed { entries: entries.collect(), stats: stats_within(diff.stats) }
             }
-            Allowed::Restore(due) => {
-                let mut said = Restored {
-                    safety: due.safety.0.then(|| id(self.ids + 1)),
-                    forced_past: due.is_forced(),
-                    undoes_turn: due.only.is_none(),
+            Allowed::Restore(restore) => {
+                let mut report = Restored {
+                    safety: restore.safety.0.then(|| checkpoint_id(self.ids + 1)),
+                    forced_past: restore.is_forced(),
+                    undoes_turn: restore.only.is_none(),
                     ..Restored::default()
                 };
-                let full = |path: &ByteString| ByteString(bytes::join(&due.project, path));
-                for (path, entry) in &due.target.tree {
-                    let asked = due.only.as_ref().is_none_or(|only| only == path);
-                    if asked && files.get(&full(path)) != Some(&entry.node()) {
-                        let place = full(path);
-                        let obstacle = files.obstacle(&place).map(|(path, _)| path.to_vec());
-                        files.remove(&obstacle.unwrap_or_else(|| place.to_vec()));
-                        files.make_parents(&place);
-                        files.insert(&place, entry.node());
-                        said.restored.push(path.clone());
+                let in_world = |path: &ByteString| ByteString(bytes::join(&restore.project, path));
+                for (path, entry) in &restore.target.tree {
+                    let is_requested = restore.only.as_ref().is_none_or(|only| only == path);
+                    if is_requested && files.get(&in_world(path)) != Some(&entry.node()) {
+                        let world_path = in_world(path);
+                        let obstacle = files.obstacle(&world_path).map(|(path, _)| path.to_vec());
+                        files.remove(&obstacle.unwrap_or_else(|| world_path.to_vec()));
+                        files.make_parents(&world_path);
+                        files.insert(&world_path, entry.node());
+                        report.restored.push(path.clone());
                     }
                 }
-                let unrecorded = &due.target.unrecorded;
+                let unrecorded = &restore.target.unrecorded;
                 let differs =
-                    |(path, then): &(&ByteString, &Node)| files.get(&full(path)) != Some(*then);
+                    |(path, node): &(&ByteString, &Node)| files.get(&in_world(path)) != Some(*node);
                 let kept = unrecorded.iter().filter(differs).map(|(path, _)| path.clone());
-                said.kept = kept.map(remark).collect();
-                let created = due.before.tree.keys().filter(|path| {
-                    !due.target.tree.contains_key(*path) && !unrecorded.contains_key(*path)
+                report.kept = kept.map(remark).collect();
+                let created = restore.before.tree.keys().filter(|path| {
+                    !restore.target.tree.contains_key(*path) && !unrecorded.contains_key(*path)
                 });
                 for path in created {
-                    if due.exact && !due.is_forced() {
-                        files.remove(&full(path));
-                        said.removed.push(path.clone());
+                    if restore.exact && !restore.is_forced() {
+                        files.remove(&in_world(path));
+                        report.removed.push(path.clone());
                     } else {
-                        said.left.push(path.clone());
+                        report.left.push(path.clone());
                     }
                 }
-                Answer::Restored(said)
+                Answer::Restored(report)
             }
-            Allowed::Sweep(due) => match due.may_decline {
+            Allowed::Sweep(sweep) => match sweep.may_decline {
                 true => swept(SweepOutcome::NotDue, Counts::default()),
                 false => swept(SweepOutcome::Done, Counts::default()),
             },
-            Allowed::Status(due) => {
-                let projects = due.projects.iter().map(|(workdir, (count, states))| {
-                    let (workdir, checkpoints) = (Some(workdir.clone()), Some(*count));
+            Allowed::Status(status) => {
+                let projects = status.projects.iter().map(|(workdir, (count, states))| {
+                    let workdir = Some(workdir.clone());
+                    let checkpoints = Some(*count);
                     ProjectStatus { workdir, checkpoints, state: states[0] }
                 });
-                let archives = due.archives.iter().cloned().collect();
+                let archives = status.archives.iter().cloned().collect();
                 Answer::Status { projects: projects.collect(), archives }
             }
             Allowed::Refused(refusals) => refused(refusals[0].codes[0]),
@@ -344,11 +350,11 @@ impl Scene {
     }
 }
 
-/// How something is made wrong that was right.
-type Spoil<'a, T> = &'a dyn Fn(&mut T);
+/// Makes a correct value wrong.
+type Corruption<'a, T> = &'a dyn Fn(&mut T);
 
-/// The id of the checkpoint of that number in a scene.
-fn id(number: usize) -> String {
+/// The id of the checkpoint with this number in a scene.
+fn checkpoint_id(number: usize) -> String {
     format!("{number}f").repeat(20)
 }
 
@@ -356,7 +362,7 @@ fn remark(path: ByteString) -> Remark {
     Remark { path, why: String::new() }
 }
 
-fn figures(bounds: LineBounds) -> Stats {
+fn stats_within(bounds: LineBounds) -> Stats {
     let added = bounds.added_min.max(usize::try_from(bounds.balance).unwrap_or(0));
     let removed = usize::try_from(added as i64 - bounds.balance).unwrap();
     Stats { files: bounds.files, added, removed }
@@ -371,24 +377,25 @@ fn taken(outcome: CheckpointOutcome) -> Answer {
 }
 
 fn created(number: usize) -> Answer {
-    taken(CheckpointOutcome::Created { id: id(number) })
+    taken(CheckpointOutcome::Created { id: checkpoint_id(number) })
 }
 
 fn swept(outcome: SweepOutcome, counts: Counts) -> Answer {
     Answer::Swept { outcome, counts }
 }
 
-/// The ids of the rules that are broken, causes first.
-fn broken(checks: Checks) -> String {
+/// The ids of the broken rules, causes first.
+fn broken_rules(checks: Checks) -> String {
     let failures = failures(checks.violations).into_iter();
-    let all = failures.flat_map(|one| std::iter::once(one.cause).chain(one.symptoms));
-    let ids: Vec<&str> = all.map(|one| one.rule.id).collect();
+    let violations =
+        failures.flat_map(|failure| std::iter::once(failure.cause).chain(failure.symptoms));
+    let ids: Vec<&str> = violations.map(|violation| violation.rule.id).collect();
     ids.join(" ")
 }
 
-/// The symptoms that are told, in the order of the comparisons.
+/// The symptoms of the violations, in the order of the comparisons.
 fn symptoms(checks: &Checks) -> Vec<&str> {
-    checks.violations.iter().map(|one| &*one.mismatch.symptom).collect()
+    checks.violations.iter().map(|violation| &*violation.mismatch.symptom).collect()
 }
 
 /// How many comparisons were made for a rule.
@@ -397,10 +404,10 @@ fn count(checks: &Checks, rule: &str) -> u64 {
 }
 
 fn refusals(allowed: &Allowed) -> Vec<(&'static [Code], &'static str)> {
-    let said = |one: &Refusal| (one.codes, one.rule.id);
+    let codes_and_rule = |refusal: &Refusal| (refusal.codes, refusal.rule.id);
     match allowed {
-        Allowed::Refused(all) => all.iter().map(said).collect(),
-        other => panic!("not refused but {other:?}"),
+        Allowed::Refused(reasons) => reasons.iter().map(codes_and_rule).collect(),
+        unexpected => panic!("not refused but {unexpected:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was done outside: it is named by a restore, and compensated once, when it is asked for.
+//! External actions: a restore lists them, and each is compensated once, on request.
 
 use super::agent::scene;
 use super::*;
@@ -9,36 +9,39 @@ fn pr(id: &str) -> Action {
     Action { kind: "pr".into(), id: Some(id.into()), to: None }
 }
 
-/// The rules that a restore breaks which names these actions.
-fn naming(scene: &Scene, asked: &str, ids: Option<&[&str]>) -> String {
-    let mut seen = scene.right(asked);
-    if let Answer::Restored(said) = &mut seen.answer {
-        said.external = ids.map(|ids| ids.iter().map(|id| pr(id)).collect());
+/// The rules broken by a restore that lists these external actions.
+fn listing(scene: &Scene, request: &str, ids: Option<&[&str]>) -> String {
+    let mut observation = scene.correct_observation(request);
+    if let Answer::Restored(report) = &mut observation.answer {
+        report.external = ids.map(|ids| ids.iter().map(|id| pr(id)).collect());
     }
-    scene.broken(&seen)
+    scene.broken_rules(&observation)
 }
 
 #[test]
-fn a_restore_names_what_was_done_outside_since_its_checkpoint() {
-    let happens = "did 1 | take alpha | did 2 | +a=2 | take alpha | did 3 | +a=3";
-    let scene = scene("a=1", happens);
-    let of =
-        |target: &str, ids: &[&str]| naming(&scene, &format!("restore alpha {target}"), Some(ids));
+fn restore_lists_the_external_actions_since_its_checkpoint() {
+    let steps = "did 1 | take alpha | did 2 | +a=2 | take alpha | did 3 | +a=3";
+    let scene = scene("a=1", steps);
+    let restoring =
+        |target: &str, ids: &[&str]| listing(&scene, &format!("restore alpha {target}"), Some(ids));
     let listed = "agent/external-listed";
-    assert_eq!((of("1", &["3"]), of("2", &["2", "3"])), (String::new(), String::new()));
-    assert_eq!((&*of("2", &["3"]), &*of("2", &["2"])), (listed, listed));
-    // What happened before it did not go, and what never happened is a lie.
-    assert_eq!((&*of("1", &["2", "3"]), &*of("1", &["3", "9"])), (listed, listed));
-    assert_eq!(naming(&scene, "restore alpha 1", None), listed);
-    // A single file leaves it free.
-    assert_eq!(naming(&scene, "file alpha 1 a", None), "");
+    assert_eq!(
+        (restoring("1", &["3"]), restoring("2", &["2", "3"])),
+        (String::new(), String::new())
+    );
+    assert_eq!((&*restoring("2", &["3"]), &*restoring("2", &["2"])), (listed, listed));
+    // An action before the checkpoint must not be listed, nor one that never happened.
+    assert_eq!((&*restoring("1", &["2", "3"]), &*restoring("1", &["3", "9"])), (listed, listed));
+    assert_eq!(listing(&scene, "restore alpha 1", None), listed);
+    // For a single file the list is optional.
+    assert_eq!(listing(&scene, "file alpha 1 a", None), "");
 }
 
-/// The rules that are broken where these lines are appended, and that is said of them.
-fn running(scene: &Scene, asked: &str, lines: &str, said: &str) -> String {
-    let mut seen = scene.right(asked);
+/// The rules broken by a request that appends these lines to the log and reports these ids.
+fn running(scene: &Scene, request: &str, lines: &str, reported: &str) -> String {
+    let mut observation = scene.correct_observation(request);
     let log = b"outside/log";
-    let before = match seen.files.get(log) {
+    let before = match observation.files.get(log) {
         Some(Node::File { content, .. }) => content.to_vec(),
         _ => Vec::new(),
     };
@@ -46,16 +49,17 @@ fn running(scene: &Scene, asked: &str, lines: &str, said: &str) -> String {
         let added: String = lines.split(' ').map(|id| format!("pr {id}\n")).collect();
         let content = [&before[..], added.as_bytes()].concat().into();
         let file = Node::File { content, executable: false, readable: true };
-        seen.files.make_parents(log);
-        seen.files.insert(log, file);
+        observation.files.make_parents(log);
+        observation.files.insert(log, file);
     }
-    if let Answer::Compensated(answer) = &mut seen.answer {
+    if let Answer::Compensated(answer) = &mut observation.answer {
         let (failed, compensated) =
-            said.split_whitespace().partition::<Vec<_>, _>(|one| one.starts_with('!'));
+            reported.split_whitespace().partition::<Vec<_>, _>(|id| id.starts_with('!'));
         let actions = |ids: Vec<&str>| ids.iter().map(|id| pr(id.trim_matches('!'))).collect();
         *answer = Compensated { compensated: actions(compensated), failed: actions(failed) };
     }
-    let mut broken: Vec<String> = scene.broken(&seen).split(' ').map(str::to_owned).collect();
+    let mut broken: Vec<String> =
+        scene.broken_rules(&observation).split(' ').map(str::to_owned).collect();
     broken.dedup();
     broken.join(" ")
 }
@@ -63,10 +67,10 @@ fn running(scene: &Scene, asked: &str, lines: &str, said: &str) -> String {
 const ROLLED_BACK: &str = "take alpha | did 1 runs | did 2 fails | did 3 | +a=2 | restore alpha 1";
 
 #[test]
-fn compensations_run_once_newest_first_and_only_when_they_are_asked_for() {
+fn compensate_runs_each_compensation_once_newest_first_and_no_other_request_does() {
     let scene = scene("a=1", ROLLED_BACK);
     let rule = "agent/compensation";
-    for (lines, said, broken) in [
+    for (lines, reported, broken) in [
         ("2 1", "!2 1", ""),
         ("1 2", "!2 1", rule),
         ("2", "!2", rule),
@@ -76,51 +80,52 @@ fn compensations_run_once_newest_first_and_only_when_they_are_asked_for() {
         ("2 1", "1", rule),
         ("2 1 9", "!2 1", rule),
     ] {
-        assert_eq!(running(&scene, "compensate", lines, said), broken, "{lines}, {said}");
+        assert_eq!(running(&scene, "compensate", lines, reported), broken, "{lines}, {reported}");
     }
     assert_eq!(running(&scene, "restore alpha 2", "1", ""), "agent/external-listed");
     assert_eq!(running(&scene, "take alpha", "1", ""), rule);
-    // Before anything is rolled back no rule says whether any of it runs, but that it does once.
+    // Before any rollback a compensation may run or not, but at most once.
     let before = self::scene("a=1", "take alpha | did 1 runs");
-    let (none, once) =
-        (running(&before, "compensate", "", ""), running(&before, "compensate", "1", "1"));
+    let none = running(&before, "compensate", "", "");
+    let once = running(&before, "compensate", "1", "1");
     assert_eq!((&*none, &*once, &*running(&before, "compensate", "1 1", "1")), ("", "", rule));
 }
 
 #[test]
-fn after_a_rollback_to_an_unknown_checkpoint_nobody_knows_what_is_left_behind() {
+fn compensate_may_do_anything_after_a_restore_of_an_unknown_checkpoint() {
     let mut scene = scene("a=1", ROLLED_BACK);
-    scene.told("file alpha 9f9f a", Answer::Restored(Restored::default()));
+    scene.learn_answer("file alpha 9f9f a", Answer::Restored(Restored::default()));
     assert_eq!(running(&scene, "compensate", "", ""), "agent/compensation", "one file is none");
-    scene.told("restore alpha 9f9f", Answer::Restored(Restored::default()));
-    for (lines, said) in [("", ""), ("2 1", "!2 1")] {
-        assert_eq!(running(&scene, "compensate", lines, said), "");
+    scene.learn_answer("restore alpha 9f9f", Answer::Restored(Restored::default()));
+    for (lines, reported) in [("", ""), ("2 1", "!2 1")] {
+        assert_eq!(running(&scene, "compensate", lines, reported), "");
     }
 }
 
 #[test]
-fn after_the_store_was_cleared_no_rule_says_what_is_left_to_compensate() {
+fn compensate_may_or_may_not_run_after_clear() {
     let mut cleared = scene("a=1", ROLLED_BACK);
-    cleared.ask("clear");
-    for (lines, said) in [("", ""), ("2 1", "!2 1")] {
-        assert_eq!(running(&cleared, "compensate", lines, said), "");
+    cleared.perform("clear");
+    for (lines, reported) in [("", ""), ("2 1", "!2 1")] {
+        assert_eq!(running(&cleared, "compensate", lines, reported), "");
     }
 }
 
-/// The scene once it compensated.
+/// The scene after these compensations ran.
 fn compensated(scene: &Scene, lines: &str) -> Scene {
     let mut done = scene.clone();
-    let mut seen = scene.seen("compensate", Answer::Compensated(Compensated::default()));
+    let mut observation =
+        scene.observation("compensate", Answer::Compensated(Compensated::default()));
     let added: String = lines.split(' ').map(|id| format!("pr {id}\n")).collect();
-    seen.files.make_parents(b"outside/log");
+    observation.files.make_parents(b"outside/log");
     let file = Node::File { content: added.into_bytes().into(), executable: false, readable: true };
-    seen.files.insert(b"outside/log", file);
-    done.learn(&seen);
+    observation.files.insert(b"outside/log", file);
+    done.learn(&observation);
     done
 }
 
 #[test]
-fn what_ran_or_was_accepted_never_runs_again() {
+fn compensate_never_repeats_a_compensation_that_ran_or_was_accepted() {
     let scene = scene("a=1", ROLLED_BACK);
     let done = compensated(&scene, "2 1");
     let rule = "agent/compensation";
@@ -129,22 +134,22 @@ fn what_ran_or_was_accepted_never_runs_again() {
         (String::new(), rule)
     );
     let mut accepted = scene.clone();
-    accepted.ask("accept");
+    accepted.perform("accept");
     assert_eq!(running(&accepted, "compensate", "", ""), "");
     assert_eq!(running(&accepted, "compensate", "1", "1"), rule);
-    // Where another process opened the store, what compensates may not be known to it.
+    // A process that reopens the store may not know the compensations.
     let mut reopened = scene.clone();
-    reopened.ask("reopen");
+    reopened.perform("reopen");
     for lines in ["", "2 1"] {
         assert_eq!(
             running(&reopened, "compensate", lines, if lines.is_empty() { "" } else { "!2 1" }),
             ""
         );
     }
-    // What is compensated or accepted need not be named again, and what failed must be.
-    let named = |scene: &Scene, ids: &[&str]| naming(scene, "restore alpha 2", Some(ids));
-    assert_eq!(named(&done, &["2", "3"]), "");
-    assert_eq!(named(&done, &["3"]), "agent/external-listed");
-    assert_eq!(named(&accepted, &[]), "");
-    assert_eq!(named(&accepted, &["1", "2", "3"]), "");
+    // Compensated or accepted actions need not be listed again, but failed ones must be.
+    let listing_ids = |scene: &Scene, ids: &[&str]| listing(scene, "restore alpha 2", Some(ids));
+    assert_eq!(listing_ids(&done, &["2", "3"]), "");
+    assert_eq!(listing_ids(&done, &["3"]), "agent/external-listed");
+    assert_eq!(listing_ids(&accepted, &[]), "");
+    assert_eq!(listing_ids(&accepted, &["1", "2", "3"]), "");
 }

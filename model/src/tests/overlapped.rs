@@ -1,10 +1,10 @@
-//! Two requests of two processes at the same time: some order of the two says what was answered.
+//! Two concurrent requests of two processes: some order of the two must explain the answers.
 
 use super::*;
 use pretty_assertions::assert_eq;
 
 fn created(number: usize) -> Answer {
-    let outcome = CheckpointOutcome::Created { id: id(number) };
+    let outcome = CheckpointOutcome::Created { id: checkpoint_id(number) };
     Answer::Taken { outcome, skipped: Vec::new() }
 }
 
@@ -12,59 +12,76 @@ fn unchanged() -> Answer {
     Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() }
 }
 
-/// What is wrong where `asked` was answered so while another process was answered that; and what is
-/// listed of `alpha` afterwards, newest first.
-fn judged(scene: &Scene, asked: (&str, Answer), other: (&str, Answer)) -> (String, Vec<String>) {
-    let seen = scene.seen(asked.0, asked.1);
-    let (checks, then) = scene.world.compare_overlapped(&seen, (&request(other.0), &other.1));
-    assert_eq!(then.is_some(), checks.violations.is_empty());
-    let listed = then.iter().flat_map(|then| then.listed(b"work/alpha"));
-    let ids: Vec<String> = listed.map(|one| one.id.clone()).collect();
-    (broken(checks), ids)
+/// A request and its answer.
+struct Answered(&'static str, Answer);
+
+/// The rules broken by two concurrent requests, and the listed ids of `alpha` afterwards.
+fn judged(scene: &Scene, observed: Answered, concurrent: Answered) -> (String, Vec<String>) {
+    let observation = scene.observation(observed.0, observed.1);
+    let (checks, world) =
+        scene.world.compare_overlapped(&observation, (&parse_request(concurrent.0), &concurrent.1));
+    assert_eq!(world.is_some(), checks.violations.is_empty());
+    let listed = world.iter().flat_map(|world| world.listed(b"work/alpha"));
+    let ids: Vec<String> = listed.map(|checkpoint| checkpoint.id.clone()).collect();
+    (broken_rules(checks), ids)
 }
 
 #[test]
-fn one_of_two_was_first_whichever() {
+fn compare_overlapped_accepts_either_order_of_two_requests() {
     let scene = Scene::changed("a=1", "a=2");
-    let both =
-        |one: Answer, other: Answer| judged(&scene, ("take alpha", one), ("take alpha", other));
-    assert_eq!(both(created(2), unchanged()), (String::new(), vec![id(1), id(2)]));
-    assert_eq!(both(unchanged(), created(2)), (String::new(), vec![id(1), id(2)]));
-    // Who came second had nothing to capture, whichever that was.
+    let both = |first: Answer, second: Answer| {
+        judged(&scene, Answered("take alpha", first), Answered("take alpha", second))
+    };
+    assert_eq!(
+        both(created(2), unchanged()),
+        (String::new(), vec![checkpoint_id(1), checkpoint_id(2)])
+    );
+    assert_eq!(
+        both(unchanged(), created(2)),
+        (String::new(), vec![checkpoint_id(1), checkpoint_id(2)])
+    );
+    // The second request, whichever it was, had nothing to capture.
     assert_eq!(both(created(2), created(3)).0, "capture/unchanged");
     assert_eq!(both(unchanged(), unchanged()).0, "capture/created capture/created");
 }
 
 #[test]
-fn an_automatic_checkpoint_of_another_process_is_of_a_turn_of_its_own() {
+fn ensure_checkpoint_of_another_process_belongs_to_its_own_turn() {
     let mut scene = Scene::with("a=1");
-    scene.ask("ensure alpha");
-    scene.put("a=2");
-    let (wrong, listed) =
-        judged(&scene, ("list alpha", listed(&scene)), ("ensure alpha", created(2)));
-    assert_eq!((wrong.as_str(), listed), ("", vec![id(1), id(2)]));
+    scene.perform("ensure alpha");
+    scene.edit("a=2");
+    let (wrong, listed) = judged(
+        &scene,
+        Answered("list alpha", listed(&scene)),
+        Answered("ensure alpha", created(2)),
+    );
+    assert_eq!((wrong.as_str(), listed), ("", vec![checkpoint_id(1), checkpoint_id(2)]));
 }
 
 /// The right list of `alpha` now.
 fn listed(scene: &Scene) -> Answer {
-    scene.right("list alpha").answer
+    scene.correct_observation("list alpha").answer
 }
 
 #[test]
-fn who_waits_in_vain_did_nothing_and_a_sweep_need_not_reach_what_another_holds() {
+fn compare_overlapped_lets_a_busy_request_do_nothing_and_a_prune_skip_locked_projects() {
     let scene = Scene::changed("a=1", "a=2");
     let busy = || refused(Code::Busy);
-    let (wrong, listed) = judged(&scene, ("take alpha", created(2)), ("prune 0 0", busy()));
-    assert_eq!((wrong.as_str(), listed), ("", vec![id(1), id(2)]));
+    let (wrong, listed) =
+        judged(&scene, Answered("take alpha", created(2)), Answered("prune 0 0", busy()));
+    assert_eq!((wrong.as_str(), listed), ("", vec![checkpoint_id(1), checkpoint_id(2)]));
     let counts = Counts { scanned: 1, errors: 1, ..Counts::default() };
     let swept = swept(SweepOutcome::Done, counts);
-    assert_eq!(judged(&scene, ("take alpha", created(2)), ("prune 0 0", swept)).0, "");
+    assert_eq!(
+        judged(&scene, Answered("take alpha", created(2)), Answered("prune 0 0", swept)).0,
+        ""
+    );
 }
 
 #[test]
-fn what_another_captures_of_a_project_that_is_restored_says_nothing() {
+fn has_order_is_false_for_a_checkpoint_and_a_restore_of_the_same_project() {
     let scene = Scene::changed("a=1", "a=2");
-    for (one, other, has_order) in [
+    for (first, second, has_order) in [
         ("restore alpha 1", "take alpha", false),
         ("restore alpha 1", "take alpha/in", false),
         ("restore alpha 1", "take beta", true),
@@ -72,9 +89,9 @@ fn what_another_captures_of_a_project_that_is_restored_says_nothing() {
         ("take alpha", "take alpha", true),
     ] {
         assert_eq!(
-            scene.world.has_order(&request(one), &request(other)),
+            scene.world.has_order(&parse_request(first), &parse_request(second)),
             has_order,
-            "{one} {other}"
+            "{first} {second}"
         );
     }
 }

@@ -1,20 +1,21 @@
-//! How the list is printed for a person.
+//! The list as it is printed for people.
 
 use super::*;
 
-/// The scene of one checkpoint with this reason, as listed and printed.
+/// The rules broken by printing a checkpoint with this reason as `line`.
 fn printed(reason: &str, line: &str) -> String {
     let mut scene = Scene::with("a=1");
-    scene.ask("take alpha");
+    scene.perform("take alpha");
     let stats = Some(Stats { files: 1, added: 2, removed: 0 });
-    let (id, reason) = ("0123abcd".repeat(5), reason.to_owned());
-    let one = Listed { number: 1, id, time: 1_773_635_760, reason, stats };
-    let answer = Answer::Printed { checkpoints: vec![one], printed: line.to_owned() };
-    scene.answered("print alpha", answer)
+    let id = "0123abcd".repeat(5);
+    let reason = reason.to_owned();
+    let entry = Listed { number: 1, id, time: 1_773_635_760, reason, stats };
+    let answer = Answer::Printed { checkpoints: vec![entry], printed: line.to_owned() };
+    scene.broken_by("print alpha", answer)
 }
 
 #[test]
-fn a_checkpoint_has_its_line_as_the_first_document_prints_it() {
+fn print_list_shows_each_checkpoint_on_a_line_in_the_documented_layout() {
     let good = "Checkpoints of it:\n\n  1. 0123abc  2026-03-16 04:36  before it  (1 file, +2/-0)\n";
     assert_eq!(printed("before it", good), "");
     for (line, why) in [
@@ -39,7 +40,7 @@ fn a_checkpoint_has_its_line_as_the_first_document_prints_it() {
 }
 
 #[test]
-fn a_reason_stays_on_its_line_and_moves_nothing() {
+fn print_list_keeps_a_reason_on_one_line_and_escapes_control_characters() {
     let line = |reason: &str| format!("1. 0123abc 2026-03-16 04:36 {reason} (1 file, +2/-0)");
     assert_eq!(printed("two\nlines \u{1b}[31m", &line(r"two\nlines \x1b[31m")), "");
     assert_eq!(printed("a\u{1b}[31mb", &line("a\u{1b}[31mb")), "capture/reason-one-line");

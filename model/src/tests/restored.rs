@@ -1,44 +1,44 @@
-//! What must hold once something was restored: the files, and what is said of them.
+//! What must hold after a restore: the files, and the report on them.
 
 use super::*;
 use crate::tree::Tree;
 use pretty_assertions::assert_eq;
 use std::sync::Arc;
 
-/// What a checkpoint of `alpha` as these files holds.
+/// The tree of a checkpoint of `alpha` with these files.
 fn tree(files: &str) -> Tree {
     Scene::with(files).world.capture(b"work/alpha").tree
 }
 
-/// What is seen where a restore leaves these files in `alpha`.
-pub(super) fn left(scene: &Scene, asked: &str, after: &str) -> Observation {
-    let mut then = scene.clone();
-    then.set(after);
-    Observation { files: then.world.files, ..scene.right(asked) }
+/// The observation of a restore that leaves these files in `alpha`.
+pub(super) fn left(scene: &Scene, request: &str, after: &str) -> Observation {
+    let mut restored = scene.clone();
+    restored.replace_files(after);
+    Observation { files: restored.world.files, ..scene.correct_observation(request) }
 }
 
-/// A scene where nobody asks for a report.
-pub(super) fn silent(taken: &str, now: &str) -> Scene {
+/// A scene of an implementation that reports no paths of a restore.
+pub(super) fn without_report(taken: &str, now: &str) -> Scene {
     let mut scene = Scene::without("restore.report", taken);
-    scene.ask("take alpha");
-    scene.set(now);
+    scene.perform("take alpha");
+    scene.replace_files(now);
     scene
 }
 
-/// A restore: the files that the checkpoint holds, those before, those after, and the rules that are
-/// broken, less the `restore/` that their ids open with.
+/// A restore: the files of the checkpoint, the files before and after, and the broken rules without
+/// the `restore/` prefix of their ids.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-fn compare(asked: &str, rows: &[Row]) {
+fn compare(request: &str, rows: &[Row]) {
     for (taken, now, after, rules) in rows {
-        let scene = silent(taken, now);
-        let found = scene.broken(&left(&scene, asked, after));
+        let scene = without_report(taken, now);
+        let found = scene.broken_rules(&left(&scene, request, after));
         assert_eq!(found.replace("restore/", ""), *rules, "{taken} | {now} | {after}");
     }
 }
 
 #[test]
-fn what_a_checkpoint_records_comes_back_in_bytes_mode_and_type() {
+fn restore_reinstates_bytes_mode_and_type_of_every_recorded_path() {
     compare(
         "restore alpha 1",
         &[
@@ -64,7 +64,7 @@ fn what_a_checkpoint_records_comes_back_in_bytes_mode_and_type() {
 }
 
 #[test]
-fn what_is_captured_gives_way_and_what_is_not_is_kept() {
+fn restore_replaces_captured_obstacles_and_keeps_uncaptured_ones() {
     compare(
         "restore alpha 1",
         &[
@@ -84,7 +84,7 @@ fn what_is_captured_gives_way_and_what_is_not_is_kept() {
             ("a=1", ".gitignore=a a=2", ".gitignore=a a=2", ""),
             ("a=1", ".gitignore=a a=2", ".gitignore=a a=1", "protects"),
             ("a=1 b=1", ".gitignore=a a=1 b=2", ".gitignore=a a=1 b=1", ""),
-            // A file of that name is ignored by the checkpoint, a directory is not.
+            // The checkpoint ignores a file of that name, but not a directory.
             (".gitignore=x;!x/ x/a=1", ".gitignore= x=2", ".gitignore=x;!x/ x=2", ""),
             (".gitignore=x;!x/ x/a=1", ".gitignore= x=2", ".gitignore=x;!x/ x/a=1", "protects"),
         ],
@@ -92,7 +92,7 @@ fn what_is_captured_gives_way_and_what_is_not_is_kept() {
 }
 
 #[test]
-fn what_is_new_is_left_as_it_is() {
+fn restore_leaves_new_files_unchanged() {
     compare(
         "restore alpha 1",
         &[
@@ -112,18 +112,18 @@ fn what_is_new_is_left_as_it_is() {
             ("a=1", "a=2", "a=1 .git/", "isolation/user-repository"),
         ],
     );
-    // Where repositories are captured, they are files like all others.
+    // If repositories are captured, their files are ordinary files.
     let mut scene =
         Scene::without("capture.no_repositories capture.default_excludes restore.report", "a=1");
-    scene.ask("take alpha");
-    scene.set("a=2 .git/HEAD=1 .git/e/");
+    scene.perform("take alpha");
+    scene.replace_files("a=2 .git/HEAD=1 .git/e/");
     for (after, rules) in [("a=1 .git/HEAD=1", ""), ("a=1", "restore/leaves-new")] {
-        assert_eq!(scene.broken(&left(&scene, "restore alpha 1", after)), rules);
+        assert_eq!(scene.broken_rules(&left(&scene, "restore alpha 1", after)), rules);
     }
 }
 
 #[test]
-fn an_exact_restore_removes_what_is_new_and_can_be_brought_back() {
+fn exact_restore_removes_new_files_that_are_captured() {
     compare(
         "restore alpha 1 exact",
         &[
@@ -140,8 +140,8 @@ fn an_exact_restore_removes_what_is_new_and_can_be_brought_back() {
 }
 
 #[test]
-fn what_the_store_does_not_hold_cannot_be_brought_back_and_stays() {
-    for (asked, (taken, now, after, rules), held) in [
+fn restore_removes_nothing_that_the_store_does_not_hold() {
+    for (request, (taken, now, after, rules), stored) in [
         ("restore alpha 1 exact", ("a=1", "a=2 b=1", "a=1 b=1", ""), "a=2"),
         ("restore alpha 1 exact", ("a=1", "a=2 b=1", "a=1 b=1", ""), "a=2 b=2"),
         ("restore alpha 1 exact", ("a=1", "a=2 b=1", "a=1", "protects"), "a=2"),
@@ -151,31 +151,36 @@ fn what_the_store_does_not_hold_cannot_be_brought_back_and_stays() {
         ("restore alpha 1", ("d/a=1", "d=2", "d=2", ""), ""),
         ("restore alpha 1", ("d/a=1", "d=2", "d/a=1", "protects"), ""),
     ] {
-        let scene = silent(taken, now);
-        let seen = Observation { held: Some(Arc::new(tree(held))), ..left(&scene, asked, after) };
-        let found = scene.broken(&seen).replace("restore/", "");
-        assert_eq!(found, rules, "{now} | {after} | {held}");
+        let scene = without_report(taken, now);
+        let observation =
+            Observation { held: Some(Arc::new(tree(stored))), ..left(&scene, request, after) };
+        let found = scene.broken_rules(&observation).replace("restore/", "");
+        assert_eq!(found, rules, "{now} | {after} | {stored}");
     }
 }
 
 #[test]
-fn who_forces_a_restore_goes_without_what_is_held_and_removes_nothing() {
+fn forced_restore_needs_no_checkpoint_and_removes_no_new_files() {
     for (taken, now, after, rules) in [
         ("a=1", "a=2 b=1", "a=1 b=1", ""),
         ("a=1", "a=2 b=1", "a=1", "leaves-new"),
         ("d/a=1", "d=2", "d/a=1", ""),
         ("d/a=1", "d=2", "d=2", "type"),
     ] {
-        let mut scene = silent(taken, now);
+        let mut scene = without_report(taken, now);
         scene.world.settings.max_files = 0;
-        let seen = left(&scene, "restore alpha 1 exact force", after);
-        let seen = Observation { held: Some(Arc::default()), ..seen };
-        assert_eq!(scene.broken(&seen).replace("restore/", ""), rules, "{now} | {after}");
+        let observation = left(&scene, "restore alpha 1 exact force", after);
+        let observation = Observation { held: Some(Arc::default()), ..observation };
+        assert_eq!(
+            scene.broken_rules(&observation).replace("restore/", ""),
+            rules,
+            "{now} | {after}"
+        );
     }
 }
 
 #[test]
-fn one_file_comes_back_and_no_other_is_touched() {
+fn restore_file_restores_one_file_and_changes_no_other() {
     compare(
         "file alpha 1 a",
         &[
@@ -187,7 +192,7 @@ fn one_file_comes_back_and_no_other_is_touched() {
         ],
     );
     for path in [":a", "*a", "a?", "[a]"] {
-        let asked = format!("file alpha 1 d/../{path}");
+        let request = format!("file alpha 1 d/../{path}");
         let mut scene = Scene::without("restore.report", "b=1");
         let write = |content: &str| Edit::Write {
             path: (&*format!("work/alpha/{path}")).into(),
@@ -195,35 +200,35 @@ fn one_file_comes_back_and_no_other_is_touched() {
             executable: false,
         };
         scene.world.edit(&write("1"));
-        scene.ask("take alpha");
+        scene.perform("take alpha");
         scene.world.edit(&write("2"));
-        scene.put("b=2");
-        assert_eq!(scene.broken(&scene.right(&asked)), "", "{path}");
-        scene.put("b=1");
-        let files = scene.right(&asked).files;
-        scene.put("b=2");
-        let seen = Observation { files, ..scene.right(&asked) };
-        assert_eq!(scene.broken(&seen), "restore/file-literal", "{path}");
+        scene.edit("b=2");
+        assert_eq!(scene.broken_rules(&scene.correct_observation(&request)), "", "{path}");
+        scene.edit("b=1");
+        let files = scene.correct_observation(&request).files;
+        scene.edit("b=2");
+        let observation = Observation { files, ..scene.correct_observation(&request) };
+        assert_eq!(scene.broken_rules(&observation), "restore/file-literal", "{path}");
     }
 }
 
 #[test]
-fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
-    let compare_with = |other: &str, limit: usize, says: &str, rows: &[Row]| {
+fn compare_reports_restore_target_if_the_files_match_another_checkpoint() {
+    let compare_with = |second: &str, limit: usize, reported: &str, rows: &[Row]| {
         for (taken, now, after, rules) in rows {
-            let mut scene = silent(taken, other);
-            scene.ask("take alpha");
-            scene.set(now);
+            let mut scene = without_report(taken, second);
+            scene.perform("take alpha");
+            scene.replace_files(now);
             scene.world.settings.max_snapshots = limit;
-            let mut seen = left(&scene, "restore alpha 2", after);
-            if let Answer::Restored(said) = &mut seen.answer {
-                said.restored = says.split_whitespace().map(ByteString::from).collect();
+            let mut observation = left(&scene, "restore alpha 2", after);
+            if let Answer::Restored(report) = &mut observation.answer {
+                report.restored = reported.split_whitespace().map(ByteString::from).collect();
             }
-            let found = scene.broken(&seen).replace("restore/", "");
-            assert_eq!(found, *rules, "{taken} | {now} | {after} | {says}");
+            let found = scene.broken_rules(&observation).replace("restore/", "");
+            assert_eq!(found, *rules, "{taken} | {now} | {after} | {reported}");
         }
     };
-    let compare = |limit, says, rows| compare_with("a=2", limit, says, rows);
+    let compare = |limit, reported, rows| compare_with("a=2", limit, reported, rows);
     compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=2", "target type bytes")]);
     compare_with("a/b=2", 9, "a", &[("a=1", "a=3", "a/b=4", "type bytes")]);
     compare(
@@ -233,12 +238,12 @@ fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
             ("a=1", "a=3", "a=2", "target bytes"),
             ("a=1", "a=3", "a=4", "bytes"),
             ("a=1", "a=3", "a=3", "bytes"),
-            // What is said to be back and is as it was, was merely missed.
+            // An unchanged path that is reported as restored was merely missed.
             ("a=1", "a=2", "a=2", "bytes"),
             ("a=1 b=1", "a=3 b=3", "a=2", "target bytes"),
             ("a=1 b=1", "a=3 b=3", "a=2 b=3", "target bytes"),
             ("a=1 b=1", "a=3 b=3", "a=2 b=4", "bytes"),
-            // Nothing that cannot be brought back tells of a target.
+            // A path that cannot be restored is no evidence of a target.
             ("a=1", "a!", "a=2", "protects"),
             ("a=1", "a=3 b=3", "a=1", "leaves-new"),
         ],
@@ -248,18 +253,22 @@ fn what_is_as_another_checkpoint_has_it_is_of_another_target() {
 }
 
 #[test]
-fn what_is_reported_as_unchanged_tells_of_another_target() {
+fn compare_reports_restore_target_if_an_unrestored_file_is_reported_as_unchanged() {
     let mut scene = Scene::with("a=1");
-    scene.ask("take alpha");
-    scene.set("a=2");
-    scene.ask("take alpha");
-    let mut seen = left(&scene, "restore alpha 2", "a=2");
-    seen.answer = Answer::Restored(Restored::default());
-    assert!(scene.broken(&seen).starts_with("restore/target"), "{}", scene.broken(&seen));
+    scene.perform("take alpha");
+    scene.replace_files("a=2");
+    scene.perform("take alpha");
+    let mut observation = left(&scene, "restore alpha 2", "a=2");
+    observation.answer = Answer::Restored(Restored::default());
+    assert!(
+        scene.broken_rules(&observation).starts_with("restore/target"),
+        "{}",
+        scene.broken_rules(&observation)
+    );
 }
 
 #[test]
-fn nothing_outside_of_the_project_changes() {
+fn restore_changes_nothing_outside_the_project() {
     compare(
         "restore alpha 1",
         &[
@@ -275,28 +284,28 @@ fn nothing_outside_of_the_project_changes() {
             ("a=1", "-/work/alpha", "-/work/alpha /work/alpha=", "contained bytes"),
         ],
     );
-    let scene = silent("a=1", "a=2");
+    let scene = without_report("a=1", "a=2");
     let checks = scene.checks(&left(&scene, "restore alpha 1", "a=3 /work/beta/x=2"));
-    let found = checks.violations.iter().map(|one| one.mismatch.tree.concat());
+    let found = checks.violations.iter().map(|violation| violation.mismatch.tree.concat());
     let expected = [
         "- work/alpha/a: a file of 1 bytes \"1\"+ work/alpha/a: a file of 1 bytes \"3\"",
         "+ work/beta/x: a file of 1 bytes \"2\"",
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
-    let scene = silent("a=1", "a=2 b=1 .env=");
-    let told = |asked, after| {
-        let checks = scene.checks(&left(&scene, asked, after));
+    let scene = without_report("a=1", "a=2 b=1 .env=");
+    let expected_by = |request, after| {
+        let checks = scene.checks(&left(&scene, request, after));
         checks.violations[0].mismatch.expected.clone()
     };
-    assert_eq!(told("restore alpha 1 exact", "a=1 b=1 .env="), "work/alpha/b: nothing");
+    assert_eq!(expected_by("restore alpha 1 exact", "a=1 b=1 .env="), "work/alpha/b: nothing");
     let one_byte = "work/alpha/b: a file of 1 bytes \"1\"";
-    assert_eq!(told("restore alpha 1", "a=1 .env="), one_byte);
+    assert_eq!(expected_by("restore alpha 1", "a=1 .env="), one_byte);
     let empty = "work/alpha/.env: a file of 0 bytes \"\"";
-    assert_eq!(told("restore alpha 1 exact", "a=1"), empty);
+    assert_eq!(expected_by("restore alpha 1 exact", "a=1"), empty);
 }
 
 #[test]
-fn a_restore_counts_what_it_has_put_to_the_test() {
+fn compare_counts_the_rules_that_a_restore_tests() {
     let rules = [
         "restore/bytes",
         "restore/executable",
@@ -310,7 +319,7 @@ fn a_restore_counts_what_it_has_put_to_the_test() {
         "restore/deleted-project",
         "restore/safety-keeps-target",
     ];
-    for (asked, taken, now, limit, expected) in [
+    for (request, taken, now, limit, expected) in [
         ("restore alpha 1", "a=1 b*=1 c*=1", "a=2 b=1 c*=2", 9, [3, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0]),
         ("restore alpha 1", "l>a a=1 d=1", "l=1 a>l d/ n=", 9, [3, 0, 3, 1, 2, 0, 1, 0, 0, 0, 0]),
         ("restore alpha 1 exact", "a=1", "a=1 m= n=", 9, [0, 0, 0, 1, 1, 2, 1, 0, 0, 0, 0]),
@@ -320,74 +329,77 @@ fn a_restore_counts_what_it_has_put_to_the_test() {
     ] {
         let mut scene = Scene::changed(taken, now);
         scene.world.settings.max_snapshots = limit;
-        let checks = scene.checks(&scene.right(asked));
-        assert_eq!(rules.map(|rule| count(&checks, rule)), expected, "{asked} {taken} {now}");
+        let checks = scene.checks(&scene.correct_observation(request));
+        assert_eq!(rules.map(|rule| count(&checks, rule)), expected, "{request} {taken} {now}");
     }
     let mut scene = Scene::changed("a=1", "a=2");
-    scene.ask("restore alpha 1");
-    let checks = scene.checks(&scene.right("restore alpha 1"));
+    scene.perform("restore alpha 1");
+    let checks = scene.checks(&scene.correct_observation("restore alpha 1"));
     let found = ["restore/undo", "capture/bytes"].map(|rule| count(&checks, rule));
     assert_eq!(found, [1, 1]);
 }
 
 #[test]
-fn who_takes_nothing_before_a_restore_may_leave_what_is_new_in_the_way() {
+fn restore_without_restore_safety_may_leave_new_files_in_the_way() {
     for (taken, now, after) in [("d=1", "d/a=2", "d/a=2"), ("d/a=1", "d=2", "d=2")] {
         for (lacks, broken) in [("restore.safety", ""), ("list.reason", "restore/type")] {
             let mut scene = Scene::without(&format!("{lacks} restore.report"), taken);
-            scene.ask("take alpha");
-            scene.set(now);
-            let seen = left(&scene, "restore alpha 1", after);
-            assert_eq!(scene.broken(&seen), broken, "{now} without {lacks}");
+            scene.perform("take alpha");
+            scene.replace_files(now);
+            let observation = left(&scene, "restore alpha 1", after);
+            assert_eq!(scene.broken_rules(&observation), broken, "{now} without {lacks}");
         }
     }
 }
 
 #[test]
-fn what_should_have_stayed_is_told_as_it_was() {
-    let scene = silent("a=1", ".gitignore=a a=2");
+fn compare_reports_the_original_content_of_a_file_that_restore_must_keep() {
+    let scene = without_report("a=1", ".gitignore=a a=2");
     let checks = scene.checks(&left(&scene, "restore alpha 1", ".gitignore=a a=1"));
-    let [one] = &checks.violations[..] else { panic!("{:?}", checks.violations) };
-    assert_eq!((one.rule.id, &*one.mismatch.symptom), ("restore/protects", "other bytes"));
-    assert!(one.mismatch.expected.ends_with("\"2\""), "{}", one.mismatch.expected);
-    assert!(one.mismatch.found.ends_with("\"1\""), "{}", one.mismatch.found);
+    let [violation] = &checks.violations[..] else { panic!("{:?}", checks.violations) };
+    assert_eq!(
+        (violation.rule.id, &*violation.mismatch.symptom),
+        ("restore/protects", "other bytes")
+    );
+    assert!(violation.mismatch.expected.ends_with("\"2\""), "{}", violation.mismatch.expected);
+    assert!(violation.mismatch.found.ends_with("\"1\""), "{}", violation.mismatch.found);
 }
 
 #[test]
-fn what_failed_and_is_said_to_have_is_no_other_checkpoint() {
+fn compare_does_not_take_a_reported_failure_for_another_checkpoint() {
     let scene = |now: &str| {
         let mut scene = Scene::with("a=1");
-        scene.ask("take alpha");
-        scene.set(now);
-        scene.ask("take alpha");
+        scene.perform("take alpha");
+        scene.replace_files(now);
+        scene.perform("take alpha");
         scene
     };
-    let broken = |scene: &Scene, failed: &[&str]| {
+    let broken_with = |scene: &Scene, failed: &[&str]| {
         let failed = failed.iter().map(|path| remark((*path).into())).collect();
-        let said = Restored { failed, undoes_turn: true, ..Restored::default() };
-        scene.answered("restore alpha 2", Answer::Restored(said))
+        let report = Restored { failed, undoes_turn: true, ..Restored::default() };
+        scene.broken_by("restore alpha 2", Answer::Restored(report))
     };
-    assert_eq!(broken(&scene("a=2"), &["a"]), "restore/happens restore/bytes");
-    assert_eq!(broken(&scene("a=2"), &[]), "restore/target restore/bytes");
-    // Something of another type that was not replaced says nothing of targets either.
-    assert_eq!(broken(&scene("a>x"), &[]), "restore/type");
+    assert_eq!(broken_with(&scene("a=2"), &["a"]), "restore/happens restore/bytes");
+    assert_eq!(broken_with(&scene("a=2"), &[]), "restore/target restore/bytes");
+    // An entry of another type that was not replaced is no evidence of a target either.
+    assert_eq!(broken_with(&scene("a>x"), &[]), "restore/type");
 }
 
 #[test]
-fn a_link_that_did_not_come_back_is_no_other_checkpoint() {
-    let mut scene = silent("b=1", "a>x b=1");
-    scene.ask("take alpha");
-    let seen = left(&scene, "restore alpha 1 exact", "b=1");
-    assert_eq!(scene.broken(&seen), "restore/type");
+fn compare_does_not_take_a_missing_link_for_another_checkpoint() {
+    let mut scene = without_report("b=1", "a>x b=1");
+    scene.perform("take alpha");
+    let observation = left(&scene, "restore alpha 1 exact", "b=1");
+    assert_eq!(scene.broken_rules(&observation), "restore/type");
 }
 
 #[test]
-fn a_change_that_was_missed_since_the_time_was_kept_is_no_other_checkpoint() {
+fn compare_does_not_take_a_missed_change_with_kept_time_for_another_checkpoint() {
     for (edit, broken) in [("a=2", "restore/target restore/bytes"), ("a~2", "restore/bytes")] {
         let mut scene = Scene::with("a=1");
-        scene.ask("take alpha");
-        scene.put(edit);
-        scene.ask("take alpha");
-        assert_eq!(scene.broken(&left(&scene, "restore alpha 1", "a=1")), broken, "{edit}");
+        scene.perform("take alpha");
+        scene.edit(edit);
+        scene.perform("take alpha");
+        assert_eq!(scene.broken_rules(&left(&scene, "restore alpha 1", "a=1")), broken, "{edit}");
     }
 }

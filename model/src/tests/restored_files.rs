@@ -1,26 +1,26 @@
-//! What a restore does to files beside what they hold.
+//! What a restore does to files other than their content.
 
 use super::*;
 use pretty_assertions::assert_eq;
 
-/// What is seen where `a` of a checkpoint is brought back, with these permission bits when it was
-/// captured, before the restore (or it is gone) and afterwards.
+/// The observation of a restore of `a`, with these permission bits when it was captured, before the
+/// restore (`None` if it is gone) and afterwards.
 fn restored(captured: u32, before: Option<u32>, after: u32) -> (Scene, Observation) {
     let mut scene = Scene::with("a=1");
     scene.world.files.set_permissions(b"work/alpha/a", captured);
-    scene.ask("take alpha");
-    scene.put("-a b=");
+    scene.perform("take alpha");
+    scene.edit("-a b=");
     if let Some(bits) = before {
-        scene.put("a=2");
+        scene.edit("a=2");
         scene.world.files.set_permissions(b"work/alpha/a", bits);
     }
-    let mut seen = scene.right("restore alpha 1");
-    seen.files.set_permissions(b"work/alpha/a", after);
-    (scene, seen)
+    let mut observation = scene.correct_observation("restore alpha 1");
+    observation.files.set_permissions(b"work/alpha/a", after);
+    (scene, observation)
 }
 
 #[test]
-fn permissions_never_widen() {
+fn restore_never_widens_permissions() {
     let rule = "restore/permissions";
     for (captured, before, after, rules) in [
         (0o600, None, 0o600, ""),
@@ -28,102 +28,107 @@ fn permissions_never_widen() {
         (0o644, None, 0o600, ""),
         (0o640, None, 0o644, rule),
         (0o644, None, 0o664, rule),
-        // What its owner may do is not about others.
+        // The permissions of the owner do not matter.
         (0o444, None, 0o644, ""),
         (0o700, None, 0o711, rule),
         (0o644, Some(0o600), 0o600, ""),
         (0o644, Some(0o600), 0o644, rule),
         (0o600, Some(0o644), 0o644, ""),
         (0o600, Some(0o644), 0o600, rule),
-        // But for the executable bit.
+        // Except for the executable bit.
         (0o755, Some(0o600), 0o700, ""),
         (0o755, Some(0o644), 0o744, ""),
     ] {
-        let (scene, seen) = restored(captured, before, after);
-        assert_eq!(scene.broken(&seen), rules, "{captured:o} {before:?} {after:o}");
-        assert_eq!(count(&scene.checks(&seen), rule), 1);
+        let (scene, observation) = restored(captured, before, after);
+        assert_eq!(scene.broken_rules(&observation), rules, "{captured:o} {before:?} {after:o}");
+        assert_eq!(count(&scene.checks(&observation), rule), 1);
     }
 }
 
 #[test]
-fn permissions_of_what_was_not_seen_captured_or_was_not_restored_are_not_judged() {
-    let (mut scene, seen) = restored(0o600, None, 0o644);
-    let listed = Listed { number: 1, id: id(9), time: 0, reason: String::new(), stats: None };
-    scene.told("list alpha", Answer::Listed(vec![listed]));
-    assert_eq!(scene.broken(&seen), "");
+fn restore_permissions_judges_only_restored_files_whose_capture_was_observed() {
+    let (mut scene, observation) = restored(0o600, None, 0o644);
+    let listed =
+        Listed { number: 1, id: checkpoint_id(9), time: 0, reason: String::new(), stats: None };
+    scene.learn_answer("list alpha", Answer::Listed(vec![listed]));
+    assert_eq!(scene.broken_rules(&observation), "");
     let mut scene = Scene::changed("a=1 b=1", "a=1 b=2");
     scene.world.files.set_permissions(b"work/alpha/a", 0o600);
-    let mut seen = scene.right("restore alpha 1");
-    seen.files.set_permissions(b"work/alpha/a", 0o600);
-    assert_eq!(count(&scene.checks(&seen), "restore/permissions"), 1);
+    let mut observation = scene.correct_observation("restore alpha 1");
+    observation.files.set_permissions(b"work/alpha/a", 0o600);
+    assert_eq!(count(&scene.checks(&observation), "restore/permissions"), 1);
 }
 
 #[test]
-fn what_is_as_recorded_is_not_written() {
+fn restore_does_not_rewrite_unchanged_files() {
     for (path, rules) in [
         ("a", "restore/untouched"),
-        // This was not as recorded, and this the checkpoint does not hold.
+        // `b` differed from its record, and the checkpoint does not hold `c`.
         ("b", ""),
         ("c", ""),
     ] {
         let scene = Scene::changed("a=1 b=1", "a=1 b=2 c=1");
-        for asked in ["restore alpha 1", "file alpha 1 b"] {
-            let mut seen = scene.right(asked);
+        for request in ["restore alpha 1", "file alpha 1 b"] {
+            let mut observation = scene.correct_observation(request);
             let path = ByteString::from(&*format!("work/alpha/{path}"));
-            seen.rewritten.insert(path, "inode");
-            assert_eq!(scene.broken(&seen), rules, "{asked}");
-            assert_eq!(count(&scene.checks(&seen), "restore/untouched"), 1);
+            observation.rewritten.insert(path, "inode");
+            assert_eq!(scene.broken_rules(&observation), rules, "{request}");
+            assert_eq!(count(&scene.checks(&observation), "restore/untouched"), 1);
         }
     }
 }
 
-/// Names of one file, in the world.
-fn names(all: &[&str]) -> crate::observation::Names {
-    let all: BTreeSet<ByteString> = all.iter().map(|one| ByteString::from(*one)).collect();
-    let others = |one: &ByteString| all.iter().filter(|other| *other != one).cloned().collect();
-    all.iter().map(|one| (one.clone(), others(one))).collect()
+/// The hard-linked names of one file: each of these paths with the others.
+fn names(paths: &[&str]) -> crate::observation::Names {
+    let names: BTreeSet<ByteString> = paths.iter().map(|path| ByteString::from(*path)).collect();
+    let others = |name: &ByteString| names.iter().filter(|path| *path != name).cloned().collect();
+    names.iter().map(|name| (name.clone(), others(name))).collect()
 }
 
 #[test]
-fn other_names_of_a_file_keep_their_bytes() {
+fn restore_keeps_the_bytes_of_other_hard_links_of_a_file() {
     let both = &["work/alpha/a", "outside/x"];
-    for (before, after, changed, rules) in [
+    for (names_before, names_after, changed, rules) in [
         (&both[..], &both[..], "/outside/x=1", "restore/hard-links"),
         (both, both, "", ""),
-        // A file has one set of permissions.
+        // All names of a file share its permissions.
         (both, both, "/outside/x*=2", ""),
-        // Nothing shows that it was written as another name of the file.
+        // Nothing shows that the path was written as another name of the file.
         (both, &[], "/outside/x=1", "restore/contained"),
         (&[], both, "/outside/x=1", "restore/contained"),
     ] {
         let mut scene = Scene::changed("a=1", "a=2");
-        scene.put("/outside/x=2");
-        let mut seen = scene.right("restore alpha 1");
-        let mut then = scene.clone();
-        then.world.files = seen.files.clone();
-        then.put(changed);
-        seen.files = then.world.files;
-        seen.names = (names(before), names(after));
-        assert_eq!(scene.broken(&seen), rules, "{before:?} {after:?} {changed}");
-        let counted = count(&scene.checks(&seen), "restore/hard-links") > 0;
-        assert_eq!(counted, !before.is_empty());
+        scene.edit("/outside/x=2");
+        let mut observation = scene.correct_observation("restore alpha 1");
+        let mut after = scene.clone();
+        after.world.files = observation.files.clone();
+        after.edit(changed);
+        observation.files = after.world.files;
+        observation.names = (names(names_before), names(names_after));
+        assert_eq!(
+            scene.broken_rules(&observation),
+            rules,
+            "{names_before:?} {names_after:?} {changed}"
+        );
+        let is_counted = count(&scene.checks(&observation), "restore/hard-links") > 0;
+        assert_eq!(is_counted, !names_before.is_empty());
     }
 }
 
 #[test]
-fn other_permissions_alone_may_be_a_change_and_need_not_be() {
+fn checkpoint_may_or_may_not_treat_permissions_alone_as_a_change() {
     let mut scene = Scene::with("a=1");
-    scene.ask("take alpha");
-    assert_eq!(scene.answered("take alpha", created(2)), "capture/unchanged");
+    scene.perform("take alpha");
+    assert_eq!(scene.broken_by("take alpha", created(2)), "capture/unchanged");
     scene.world.files.set_permissions(b"work/alpha/a", 0o600);
     for answer in [created(2), taken(CheckpointOutcome::Unchanged)] {
-        assert_eq!(scene.answered("take alpha", answer), "");
+        assert_eq!(scene.broken_by("take alpha", answer), "");
     }
-    for safety in [None, Some(id(2))] {
-        let mut seen = scene.right("restore alpha 1");
-        if let Answer::Restored(said) = &mut seen.answer {
-            said.safety = safety;
+    for safety in [None, Some(checkpoint_id(2))] {
+        let mut observation = scene.correct_observation("restore alpha 1");
+        if let Answer::Restored(report) = &mut observation.answer {
+            report.safety = safety;
         }
-        assert_eq!(scene.broken(&seen), "");
+        assert_eq!(scene.broken_rules(&observation), "");
     }
 }

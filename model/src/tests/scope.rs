@@ -1,10 +1,10 @@
-//! Which place a path means, which place may be a project, and which one a file belongs to.
+//! Which directory a path names, which directory may be a project, and to which a file belongs.
 
 use super::*;
 use pretty_assertions::assert_eq;
 
 #[test]
-fn a_typed_path_starts_at_the_root_the_home_or_the_current_directory() {
+fn canonical_resolves_a_typed_path_from_the_root_the_home_or_the_current_directory() {
     let scene = Scene::with("");
     for (typed, canonical) in [
         ("~", Some("home")),
@@ -27,7 +27,7 @@ fn a_typed_path_starts_at_the_root_the_home_or_the_current_directory() {
 }
 
 #[test]
-fn what_is_out_of_scope_is_refused_with_a_code_that_says_why() {
+fn checkpoint_out_of_scope_is_refused_with_the_matching_error_code() {
     let mut scene = Scene::with("/work/file= /home/.hermes/checkpoints/project/file=");
     let no_directory: &[Code] = &[Code::MissingDirectory, Code::NotADirectory];
     let base: &[Code] = &[Code::ScopeBase, Code::MissingDirectory, Code::NotADirectory];
@@ -42,16 +42,16 @@ fn what_is_out_of_scope_is_refused_with_a_code_that_says_why() {
         ("none", &[Code::MissingDirectory], "scope/no-directory"),
         ("file", &[Code::NotADirectory], "scope/no-directory"),
     ] {
-        let asked = format!("take {dir}");
-        assert_eq!(refusals(&scene.allows(&asked)), [(codes, rule)], "{dir}");
+        let request = format!("take {dir}");
+        assert_eq!(refusals(&scene.allows(&request)), [(codes, rule)], "{dir}");
         for code in codes {
-            assert_eq!(scene.answered(&asked, refused(*code)), "", "{dir}");
+            assert_eq!(scene.broken_by(&request, refused(*code)), "", "{dir}");
         }
-        assert_eq!(scene.answered(&asked, created(1)), rule, "{dir}");
+        assert_eq!(scene.broken_by(&request, created(1)), rule, "{dir}");
     }
-    // What only holds the base is a project; of the base nothing is captured.
-    scene.put("/home/.hermes/kept=");
-    scene.ask("take ~/.hermes");
+    // A directory that contains the base is a project; nothing of the base is captured.
+    scene.edit("/home/.hermes/kept=");
+    scene.perform("take ~/.hermes");
     let [taken] = scene.world.history(b"home/.hermes") else { panic!("one checkpoint") };
     let captured = taken.captured.as_ref().unwrap();
     assert_eq!(texts(captured.tree.keys()), ["kept"]);
@@ -59,67 +59,69 @@ fn what_is_out_of_scope_is_refused_with_a_code_that_says_why() {
 }
 
 #[test]
-fn no_rule_leaves_it_open_that_the_home_or_the_base_is_a_project() {
+fn may_be_project_is_false_for_the_root_the_home_and_the_base() {
     let scene = Scene::with("");
-    for no in ["", "home", "home/.hermes", "home/.hermes/checkpoints", "home/.hermes/checkpoints/a"]
+    for path in
+        ["", "home", "home/.hermes", "home/.hermes/checkpoints", "home/.hermes/checkpoints/a"]
     {
-        assert!(!scene.world.may_be_project(no.as_bytes()), "{no}");
+        assert!(!scene.world.may_be_project(path.as_bytes()), "{path}");
     }
-    for yes in ["work", "work/alpha", "home/a", "home/.hermes/a"] {
-        assert!(scene.world.may_be_project(yes.as_bytes()), "{yes}");
+    for path in ["work", "work/alpha", "home/a", "home/.hermes/a"] {
+        assert!(scene.world.may_be_project(path.as_bytes()), "{path}");
     }
 }
 
 #[test]
-fn an_edit_of_the_world_says_what_it_takes_on_a_disk() {
+fn edit_returns_the_changes_to_make_on_disk() {
     let changes = Scene::with("").world.edit(&Edit::MakeDirectory { path: "new".into() });
     assert_eq!(changes, [crate::edit::Change::Make("new".into(), Node::Directory)]);
 }
 
-/// The project of the file and the rule that says so. Only that one may be answered.
+/// The project of the file, which is the only allowed answer, and the rule that decides it.
 fn project_of(scene: &Scene, file: &str) -> (Option<String>, &'static str) {
-    let asked = format!("project {file}");
-    let Allowed::Project { path, rule } = scene.allows(&asked) else { panic!("{file}") };
-    let other = Some("/world/other".into());
-    for (answer, broken) in [(path.clone(), ""), (other, rule.id)] {
-        assert_eq!(scene.answered(&asked, Answer::Project(answer)), broken, "{file}");
+    let request = format!("project {file}");
+    let Allowed::Project { path, rule } = scene.allows(&request) else { panic!("{file}") };
+    let wrong = Some("/world/other".into());
+    for (answer, broken) in [(path.clone(), ""), (wrong, rule.id)] {
+        assert_eq!(scene.broken_by(&request, Answer::Project(answer)), broken, "{file}");
     }
-    assert_eq!(scene.answered(&asked, Answer::Done), rule.id, "{file}");
+    assert_eq!(scene.broken_by(&request, Answer::Done), rule.id, "{file}");
     (path.map(|path| path.to_string()), rule.id)
 }
 
 #[test]
-fn a_file_belongs_to_the_nearest_marked_directory_above_it() {
+fn project_of_returns_the_nearest_marked_directory_above_a_file() {
     let mut scene = Scene::with("Cargo.toml= deep/file=");
-    let of = |path: &str| (Some(path.to_owned()), "scope/root-of-file");
+    let project = |path: &str| (Some(path.to_owned()), "scope/root-of-file");
     for file in ["alpha/deep/file", "alpha/deep", "alpha", "alpha/none/none"] {
-        assert_eq!(project_of(&scene, file), of("/world/work/alpha"), "{file}");
+        assert_eq!(project_of(&scene, file), project("/world/work/alpha"), "{file}");
     }
-    // Where nothing is marked, it is the directory itself, or the one the file is in.
+    // Without a marker, it is the directory itself, or the parent directory of the file.
     for file in ["beta", "beta/file"] {
-        assert_eq!(project_of(&scene, file), of("/world/work/beta"), "{file}");
+        assert_eq!(project_of(&scene, file), project("/world/work/beta"), "{file}");
     }
-    scene.put("/go.mod=");
-    assert_eq!(project_of(&scene, "beta/file"), of("/world"));
-    let seen = scene.checks(&scene.seen("project beta/file", Answer::Project(None)));
-    assert_eq!(symptoms(&seen), ["no project"]);
+    scene.edit("/go.mod=");
+    assert_eq!(project_of(&scene, "beta/file"), project("/world"));
+    let checks = scene.checks(&scene.observation("project beta/file", Answer::Project(None)));
+    assert_eq!(symptoms(&checks), ["no project"]);
 }
 
 #[test]
-fn a_marker_must_lead_somewhere() {
+fn project_of_ignores_a_marker_that_is_a_dangling_link() {
     let mut scene = Scene::with("");
     for (target, marks) in [("none", false), ("/etc/none", false), ("beta", true), ("/..", true)] {
-        scene.put(&format!("/work/Makefile>{target}"));
+        scene.edit(&format!("/work/Makefile>{target}"));
         let found = project_of(&scene, "alpha/file").0.unwrap();
         assert_eq!(found == "/world/work", marks, "{target}: {found}");
     }
 }
 
 #[test]
-fn neither_the_root_nor_the_home_directory_is_the_project_of_a_file() {
+fn project_of_never_returns_the_root_or_the_home_directory() {
     let scene =
         Scene::with("/home/.git/HEAD= /home/deep/er/file= /home/marked/package.json= /Gemfile=");
-    let (broad, nearest) = ("scope/root-never-broad", "scope/root-of-file");
+    let broad = "scope/root-never-broad";
+    let nearest = "scope/root-of-file";
     for (file, project, rule) in [
         ("/", None, broad),
         ("~", None, broad),
@@ -133,26 +135,26 @@ fn neither_the_root_nor_the_home_directory_is_the_project_of_a_file() {
     }
 }
 
-/// A scene where `alpha` has a checkpoint in this turn and another name.
+/// A scene where `alpha` has a checkpoint in this turn and a second name, `link`.
 fn aliased() -> Scene {
     let mut scene = Scene::with("a=1 /work/link>alpha");
-    scene.ask("ensure link");
+    scene.perform("ensure link");
     scene
 }
 
 #[test]
-fn a_first_checkpoint_of_nothing_is_none_of_another_project() {
+fn first_checkpoint_of_an_empty_alias_breaks_only_capture_empty_first() {
     let scene = Scene::with("/work/link>alpha");
-    assert_eq!(scene.answered("take link", created(1)), "capture/empty-first");
+    assert_eq!(scene.broken_by("take link", created(1)), "capture/empty-first");
 }
 
 #[test]
-fn a_project_of_another_name_is_no_other_project() {
+fn scope_identity_is_broken_if_a_second_name_counts_as_a_second_project() {
     let identity = "scope/identity";
     let missing = || refused(Code::MissingDirectory);
     let unknown = || refused(Code::UnknownCheckpoint);
     let nothing = || Answer::Listed(Vec::new());
-    for (edit, asked, answer, mistaken) in [
+    for (edit, request, answer, is_mistaken) in [
         ("", "take link", created(2), true),
         ("", "ensure link", created(2), true),
         ("", "take /world/work/alpha", created(2), false),
@@ -175,44 +177,44 @@ fn a_project_of_another_name_is_no_other_project() {
         ("", "diff link 9", missing(), true),
     ] {
         let mut scene = aliased();
-        scene.put(edit);
-        let found = scene.answered(asked, answer.clone());
-        assert_eq!(found.contains(identity), mistaken, "{asked}: {answer:?}: {found}");
-        let checks = scene.checks(&scene.seen(asked, answer));
-        let is_alias = !asked.contains("/world");
-        assert_eq!(count(&checks, identity), u64::from(is_alias), "{asked}");
+        scene.edit(edit);
+        let found = scene.broken_by(request, answer.clone());
+        assert_eq!(found.contains(identity), is_mistaken, "{request}: {answer:?}: {found}");
+        let checks = scene.checks(&scene.observation(request, answer));
+        let is_alias = !request.contains("/world");
+        assert_eq!(count(&checks, identity), u64::from(is_alias), "{request}");
     }
-    // Something new is due, and what is not there may have made room for it.
+    // A new checkpoint is expected, and a missing one may have been evicted for it.
     let mut scene = aliased();
-    scene.put("a=2");
-    assert_eq!(scene.answered("take link", created(2)), "");
+    scene.edit("a=2");
+    assert_eq!(scene.broken_by("take link", created(2)), "");
     scene.world.settings.max_snapshots = 1;
     let keeps = "restore/safety-keeps-target";
-    assert_eq!(scene.answered("restore link 1", unknown()), keeps);
-    // Where nobody says why it refuses, that tells nothing.
+    assert_eq!(scene.broken_by("restore link 1", unknown()), keeps);
+    // Without reasons for refusals, a refusal is no evidence.
     let mut scene = Scene::without("refusal.reasons", "a=1 /work/link>alpha");
-    scene.ask("take alpha");
-    assert_eq!(scene.answered("take link", missing()), "capture/unchanged");
-    assert_eq!(scene.answered("file link 1 ..", unknown()), "");
+    scene.perform("take alpha");
+    assert_eq!(scene.broken_by("take link", missing()), "capture/unchanged");
+    assert_eq!(scene.broken_by("file link 1 ..", unknown()), "");
 }
 
 #[test]
-fn a_command_whose_meaning_is_known_is_to_be_classified_so_and_no_other() {
+fn classify_must_be_right_for_known_commands_and_is_free_for_others() {
     let scene = Scene::with("");
     let answer = |changes_files| Answer::Classified { changes_files };
     for (command, changes) in [("rm a.txt", true), ("ls; echo 'a -> b'", false)] {
-        let asked = format!("classify {command}");
-        assert_eq!(scene.answered(&asked, answer(changes)), "", "{command}");
-        assert_eq!(scene.answered(&asked, answer(!changes)), "turn/shell-words", "{command}");
-        assert_eq!(scene.answered(&asked, Answer::Done), "turn/shell-words", "{command}");
+        let request = format!("classify {command}");
+        assert_eq!(scene.broken_by(&request, answer(changes)), "", "{command}");
+        assert_eq!(scene.broken_by(&request, answer(!changes)), "turn/shell-words", "{command}");
+        assert_eq!(scene.broken_by(&request, Answer::Done), "turn/shell-words", "{command}");
     }
     for changes in [true, false] {
-        assert_eq!(scene.answered("classify frobnicate", answer(changes)), "");
+        assert_eq!(scene.broken_by("classify frobnicate", answer(changes)), "");
     }
     for (command, changes, symptom) in
         [("rm a.txt", false, "not noticed"), ("ls # rm x", true, "a false alarm")]
     {
-        let seen = scene.seen(&format!("classify {command}"), answer(changes));
-        assert_eq!(symptoms(&scene.checks(&seen)), [symptom]);
+        let observation = scene.observation(&format!("classify {command}"), answer(changes));
+        assert_eq!(symptoms(&scene.checks(&observation)), [symptom]);
     }
 }

@@ -1,68 +1,81 @@
-//! What all checkpoints together take, and what is dropped to keep that within a bound.
+//! The store size limit: the size of all checkpoints, and what is evicted to respect the limit.
 
 use super::*;
 use crate::store_edit::StoreFile;
 use pretty_assertions::assert_eq;
 
 /// A scene with four checkpoints of `alpha` and two of `beta`. Each needs an object of its own and
-/// one that all share.
+/// an object that all share.
 fn scene() -> Scene {
     let mut scene = Scene::with("");
-    for (project, content) in [("alpha", 4), ("beta", 2)] {
-        for content in 0..content {
-            scene.put(&format!("/work/{project}/a={content}"));
-            scene.ask(&format!("take {project}"));
+    for (project, count) in [("alpha", 4), ("beta", 2)] {
+        for content in 0..count {
+            scene.edit(&format!("/work/{project}/a={content}"));
+            scene.perform(&format!("take {project}"));
         }
     }
     scene
 }
 
-/// What is left where so many checkpoints of `alpha` and `beta` are, the newest; an object takes so
-/// many bytes, and took so many at most, and the one that all share takes five.
-fn left(scene: &Scene, alpha: usize, beta: usize, (now, most): (u64, u64)) -> Contents {
+/// The size of an object in bytes, now and at most so far.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    now: u64,
+    max: u64,
+}
+
+const TEN_BYTES: Sizes = Sizes { now: 10, max: 10 };
+const EIGHT_BYTES: Sizes = Sizes { now: 8, max: 8 };
+/// Stored in ten bytes once, and in eight now.
+const SHRUNK: Sizes = Sizes { now: 8, max: 10 };
+
+/// The contents of a store with this many of the newest checkpoints of `alpha` and `beta`. Each has
+/// an object of these sizes; the shared object takes five bytes.
+fn left(scene: &Scene, alpha: usize, beta: usize, object: Sizes) -> Contents {
     let mut contents = scene.contents();
     for (project, count) in [("work/alpha", alpha), ("work/beta", beta)] {
         let hash = scene.world.hash(project.as_bytes());
         contents.visible.get_mut(&hash).unwrap().truncate(count);
     }
-    fn own(number: usize) -> String {
+    fn object_of(number: usize) -> String {
         format!("object {number}")
     }
     contents.visible.retain(|_, ids| !ids.is_empty());
     let sizes =
-        |each: u64| (1..=6).map(move |number| (own(number), each)).chain([("all".into(), 5)]);
-    contents.sizes = sizes(now).collect();
-    contents.sizes_max = sizes(most).collect();
-    let needs = |number| (id(number), BTreeSet::from([own(number), "all".to_owned()]));
+        |each: u64| (1..=6).map(move |number| (object_of(number), each)).chain([("all".into(), 5)]);
+    contents.sizes = sizes(object.now).collect();
+    contents.sizes_max = sizes(object.max).collect();
+    let needs =
+        |number| (checkpoint_id(number), BTreeSet::from([object_of(number), "all".to_owned()]));
     contents.needs = (1..=6).map(needs).collect();
     contents
 }
 
-/// The rules that are broken where that is left by a request for a checkpoint of what is there.
+/// The rules broken by a checkpoint of unchanged files that leaves these contents.
 fn bounded(bytes: u64, contents: Contents) -> String {
     let mut scene = scene();
     scene.world.settings.max_total_bytes = bytes;
-    let seen = scene.right("take alpha");
-    scene.broken(&Observation { contents: Some(contents), ..seen })
+    let observation = scene.correct_observation("take alpha");
+    scene.broken_rules(&Observation { contents: Some(contents), ..observation })
 }
 
 #[test]
-fn where_a_pack_is_not_found_nobody_need_keep_the_bound() {
+fn max_total_bytes_is_not_judged_if_the_head_file_is_damaged() {
     let mut scene = scene();
     scene.world.settings.max_total_bytes = 64;
-    let seen = scene.right("take alpha");
-    let seen = Observation { contents: Some(left(&scene, 4, 2, (10, 10))), ..seen };
-    assert_eq!(scene.broken(&seen), TOTAL);
+    let observation = scene.correct_observation("take alpha");
+    let observation = Observation { contents: Some(left(&scene, 4, 2, TEN_BYTES)), ..observation };
+    assert_eq!(scene.broken_rules(&observation), TOTAL);
     let head = StoreEdit::File { file: StoreFile::Head, damage: Damage::Emptied };
     scene.world.edit_store(&head, true);
-    assert_eq!(scene.broken(&seen), "");
+    assert_eq!(scene.broken_rules(&observation), "");
 }
 
 const TOTAL: &str = "limit/total-size";
 const TOO_MANY: &str = "limit/no-more-than-needed";
 
 #[test]
-fn the_oldest_go_in_turn_until_the_rest_fits_and_no_more() {
+fn max_total_bytes_evicts_the_oldest_checkpoints_in_turn_and_no_more_than_needed() {
     for (bytes, alpha, beta, rules) in [
         (65, 4, 2, ""),
         (64, 4, 2, TOTAL),
@@ -77,13 +90,13 @@ fn the_oldest_go_in_turn_until_the_rest_fits_and_no_more() {
         (34, 1, 1, ""),
         (34, 2, 1, TOTAL),
         (25, 1, 1, ""),
-        // Where the newest alone take more, nothing that could be dropped would help.
+        // If the newest checkpoints alone exceed the limit, no eviction would help.
         (24, 4, 2, ""),
         (24, 4, 0, "limit/newest-stays"),
         (0, 4, 0, ""),
     ] {
         assert_eq!(
-            bounded(bytes, left(&scene(), alpha, beta, (10, 10))),
+            bounded(bytes, left(&scene(), alpha, beta, TEN_BYTES)),
             rules,
             "{bytes} {alpha} {beta}"
         );
@@ -91,35 +104,35 @@ fn the_oldest_go_in_turn_until_the_rest_fits_and_no_more() {
 }
 
 #[test]
-fn what_was_stored_in_another_form_is_judged_by_either() {
+fn max_total_bytes_accepts_the_current_or_the_largest_size_of_an_object() {
     for (bytes, alpha, beta, sizes, rules) in [
-        (53, 4, 2, (8, 10), ""),
-        (52, 4, 2, (8, 10), TOTAL),
-        (60, 3, 2, (8, 10), ""),
-        (60, 3, 2, (8, 8), TOO_MANY),
-        (24, 4, 2, (8, 10), ""),
-        (25, 4, 2, (8, 10), TOTAL),
+        (53, 4, 2, SHRUNK, ""),
+        (52, 4, 2, SHRUNK, TOTAL),
+        (60, 3, 2, SHRUNK, ""),
+        (60, 3, 2, EIGHT_BYTES, TOO_MANY),
+        (24, 4, 2, SHRUNK, ""),
+        (25, 4, 2, SHRUNK, TOTAL),
     ] {
         assert_eq!(bounded(bytes, left(&scene(), alpha, beta, sizes)), rules, "{bytes} {sizes:?}");
     }
 }
 
 #[test]
-fn what_is_wrong_with_the_list_is_not_for_the_size_to_say() {
-    let mut reversed = left(&scene(), 4, 2, (10, 10));
+fn max_total_bytes_does_not_judge_contents_with_a_wrong_list() {
+    let mut reversed = left(&scene(), 4, 2, TEN_BYTES);
     reversed.visible.get_mut(&scene().world.hash(b"work/alpha")).unwrap().reverse();
     assert_eq!(bounded(30, reversed), "");
-    let mut longer = left(&scene(), 4, 2, (10, 10));
+    let mut longer = left(&scene(), 4, 2, TEN_BYTES);
     longer.visible.get_mut(&scene().world.hash(b"work/beta")).unwrap().push("ab".into());
     assert_eq!(bounded(30, longer), "");
 }
 
 #[test]
-fn who_writes_anew_what_stays_is_judged_by_how_much_that_is() {
+fn max_total_bytes_is_judged_by_the_count_if_kept_checkpoints_have_new_ids() {
     for (bytes, alpha, beta, rules) in
         [(64, 3, 2, ""), (64, 3, 1, TOO_MANY), (54, 2, 2, TOTAL), (24, 4, 0, "limit/newest-stays")]
     {
-        let mut renamed = left(&scene(), alpha, beta, (10, 10));
+        let mut renamed = left(&scene(), alpha, beta, TEN_BYTES);
         for ids in renamed.visible.values_mut() {
             ids.iter_mut().skip(1).for_each(|id| *id = id.replace('f', "e"));
         }
@@ -128,30 +141,35 @@ fn who_writes_anew_what_stays_is_judged_by_how_much_that_is() {
 }
 
 #[test]
-fn only_what_keeps_or_sweeps_is_judged() {
+fn max_total_bytes_is_judged_after_checkpoints_restores_and_prunes_only() {
     let done = || swept(SweepOutcome::Done, Counts { scanned: 2, ..Counts::default() });
-    for (asked, answer, judged) in [
+    for (request, answer, is_judged) in [
         ("prune 0 30", done(), true),
         ("prune 0 0", done(), false),
         ("prune 0 30", swept(SweepOutcome::Off, Counts::default()), false),
         ("prune 0 30", refused(Code::Io), false),
         ("file alpha 1 a", Answer::Done, false),
-        ("restore alpha 1", scene().right("restore alpha 1").answer, true),
-        ("list alpha", scene().right("list alpha").answer, false),
+        ("restore alpha 1", scene().correct_observation("restore alpha 1").answer, true),
+        ("list alpha", scene().correct_observation("list alpha").answer, false),
     ] {
         let mut scene = scene();
         scene.world.settings.max_total_bytes = 30;
-        let contents = Some(left(&scene, 4, 2, (10, 10)));
+        let contents = Some(left(&scene, 4, 2, TEN_BYTES));
         let base = Some(scene.base());
-        let seen = Observation { contents, base, ..scene.seen(asked, answer) };
-        assert_eq!(scene.broken(&seen).contains(TOTAL), judged, "{asked} {:?}", seen.answer);
+        let observation = Observation { contents, base, ..scene.observation(request, answer) };
+        assert_eq!(
+            scene.broken_rules(&observation).contains(TOTAL),
+            is_judged,
+            "{request} {:?}",
+            observation.answer
+        );
     }
-    // Whether a sweep may remove a whole project is not for its bound to say.
+    // The limit does not decide whether a sweep may remove a whole project.
     let mut scene = scene();
-    scene.put("-/work/beta");
-    let contents = Some(left(&scene, 2, 0, (10, 10)));
+    scene.edit("-/work/beta");
+    let contents = Some(left(&scene, 2, 0, TEN_BYTES));
     let counts = Counts { scanned: 2, orphans: 1, bytes_freed: 9, ..Counts::default() };
-    let seen = scene.seen("prune 0 34 orphans", swept(SweepOutcome::Done, counts));
-    let seen = Observation { contents, base: Some(scene.base()), ..seen };
-    assert_eq!(scene.broken(&seen), "");
+    let observation = scene.observation("prune 0 34 orphans", swept(SweepOutcome::Done, counts));
+    let observation = Observation { contents, base: Some(scene.base()), ..observation };
+    assert_eq!(scene.broken_rules(&observation), "");
 }

@@ -1,4 +1,4 @@
-//! What is said of the store as a whole.
+//! The status of the whole store.
 
 use super::sweep::{scene, status};
 use super::*;
@@ -6,13 +6,13 @@ use crate::answer::ProjectState;
 use pretty_assertions::assert_eq;
 
 #[test]
-fn the_status_says_how_many_checkpoints_a_project_has_and_what_may_be_known_of_it() {
+fn status_reports_the_checkpoints_and_the_possible_state_of_each_project() {
     use ProjectState::{Live, Orphan, Unknown};
     let mut scene = scene("alpha gone other deep/gone");
-    scene.put("-/work/gone -/work/deep /work/other= a=new");
-    scene.ask("take alpha");
-    scene.archive("legacy-1");
-    let said = status(&scene);
+    scene.edit("-/work/gone -/work/deep /work/other= a=new");
+    scene.perform("take alpha");
+    scene.add_archive("legacy-1");
+    let allowed = status(&scene);
     let expected = [
         ("/world/work/alpha", 2, vec![Live]),
         ("/world/work/deep/gone", 1, vec![Orphan, Unknown]),
@@ -20,53 +20,55 @@ fn the_status_says_how_many_checkpoints_a_project_has_and_what_may_be_known_of_i
         ("/world/work/other", 1, vec![Live, Orphan, Unknown]),
     ];
     let expected = expected.map(|(path, count, states)| (path.into(), (count, states)));
-    assert!(said.projects.into_iter().eq(expected));
-    assert!(said.nameless.is_empty() && said.archives.iter().eq(["legacy-1"]));
+    assert!(allowed.projects.into_iter().eq(expected));
+    assert!(allowed.nameless.is_empty() && allowed.archives.iter().eq(["legacy-1"]));
     scene.world.settings.max_snapshots = 1;
     assert_eq!(status(&scene).projects[&"/world/work/alpha".into()].0, 1);
 }
 
 #[test]
-fn a_status_is_wrong_by_each_project_and_each_archive() {
-    let one = |workdir: Option<&str>, checkpoints| ProjectStatus {
+fn status_breaks_maintenance_commands_for_each_wrong_project_or_archive() {
+    let project = |workdir: Option<&str>, checkpoints| ProjectStatus {
         workdir: workdir.map(ByteString::from),
         checkpoints,
         state: ProjectState::Unknown,
     };
     let commands = "maintenance/commands";
     let mut scene = scene("alpha damaged healed");
-    scene.archive("legacy-1");
-    scene.damage("work/damaged");
-    scene.damage("work/healed");
-    scene.ask("take healed");
-    let told = |archives: &[&str], spoil: Spoil<Vec<ProjectStatus>>| {
-        let mut seen = scene.right("status");
-        let Answer::Status { projects, archives: said } = &mut seen.answer else { panic!("none") };
-        spoil(projects);
-        *said = archives.iter().map(|one| (*one).to_owned()).collect();
-        scene.broken(&seen)
+    scene.add_archive("legacy-1");
+    scene.damage_metadata("work/damaged");
+    scene.damage_metadata("work/healed");
+    scene.perform("take healed");
+    let broken_with = |archives: &[&str], corrupt: Corruption<Vec<ProjectStatus>>| {
+        let mut observation = scene.correct_observation("status");
+        let Answer::Status { projects, archives: reported } = &mut observation.answer else {
+            panic!("none")
+        };
+        corrupt(projects);
+        *reported = archives.iter().map(|name| (*name).to_owned()).collect();
+        scene.broken_rules(&observation)
     };
-    let spoilt: &[(Spoil<Vec<ProjectStatus>>, &str)] = &[
+    let corruptions: &[(Corruption<Vec<ProjectStatus>>, &str)] = &[
         (&|_| {}, ""),
-        (&|all| all[0].checkpoints = Some(2), commands),
-        (&|all| all[0].checkpoints = None, commands),
-        (&|all| all[0].state = ProjectState::Orphan, commands),
-        (&|all| all[0].workdir = None, commands),
-        (&|all| all.push(all[0].clone()), commands),
-        (&|all| drop(all.remove(0)), commands),
-        (&|all| all.push(one(Some("/x"), Some(1))), commands),
-        (&|all| all.push(one(Some("/x"), Some(0))), ""),
-        (&|all| all.push(one(Some("/x"), None)), ""),
-        (&|all| all.push(one(None, Some(1))), ""),
-        // Of what is damaged nothing need be known, and of what is healed everything.
-        (&|all| drop(all.remove(1)), ""),
-        (&|all| drop(all.remove(2)), "maintenance/heals"),
-        (&|all| all[2].checkpoints = None, commands),
+        (&|projects| projects[0].checkpoints = Some(2), commands),
+        (&|projects| projects[0].checkpoints = None, commands),
+        (&|projects| projects[0].state = ProjectState::Orphan, commands),
+        (&|projects| projects[0].workdir = None, commands),
+        (&|projects| projects.push(projects[0].clone()), commands),
+        (&|projects| drop(projects.remove(0)), commands),
+        (&|projects| projects.push(project(Some("/x"), Some(1))), commands),
+        (&|projects| projects.push(project(Some("/x"), Some(0))), ""),
+        (&|projects| projects.push(project(Some("/x"), None)), ""),
+        (&|projects| projects.push(project(None, Some(1))), ""),
+        // A damaged project may be missing, but everything of a healed project must be reported.
+        (&|projects| drop(projects.remove(1)), ""),
+        (&|projects| drop(projects.remove(2)), "maintenance/heals"),
+        (&|projects| projects[2].checkpoints = None, commands),
     ];
-    for (at, (spoil, rules)) in spoilt.iter().enumerate() {
-        assert_eq!(told(&["legacy-1"], spoil), *rules, "{at}");
+    for (index, (corrupt, rules)) in corruptions.iter().enumerate() {
+        assert_eq!(broken_with(&["legacy-1"], corrupt), *rules, "{index}");
     }
     for archives in [&[][..], &["legacy-1", "legacy-2"], &["legacy-2"]] {
-        assert_eq!(told(archives, &|_| {}), commands);
+        assert_eq!(broken_with(archives, &|_| {}), commands);
     }
 }

@@ -1,12 +1,12 @@
-//! Several processes that are asked at the same time: some order says what they were answered, whatever was
-//! killed meanwhile.
+//! Concurrent requests of several processes: some order must explain the answers, even if processes
+//! are killed meanwhile.
 
 use super::*;
 use crate::together::Call;
 use pretty_assertions::assert_eq;
 
 fn taken(number: usize) -> Option<Answer> {
-    let outcome = CheckpointOutcome::Created { id: id(number) };
+    let outcome = CheckpointOutcome::Created { id: checkpoint_id(number) };
     Some(Answer::Taken { outcome, skipped: Vec::new() })
 }
 
@@ -14,45 +14,46 @@ fn unchanged() -> Option<Answer> {
     Some(Answer::Taken { outcome: CheckpointOutcome::Unchanged, skipped: Vec::new() })
 }
 
-/// A request that another process was asked and had answered at these times.
-fn other(begin: u64, end: u64, asked: &str, answer: Option<Answer>) -> Call {
-    Call { request: request(asked), answer, begin, end, is_alone: false }
+/// A call of a process with its request, answer and times.
+fn call(begin: u64, end: u64, request: &str, answer: Option<Answer>) -> Call {
+    Call { request: parse_request(request), answer, begin, end, is_alone: false }
 }
 
-/// The list of a project when nobody else runs, as it is right in that scene.
+/// The list of a project while no other process runs, as it is right in that scene.
 fn listed(scene: &Scene, project: &str) -> Call {
-    let asked = format!("list {project}");
-    let answer = Some(scene.right(&asked).answer);
-    Call { is_alone: true, ..other(90, 91, &asked, answer) }
+    let request = format!("list {project}");
+    let answer = Some(scene.correct_observation(&request).answer);
+    Call { is_alone: true, ..call(90, 91, &request, answer) }
 }
 
-/// What is wrong with these calls and the list of `alpha` that is right in `then`.
-fn wrong(scene: &Scene, calls: &[Call], then: &Scene) -> String {
-    let all = [calls, &[listed(then, "alpha")]].concat();
-    let (checks, world) = scene.world.compare_together(&all, &scene.world.files);
+/// The rules broken by these calls and a final list of `alpha` that is right in `after`.
+fn broken_together(scene: &Scene, calls: &[Call], after: &Scene) -> String {
+    let calls = [calls, &[listed(after, "alpha")]].concat();
+    let (checks, world) = scene.world.compare_together(&calls, &scene.world.files);
     assert_eq!(world.is_some(), checks.violations.is_empty());
-    let listed = |world: &World| {
-        let all = world.listed(b"work/alpha").iter();
-        all.map(|one| one.id.clone()).collect::<Vec<_>>()
+    let ids = |world: &World| {
+        let listed = world.listed(b"work/alpha").iter();
+        listed.map(|checkpoint| checkpoint.id.clone()).collect::<Vec<_>>()
     };
-    assert!(world.is_none_or(|world| listed(&world) == listed(&then.world)));
-    broken(checks)
+    assert!(world.is_none_or(|world| ids(&world) == ids(&after.world)));
+    broken_rules(checks)
 }
 
-/// `alpha` before and after its newest files were captured as the second checkpoint.
+/// `alpha` before and after its current files were captured as the second checkpoint.
 fn before_and_after() -> (Scene, Scene) {
-    let both = || Scene::changed("a=1", "a=2");
-    let (before, mut after) = (both(), both());
-    after.ask("take alpha");
+    let changed = || Scene::changed("a=1", "a=2");
+    let before = changed();
+    let mut after = changed();
+    after.perform("take alpha");
     (before, after)
 }
 
 #[test]
-fn one_of_several_was_first_whichever() {
+fn compare_together_accepts_any_order_of_several_requests() {
     let (before, after) = before_and_after();
     let three = |answers: [Option<Answer>; 3]| {
-        let calls = answers.map(|answer| other(1, 9, "take alpha", answer));
-        wrong(&before, &calls, &after)
+        let calls = answers.map(|answer| call(1, 9, "take alpha", answer));
+        broken_together(&before, &calls, &after)
     };
     assert_eq!(three([unchanged(), taken(2), unchanged()]), "");
     assert_eq!(three([taken(2), taken(3), unchanged()]), "capture/unchanged");
@@ -60,48 +61,48 @@ fn one_of_several_was_first_whichever() {
 }
 
 #[test]
-fn what_was_answered_before_another_was_asked_comes_first() {
+fn compare_together_keeps_the_order_of_calls_that_do_not_overlap() {
     let (before, after) = before_and_after();
-    let asked = |list: (u64, u64), then: &Scene| {
-        let seen = Call { begin: list.0, end: list.1, is_alone: false, ..listed(then, "alpha") };
-        wrong(&before, &[other(3, 6, "take alpha", taken(2)), seen], &after)
+    let with_list = |begin: u64, end: u64, scene: &Scene| {
+        let list = Call { begin, end, is_alone: false, ..listed(scene, "alpha") };
+        broken_together(&before, &[call(3, 6, "take alpha", taken(2)), list], &after)
     };
-    // Beside it, it is there or not; after it, it is.
-    assert_eq!(asked((4, 5), &before), "");
-    assert_eq!(asked((4, 5), &after), "");
-    assert_eq!(asked((1, 2), &after), "list/complete");
-    assert_eq!(asked((7, 8), &after), "");
-    assert_eq!(asked((7, 8), &before), "list/complete");
+    // A list during the call shows the checkpoint or not; a list after it must show it.
+    assert_eq!(with_list(4, 5, &before), "");
+    assert_eq!(with_list(4, 5, &after), "");
+    assert_eq!(with_list(1, 2, &after), "list/complete");
+    assert_eq!(with_list(7, 8, &after), "");
+    assert_eq!(with_list(7, 8, &before), "list/complete");
 }
 
 #[test]
-fn what_was_killed_took_effect_or_not_and_another_is_not_forgotten() {
+fn compare_together_lets_a_killed_call_take_effect_or_not_but_not_an_answered_call() {
     let (before, after) = before_and_after();
-    let killed = [other(1, 2, "take alpha", None)];
-    assert_eq!(wrong(&before, &killed, &after), "");
-    assert_eq!(wrong(&before, &killed, &before), "");
-    assert_eq!(wrong(&before, &[other(1, 2, "take beta", None)], &after), "list/complete");
-    let reported = [other(1, 2, "take alpha", taken(2))];
-    assert_eq!(wrong(&before, &reported, &before), "list/complete");
+    let killed = [call(1, 2, "take alpha", None)];
+    assert_eq!(broken_together(&before, &killed, &after), "");
+    assert_eq!(broken_together(&before, &killed, &before), "");
+    assert_eq!(broken_together(&before, &[call(1, 2, "take beta", None)], &after), "list/complete");
+    let reported = [call(1, 2, "take alpha", taken(2))];
+    assert_eq!(broken_together(&before, &reported, &before), "list/complete");
 }
 
 #[test]
-fn who_waits_in_vain_did_nothing_unless_nobody_else_is_at_work() {
+fn compare_together_accepts_busy_only_while_other_calls_run() {
     let (before, after) = before_and_after();
-    let busy = || other(1, 9, "take alpha", Some(refused(Code::Busy)));
-    assert_eq!(wrong(&before, &[busy()], &before), "");
-    assert_eq!(wrong(&before, &[busy(), other(1, 9, "take alpha", taken(2))], &after), "");
+    let busy = || call(1, 9, "take alpha", Some(refused(Code::Busy)));
+    assert_eq!(broken_together(&before, &[busy()], &before), "");
+    assert_eq!(broken_together(&before, &[busy(), call(1, 9, "take alpha", taken(2))], &after), "");
     let alone = Call { is_alone: true, ..busy() };
-    assert!(!wrong(&before, &[alone], &before).is_empty());
+    assert!(!broken_together(&before, &[alone], &before).is_empty());
 }
 
 #[test]
-fn two_projects_may_have_the_same_ids() {
+fn compare_together_accepts_equal_ids_in_two_projects() {
     let (before, after) = before_and_after();
-    let mut beside = after;
-    beside.put("/work/beta/b=1");
+    let mut with_beta = after;
+    with_beta.edit("/work/beta/b=1");
     let mut start = before;
-    start.put("/work/beta/b=1");
-    let calls = [other(1, 9, "take beta", taken(2)), other(1, 9, "take alpha", taken(2))];
-    assert_eq!(wrong(&start, &calls, &beside), "");
+    start.edit("/work/beta/b=1");
+    let calls = [call(1, 9, "take beta", taken(2)), call(1, 9, "take alpha", taken(2))];
+    assert_eq!(broken_together(&start, &calls, &with_beta), "");
 }

@@ -1,20 +1,20 @@
-//! What a request must leave as it is, and what an answer of another kind breaks.
+//! What a request must not change, and which rule an answer of the wrong kind breaks.
 
 use super::*;
 use crate::verdict::Kind;
 use pretty_assertions::assert_eq;
 
-/// What is seen where a request that is answered right changes these files.
-fn changing(scene: &Scene, asked: &str, files: &str) -> Observation {
-    let mut then = scene.clone();
-    then.put(files);
-    Observation { files: then.world.files, ..scene.right(asked) }
+/// The observation of a request that is answered correctly but changes these files.
+fn changing(scene: &Scene, request: &str, files: &str) -> Observation {
+    let mut changed = scene.clone();
+    changed.edit(files);
+    Observation { files: changed.world.files, ..scene.correct_observation(request) }
 }
 
 #[test]
-fn no_file_changes_where_none_is_asked_for() {
+fn requests_without_a_restore_change_no_file() {
     let refusal = "restore/refusal-changes-nothing";
-    for (asked, files, rules) in [
+    for (request, files, rules) in [
         ("list alpha", "", ""),
         ("list alpha", "a=2", "capture/read-only"),
         ("take alpha", "-a", "capture/read-only"),
@@ -28,55 +28,60 @@ fn no_file_changes_where_none_is_asked_for() {
         ("list alpha", "/hostile/mark=", "capture/read-only"),
     ] {
         let mut scene = Scene::with("a=1");
-        scene.ask("take alpha");
-        assert_eq!(scene.broken(&changing(&scene, asked, files)), rules, "{asked} {files}");
+        scene.perform("take alpha");
+        assert_eq!(
+            scene.broken_rules(&changing(&scene, request, files)),
+            rules,
+            "{request} {files}"
+        );
     }
-    // Where it depends on something that nobody has seen, any file may change.
+    // If the request depends on an unseen checkpoint, any file may change.
     let mut scene = Scene::with("a=1");
-    let unseen = Listed { number: 1, id: id(1), time: 0, reason: String::new(), stats: None };
-    scene.told("list alpha", Answer::Listed(vec![unseen]));
-    assert_eq!(scene.broken(&changing(&scene, "restore alpha 1", "a=2")), "");
+    let unseen =
+        Listed { number: 1, id: checkpoint_id(1), time: 0, reason: String::new(), stats: None };
+    scene.learn_answer("list alpha", Answer::Listed(vec![unseen]));
+    assert_eq!(scene.broken_rules(&changing(&scene, "restore alpha 1", "a=2")), "");
 }
 
 #[test]
-fn times_and_the_store_stay_as_they_were() {
+fn list_diff_and_refusals_change_neither_file_times_nor_the_store() {
     let refusal = "restore/refusal-changes-nothing";
-    for (asked, touched, changed, rules) in [
+    for (request, is_touched, changed, rules) in [
         ("list alpha", true, None, "capture/read-only"),
         ("restore alpha 9", true, None, refusal),
         ("list alpha", false, Some("projects/x.json"), "diff/leaves-store"),
         ("diff alpha 1", false, Some("store/refs/x"), "diff/leaves-store"),
         ("ensure alpha", false, Some("projects/x.json"), "turn/disabled"),
-        // A refusal may leave its mark in the bookkeeping, but not in what is stored.
+        // A refusal may change the metadata, but not the stored objects and refs.
         ("restore alpha 9", false, Some("projects/x.json"), ""),
         ("restore alpha 9", false, Some("store/refs/x"), refusal),
         ("restore alpha 9", false, Some("store/objects/x"), refusal),
         ("restore alpha 9", false, Some("store/packed-refs"), refusal),
     ] {
         let mut scene = Scene::with("a=1");
-        scene.ask("take alpha");
+        scene.perform("take alpha");
         scene.world.settings.enabled = false;
-        let mut seen = scene.right(asked);
-        seen.touched.extend(touched.then(|| "work/alpha/a".into()));
-        seen.base_changes = Some(changed.into_iter().map(ByteString::from).collect());
-        assert_eq!(scene.broken(&seen), rules, "{asked} {touched} {changed:?}");
-        if asked == "restore alpha 9" {
-            let kinds = |seen: &Observation| {
-                let violations = scene.checks(seen).violations.into_iter();
-                violations.map(|one| one.mismatch.kind).collect::<Vec<_>>()
+        let mut observation = scene.correct_observation(request);
+        observation.touched.extend(is_touched.then(|| "work/alpha/a".into()));
+        observation.base_changes = Some(changed.into_iter().map(ByteString::from).collect());
+        assert_eq!(scene.broken_rules(&observation), rules, "{request} {is_touched} {changed:?}");
+        if request == "restore alpha 9" {
+            let kinds = |observation: &Observation| {
+                let violations = scene.checks(observation).violations.into_iter();
+                violations.map(|violation| violation.mismatch.kind).collect::<Vec<_>>()
             };
-            let lies = vec![Kind::Dishonest; usize::from(!rules.is_empty())];
-            assert_eq!(kinds(&seen), lies);
-            if let Answer::Refused { changed, .. } = &mut seen.answer {
+            let dishonest = vec![Kind::Dishonest; usize::from(!rules.is_empty())];
+            assert_eq!(kinds(&observation), dishonest);
+            if let Answer::Refused { changed, .. } = &mut observation.answer {
                 *changed = Changed::Partial;
             }
-            assert!(kinds(&seen).iter().all(|kind| *kind == Kind::Fail));
+            assert!(kinds(&observation).iter().all(|kind| *kind == Kind::Fail));
         }
     }
 }
 
 #[test]
-fn all_paths_that_break_one_rule_are_told_together_up_to_a_dozen() {
+fn compare_reports_all_paths_that_break_a_rule_in_one_violation_up_to_twelve() {
     let scene = Scene::with("a=1");
     let many: String = (10..30).map(|number| format!("b{number}= ")).collect();
     let checks = scene.checks(&changing(&scene, "list alpha", &format!("-a {many}")));
@@ -86,24 +91,25 @@ fn all_paths_that_break_one_rule_are_told_together_up_to_a_dozen() {
     assert_eq!(violation.mismatch.symptom, "nothing, not a file");
     for (repository, tests) in [("", 0), ("/work/.git/", 1)] {
         let scene = Scene::with(repository);
-        let checks = scene.checks(&scene.right("list alpha"));
-        let found = ["isolation/home", "isolation/user-repository"].map(|one| count(&checks, one));
+        let checks = scene.checks(&scene.correct_observation("list alpha"));
+        let found =
+            ["isolation/home", "isolation/user-repository"].map(|rule| count(&checks, rule));
         assert_eq!(found, [1, tests]);
     }
 }
 
 #[test]
-fn opening_leaves_no_file() {
+fn compare_opening_allows_no_new_file() {
     let scene = Scene::with("a=1");
-    let mut then = scene.clone();
-    assert_eq!(broken(scene.world.compare_opening(&then.world.files)), "");
-    then.put("a=2");
-    assert_eq!(broken(scene.world.compare_opening(&then.world.files)), "isolation/home");
+    let mut after = scene.clone();
+    assert_eq!(broken_rules(scene.world.compare_opening(&after.world.files)), "");
+    after.edit("a=2");
+    assert_eq!(broken_rules(scene.world.compare_opening(&after.world.files)), "isolation/home");
 }
 
 #[test]
-fn an_answer_of_another_kind_breaks_what_the_request_is_about() {
-    for (asked, rule, kind) in [
+fn an_answer_of_the_wrong_kind_breaks_the_main_rule_of_the_request() {
+    for (request, rule, kind) in [
         ("turn", "turn/reset", "done"),
         ("reopen", "turn/reset", "done"),
         ("clock 5", "list/time", "done"),
@@ -122,28 +128,28 @@ fn an_answer_of_another_kind_breaks_what_the_request_is_about() {
         ),
     ] {
         let mut scene = Scene::with("a=1");
-        scene.ask("take alpha");
-        let checks = scene.checks(&scene.seen(asked, Answer::Project(None)));
-        assert_eq!(checks.violations[0].mismatch.expected, kind, "{asked}");
-        assert_eq!(broken(checks), rule, "{asked}");
+        scene.perform("take alpha");
+        let checks = scene.checks(&scene.observation(request, Answer::Project(None)));
+        assert_eq!(checks.violations[0].mismatch.expected, kind, "{request}");
+        assert_eq!(broken_rules(checks), rule, "{request}");
     }
     let mut scene = Scene::with("a=1");
-    scene.ask("take alpha");
-    scene.put("-/work/alpha");
-    assert_eq!(scene.answered("list alpha", refused(Code::Io)), "restore/deleted-project");
+    scene.perform("take alpha");
+    scene.edit("-/work/alpha");
+    assert_eq!(scene.broken_by("list alpha", refused(Code::Io)), "restore/deleted-project");
 }
 
 #[test]
-fn who_dies_or_stays_silent_is_asked_nothing_else() {
+fn compare_reports_a_crash_or_timeout_and_nothing_else() {
     for (why, symptom, kind) in
         [("silent for 10 s", "silent", Kind::Timeout), ("signal 9", "died", Kind::Crash)]
     {
         let scene = Scene::with("a=1");
         let answer = Answer::Crashed(why.into());
-        let seen = Observation { answer, ..changing(&scene, "take alpha", "a=2") };
-        let checks = scene.checks(&seen);
+        let observation = Observation { answer, ..changing(&scene, "take alpha", "a=2") };
+        let checks = scene.checks(&observation);
         assert_eq!(symptoms(&checks), [symptom]);
         assert_eq!(checks.violations[0].mismatch.kind, kind);
-        assert_eq!(broken(checks), "capture/created");
+        assert_eq!(broken_rules(checks), "capture/created");
     }
 }

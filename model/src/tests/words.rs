@@ -1,43 +1,44 @@
-//! A scene in a few words: the files and what is asked.
+//! The notation of the scenes: files and requests as short texts.
 
 use super::*;
 
-/// The edits of one word: `a=x` writes a file, `a*=x` a program and `a?=x` one that cannot be read,
-/// with `;` for the end of a line; `a~x` rewrites one and keeps its time; `a>x` makes a link, `a!` a socket, `a|` a fifo, `a/` a directory; `-a` removes
-/// something. Paths are those in `alpha`, or in the world where they open with a slash.
-pub(super) fn edits(word: &str) -> Vec<Edit> {
-    let place = |name: &str| match name.strip_prefix('/') {
+/// Parses the edits of one word: `a=x` writes a file, `a*=x` an executable and `a?=x` an unreadable
+/// file, with `;` for a line break; `a~x` rewrites a file and keeps its time; `a>x` creates a link,
+/// `a!` a socket, `a|` a fifo, `a/` a directory; `-a` removes an entry. Paths are relative to
+/// `alpha`, or to the world if they start with a slash.
+pub(super) fn parse_edits(word: &str) -> Vec<Edit> {
+    let in_world = |name: &str| match name.strip_prefix('/') {
         Some(path) => ByteString::from(path),
         None => ByteString::from(&*format!("work/alpha/{name}")),
     };
     if let Some(name) = word.strip_prefix('-') {
-        return vec![Edit::Remove { path: place(name) }];
+        return vec![Edit::Remove { path: in_world(name) }];
     }
     if let Some((name, content)) = word.split_once('=') {
-        let path = place(name.trim_end_matches(['*', '?']));
+        let path = in_world(name.trim_end_matches(['*', '?']));
         let content = ByteString::from(&*content.replace(';', "\n"));
         let write = Edit::Write { path: path.clone(), content, executable: name.contains('*') };
         return vec![write, Edit::SetReadable { path, readable: !name.contains('?') }];
     }
     if let Some((name, content)) = word.split_once('~') {
-        return vec![Edit::Rewrite { path: place(name), content: content.into() }];
+        return vec![Edit::Rewrite { path: in_world(name), content: content.into() }];
     }
     if let Some((name, target)) = word.split_once('>') {
-        return vec![Edit::Link { path: place(name), target: target.into() }];
+        return vec![Edit::Link { path: in_world(name), target: target.into() }];
     }
     for (mark, kind) in [('!', SpecialKind::Socket), ('|', SpecialKind::Fifo)] {
         if let Some(name) = word.strip_suffix(mark) {
-            return vec![Edit::MakeSpecial { path: place(name), kind }];
+            return vec![Edit::MakeSpecial { path: in_world(name), kind }];
         }
     }
-    vec![Edit::MakeDirectory { path: place(word.trim_end_matches('/')) }]
+    vec![Edit::MakeDirectory { path: in_world(word.trim_end_matches('/')) }]
 }
 
-/// A request in a few words; a mere name is that of the project in `work`.
-pub(super) fn request(text: &str) -> Request {
+/// Parses a request; a bare name is that of a project in `work`.
+pub(super) fn parse_request(text: &str) -> Request {
     let words: Vec<&str> = text.split(' ').collect();
-    let says = |flag: &str| words.contains(&flag);
-    let number = |at: usize| words[at].parse::<u64>().unwrap();
+    let has_flag = |flag: &str| words.contains(&flag);
+    let number = |index: usize| words[index].parse::<u64>().unwrap();
     let typed = words.get(1).copied().unwrap_or_default();
     let is_name = words[0] != "project" && typed.bytes().all(|byte| byte.is_ascii_alphabetic());
     let dir = if is_name { (&*format!("/world/work/{typed}")).into() } else { typed.into() };
@@ -64,7 +65,9 @@ pub(super) fn request(text: &str) -> Request {
         "configured" => Request::Configured,
         "prunes" => Request::PruneAsConfigured,
         "diff" => Request::Diff { dir, target },
-        "restore" => Request::Restore { dir, target, exact: says("exact"), force: says("force") },
+        "restore" => {
+            Request::Restore { dir, target, exact: has_flag("exact"), force: has_flag("force") }
+        }
         "file" => Request::RestoreFile { dir, target, path: words[3].into() },
         "begins" => Request::ToolWrites { dir, path: words[2].into() },
         "ends" => Request::ToolWrote { dir, path: words[2].into() },
@@ -77,7 +80,8 @@ pub(super) fn request(text: &str) -> Request {
         "did" => {
             let log = "/world/outside/log".into();
             let compensation = |word: &&str| Compensation { log, fails: *word == "fails" };
-            let (kind, id) = ("pr".to_owned(), Some(words[1].to_owned()));
+            let kind = "pr".to_owned();
+            let id = Some(words[1].to_owned());
             let compensation = words.get(2).map(compensation);
             Request::External { action: Action { kind, id, to: None }, compensation }
         }
@@ -88,7 +92,7 @@ pub(super) fn request(text: &str) -> Request {
         }
         "looks" => Request::Event { dir, event: AgentEvent::HighRisk { command: "ls".into() } },
         "progress" => {
-            let percent = |at: usize| words[at].parse().unwrap();
+            let percent = |index: usize| words[index].parse().unwrap();
             Request::Event {
                 dir,
                 event: AgentEvent::Milestone { from: percent(2), to: percent(3) },
@@ -100,11 +104,11 @@ pub(super) fn request(text: &str) -> Request {
         "prune" => Request::Prune {
             retention_days: number(1),
             max_total_bytes: number(2),
-            delete_orphans: says("orphans"),
+            delete_orphans: has_flag("orphans"),
         },
         "status" => Request::Status,
         "legacy" => Request::ClearLegacy,
         "clear" => Request::Clear,
-        other => panic!("{other}"),
+        unknown => panic!("{unknown}"),
     }
 }

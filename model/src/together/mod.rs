@@ -1,9 +1,9 @@
-//! Requests of several processes that are asked at the same time: some order of them says all that they
-//! were answered ([`order`]), with the world as the state of the search.
+//! Concurrent requests of several processes: some order of them must explain all their answers
+//! ([`order`]), with the world as the state of the search.
 //!
-//! Who waits in vain for another process did nothing. What was never answered, since its process was
-//! killed, took effect as a whole, once, or not at all. What the store holds afterwards is for the lists,
-//! previews and restores that follow to say.
+//! A request refused as busy did nothing. A request without an answer, because its process was
+//! killed, took effect completely, once, or not at all. The lists, previews and restores that follow
+//! check what the store holds afterwards.
 
 pub mod order;
 mod unanswered;
@@ -19,55 +19,56 @@ use crate::rules;
 use crate::verdict::{Checks, Kind, Violation, word};
 use crate::world::World;
 use order::{State, Timed, Verdict, explain};
-use unanswered::Sightings;
+use unanswered::ListedCheckpoints;
 
 /// How many steps the search for an order may take.
 const BUDGET: usize = 200_000;
 
-/// A request, and what came of it.
+/// A request and its answer.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What a process was asked.
+    /// The request of a process.
     pub request: Request,
-    /// What it answered; nothing where it was killed before.
+    /// The answer; `None` where the process was killed first.
     pub answer: Option<Answer>,
-    /// When it was asked, in steps of a clock that all have in common.
+    /// When the call began, in steps of a clock that all processes share.
     pub begin: u64,
-    /// When it had answered.
+    /// When the call was answered.
     pub end: u64,
-    /// Whether all others had ended.
+    /// Whether all other calls had ended.
     pub is_alone: bool,
 }
 
 impl World {
-    /// Compares what several processes were answered, and files as they are afterwards. Returns the world
-    /// after them where some order of the requests says that.
+    /// Compares the answers of several processes, and the files afterwards. Returns the world after
+    /// the calls where some order of the requests explains them.
     ///
-    /// Implements [`rules::CONCURRENT_SERIAL`]. What is wrong in any order is told as what is wrong after
-    /// the order that says most.
+    /// Implements [`rules::CONCURRENT_SERIAL`]. If no order does, the violation reported is the one
+    /// after the order that explains most.
     pub fn compare_together(&self, calls: &[Call], after: &Files) -> (Checks, Option<World>) {
         let mut checks = Checks::default();
-        // What it wrote nobody says.
+        // No answer reports what a killed restore wrote.
         if calls.iter().any(|call| call.answer.is_none() && call.request.restores()) {
             return (checks, None);
         }
         let mut world = self.clone();
         world.doubt_upkeep();
-        world.doubt_unanswered_sweeps(calls);
-        let sightings = Sightings::of(calls, self);
-        let timed: Vec<Timed<Asked<'_>>> =
-            calls.iter().filter_map(|call| sightings.timed(call)).collect();
-        match explain(&Held { world, after }, &timed, &mut BUDGET.clone()) {
-            Verdict::Explained(all) => {
+        world.mark_unanswered_sweeps(calls);
+        let listed = ListedCheckpoints::of(calls, self);
+        let timed: Vec<Timed<PossibleAnswers<'_>>> =
+            calls.iter().filter_map(|call| listed.timed(call)).collect();
+        match explain(&SearchState { world, after }, &timed, &mut BUDGET.clone()) {
+            Verdict::Explained(explanations) => {
                 checks.held(&rules::CONCURRENT_SERIAL, 1);
-                (checks, all.into_iter().next().map(|one| one.state.world))
+                let first = explanations.into_iter().next();
+                (checks, first.map(|explanation| explanation.state.world))
             }
-            Verdict::Unexplained(why) => {
-                let mut violation = *why.why;
-                let line = |(number, at): (usize, &usize)| {
-                    format!("{}. {}", number + 1, self.line(timed[*at].call.call))
+            Verdict::Unexplained(unexplained) => {
+                let mut violation = *unexplained.refusal;
+                let line = |(position, index): (usize, &usize)| {
+                    format!("{}. {}", position + 1, self.line(timed[*index].call.call))
                 };
-                let order = why.order.iter().chain([&why.first]);
+                let order = unexplained.order.iter().chain([&unexplained.first]);
                 violation.mismatch.tree = order.enumerate().map(line).collect();
                 checks.held(violation.rule, 1);
                 checks.violations.push(violation);
@@ -77,7 +78,7 @@ impl World {
         }
     }
 
-    /// A call in a line, for a person.
+    /// Describes a call in one line, for people.
     fn line(&self, call: &Call) -> String {
         let when = if call.is_alone { ", when all had ended" } else { "" };
         let answer = call.answer.as_ref().map_or("killed".to_owned(), word);
@@ -88,7 +89,7 @@ impl World {
 }
 
 impl Call {
-    /// The answer as it is judged: what others held is no error.
+    /// The answer to judge: errors of a sweep do not count while other calls may hold locks.
     fn judged(&self, answer: &Answer) -> Answer {
         match answer.clone() {
             Answer::Swept { outcome, counts } if !self.is_alone => {
@@ -99,71 +100,72 @@ impl Call {
     }
 }
 
-/// A call, with the checkpoints that it may have taken where nobody knows which.
-struct Asked<'a> {
+/// A call, with one answer for each checkpoint that it may have taken if that is not known.
+struct PossibleAnswers<'a> {
     call: &'a Call,
-    /// The answers that it may have had: that which it had, where that is known.
+    /// The possible answers: the actual answer alone, where it is known.
     answers: Vec<Answer>,
 }
 
-/// What is stored, and the files after a restore.
+/// The state of the search: the world, and the files after a restore.
 #[derive(Clone)]
-struct Held<'a> {
+struct SearchState<'a> {
     world: World,
     after: &'a Files,
 }
 
-impl Held<'_> {
-    /// The state after a call that was answered so.
-    fn answered(&self, call: &Call, answer: &Answer) -> Result<Self, Box<Violation>> {
+impl SearchState<'_> {
+    /// The state after a call with this answer.
+    fn after_answer(&self, call: &Call, answer: &Answer) -> Result<Self, Box<Violation>> {
         let is_busy = matches!(answer, Answer::Refused { code: Code::Busy, .. });
         if is_busy && !call.is_alone {
             return Ok(self.clone());
         }
         let is_restored = matches!(answer, Answer::Restored(_));
         let files = if is_restored { self.after } else { &self.world.files }.clone();
-        let seen = Observation::new(of_a_turn(&call.request), call.judged(answer), files);
-        let allowed = self.world.allows(&seen.request);
-        let mut wrong = self.world.compare(&allowed, &seen).violations;
-        let is_judged = |one: &Violation| {
-            let ended = matches!(one.mismatch.kind, Kind::Crash | Kind::Timeout);
-            ended || one.rule.needs.iter().all(|needed| self.world.has(needed))
+        let observation = Observation::new(of_a_turn(&call.request), call.judged(answer), files);
+        let allowed = self.world.allows(&observation.request);
+        let mut violations = self.world.compare(&allowed, &observation).violations;
+        let is_judged = |violation: &Violation| {
+            let is_ended = matches!(violation.mismatch.kind, Kind::Crash | Kind::Timeout);
+            is_ended || violation.rule.needs.iter().all(|capability| self.world.has(capability))
         };
-        wrong.retain(is_judged);
-        if let Some(failure) = blame::failures(wrong).into_iter().next() {
+        violations.retain(is_judged);
+        if let Some(failure) = blame::failures(violations).into_iter().next() {
             return Err(Box::new(failure.cause));
         }
         let mut next = self.clone();
-        next.world.learn(&seen);
+        next.world.learn(&observation);
         Ok(next)
     }
 }
 
-impl<'a> State for Held<'a> {
-    type Call = Asked<'a>;
+impl<'a> State for SearchState<'a> {
+    type Call = PossibleAnswers<'a>;
     type Key = String;
     type Refusal = Box<Violation>;
 
-    fn after(&self, asked: &Asked<'a>) -> Result<Vec<Self>, Box<Violation>> {
-        let all = asked.answers.iter().map(|answer| self.answered(asked.call, answer));
-        match asked.call.answer {
-            Some(_) => all.collect(),
-            // It may have had any effect that it can have now.
-            None => Ok(all.filter_map(Result::ok).collect()),
+    fn after(&self, possible: &PossibleAnswers<'a>) -> Result<Vec<Self>, Box<Violation>> {
+        let states = possible.answers.iter().map(|answer| self.after_answer(possible.call, answer));
+        match possible.call.answer {
+            Some(_) => states.collect(),
+            // The call may have had any effect that is possible now.
+            None => Ok(states.filter_map(Result::ok).collect()),
         }
     }
 
     fn key(&self) -> String {
         let mut key = match self.world.allows(&Request::Sweep) {
-            Allowed::Sweep(due) => format!("{} {}", due.may_run, due.may_decline),
+            Allowed::Sweep(sweep) => format!("{} {}", sweep.may_run, sweep.may_decline),
             _ => String::new(),
         };
-        for (project, all) in self.world.histories() {
-            let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
+        for (project, checkpoints) in self.world.histories() {
+            let ids: Vec<&str> =
+                checkpoints.iter().map(|checkpoint| checkpoint.id.as_str()).collect();
             let listed = self.world.listed(project).len();
             key += &format!("\n{project} {listed} {}", ids.join(" "));
         }
-        // Only one of the calls may change files, and which of them are done is known.
+        // The files are left out: only one call may change them, and the search tracks that call.
         key
     }
 }

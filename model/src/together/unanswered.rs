@@ -1,7 +1,7 @@
-//! Which checkpoints a call may have taken that was never answered, or answered with the id of another
-//! one: those that are listed and that nobody else took.
+//! The checkpoints that a call may have taken if it was never answered, or was answered with the id
+//! of a different checkpoint: those that are listed and that no other call took.
 
-use super::{Asked, Call, Timed};
+use super::{Call, PossibleAnswers, Timed};
 use crate::allowed::Allowed;
 use crate::answer::{Answer, CheckpointOutcome, Listed};
 use crate::bytes::ByteString;
@@ -9,93 +9,94 @@ use crate::request::Request;
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An id and the directory of its project: other projects may have the same ids.
-type Own<'a> = (&'a ByteString, &'a str);
+/// The directory of a project and the id of a checkpoint: ids may repeat across projects.
+type CheckpointKey<'a> = (&'a ByteString, &'a str);
 
 impl World {
-    /// What a killed sweep or prune may remove it may have removed.
-    pub(super) fn doubt_unanswered_sweeps(&mut self, calls: &[Call]) {
+    /// Learns that a killed sweep or prune may have removed all that it may remove.
+    pub(super) fn mark_unanswered_sweeps(&mut self, calls: &[Call]) {
         for call in calls.iter().filter(|call| call.answer.is_none()) {
-            if let Allowed::Sweep(due) = self.allows(&call.request) {
-                self.learn_unanswered_sweep(&due.may_be_gone());
+            if let Allowed::Sweep(sweep) = self.allows(&call.request) {
+                self.learn_unanswered_sweep(&sweep.may_be_gone());
             }
         }
     }
 }
 
-/// The ids that are listed, and what is said of them.
-pub(super) struct Sightings<'a> {
+/// The checkpoints that the calls list, with their reasons.
+pub(super) struct ListedCheckpoints<'a> {
     calls: &'a [Call],
-    /// The reason of each.
-    reasons: BTreeMap<Own<'a>, &'a str>,
-    /// Those that nobody knew before.
-    new: BTreeSet<Own<'a>>,
+    /// The reason of each checkpoint.
+    reasons: BTreeMap<CheckpointKey<'a>, &'a str>,
+    /// The checkpoints that the world did not know before.
+    new: BTreeSet<CheckpointKey<'a>>,
     with_reasons: bool,
 }
 
-impl<'a> Sightings<'a> {
+impl<'a> ListedCheckpoints<'a> {
     pub(super) fn of(calls: &'a [Call], world: &World) -> Self {
         let mut reasons = BTreeMap::new();
         for call in calls {
             if let (Some(dir), Some(Answer::Listed(listed))) = (call.request.dir(), &call.answer) {
-                let row = |one: &'a Listed| ((dir, one.id.as_str()), one.reason.as_str());
+                let row = |entry: &'a Listed| ((dir, entry.id.as_str()), entry.reason.as_str());
                 reasons.extend(listed.iter().map(row));
             }
         }
-        let is_new = |(dir, id): &&Own<'_>| {
+        let is_new = |(dir, id): &&CheckpointKey<'_>| {
             let project = world.canonical(dir).unwrap_or_default();
-            world.history(&project).iter().all(|one| one.id != *id)
+            world.history(&project).iter().all(|checkpoint| checkpoint.id != *id)
         };
         let new = reasons.keys().filter(is_new).copied().collect();
-        Sightings { calls, reasons, new, with_reasons: world.has("list.reason") }
+        ListedCheckpoints { calls, reasons, new, with_reasons: world.has("list.reason") }
     }
 
-    /// A call as the search takes it; nothing where a killed one is not in question.
-    pub(super) fn timed(&self, call: &'a Call) -> Option<Timed<Asked<'a>>> {
+    /// A call as input of the search; `None` for a killed call that takes no checkpoint.
+    pub(super) fn timed(&self, call: &'a Call) -> Option<Timed<PossibleAnswers<'a>>> {
         let answers = match &call.answer {
-            Some(Answer::Taken { skipped, .. }) if self.is_doubted(call) => {
+            Some(Answer::Taken { skipped, .. }) if self.may_report_another(call) => {
                 let taken = |outcome| Answer::Taken { outcome, skipped: skipped.clone() };
-                self.may_be(call).map(taken).collect()
+                self.candidates(call).map(taken).collect()
             }
             Some(answer) => vec![answer.clone()],
             None if reason(&call.request).is_some() => {
                 let taken = |outcome| Answer::Taken { outcome, skipped: Vec::new() };
-                // One that was dropped before anybody listed it has an id that nobody saw.
+                // A checkpoint that was evicted before any list has an id that no answer shows.
                 let id = format!("never listed, begun at {}", call.begin);
                 let unseen = CheckpointOutcome::Created { id };
-                self.may_be(call).chain([unseen]).map(taken).collect()
+                self.candidates(call).chain([unseen]).map(taken).collect()
             }
             None => return None,
         };
         let end = call.answer.is_some().then_some(call.end);
-        Some(Timed { begin: call.begin, end, call: Asked { call, answers } })
+        Some(Timed { begin: call.begin, end, call: PossibleAnswers { call, answers } })
     }
 
     /// The checkpoints that a call may have taken.
-    fn may_be(&self, call: &'a Call) -> impl Iterator<Item = CheckpointOutcome> {
-        let fits = move |one: &&Own<'a>| match self.with_reasons {
-            _ if Some(one.0) != call.request.dir() => false,
-            true => self.reasons.get(*one).copied() == reason(&call.request),
-            false => self.calls.iter().all(|other| own_report(other) != Some(**one)),
+    fn candidates(&self, call: &'a Call) -> impl Iterator<Item = CheckpointOutcome> {
+        let fits = move |key: &&CheckpointKey<'a>| match self.with_reasons {
+            _ if Some(key.0) != call.request.dir() => false,
+            true => self.reasons.get(*key).copied() == reason(&call.request),
+            false => self.calls.iter().all(|reporting| reported(reporting) != Some(**key)),
         };
-        let created = |(_, id): &Own<'a>| CheckpointOutcome::Created { id: (*id).to_owned() };
+        let created =
+            |(_, id): &CheckpointKey<'a>| CheckpointOutcome::Created { id: (*id).to_owned() };
         self.new.iter().filter(fits).map(created)
     }
 
-    /// Whether a checkpoint was reported by the id of another one: who looks for the id afterwards
-    /// finds the newest. That is seen by its reason, or where two report the same.
-    fn is_doubted(&self, call: &'a Call) -> bool {
-        let Some(own) = own_report(call).filter(|_| !call.is_alone) else { return false };
-        let listed = self.reasons.get(&own).copied();
-        let reason = reason(&call.request).filter(|_| self.with_reasons);
-        let is_of_another = listed.is_some() && reason.is_some() && listed != reason;
-        let reporting = |other: &&Call| own_report(other) == Some(own);
-        is_of_another || self.calls.iter().filter(reporting).count() > 1
+    /// Whether the id that a call reports may be that of a different checkpoint: an implementation
+    /// that looks up the id afterwards finds the newest. The reason shows it, or a second report.
+    fn may_report_another(&self, call: &'a Call) -> bool {
+        let Some(key) = reported(call).filter(|_| !call.is_alone) else { return false };
+        let listed = self.reasons.get(&key).copied();
+        let requested = reason(&call.request).filter(|_| self.with_reasons);
+        let is_different = listed.is_some() && requested.is_some() && listed != requested;
+        let reports_key = |candidate: &&Call| reported(candidate) == Some(key);
+        is_different || self.calls.iter().filter(reports_key).count() > 1
     }
 }
 
-/// The id of the checkpoint that an answer reports, of its project.
-fn own_report(call: &Call) -> Option<Own<'_>> {
+/// The checkpoint that the answer to a call reports.
+fn reported(call: &Call) -> Option<CheckpointKey<'_>> {
     let id = match call.answer.as_ref()? {
         Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } => id,
         Answer::Restored(restored) => restored.safety.as_ref()?,
@@ -104,7 +105,7 @@ fn own_report(call: &Call) -> Option<Own<'_>> {
     Some((call.request.dir()?, id))
 }
 
-/// Why a checkpoint was asked for.
+/// The reason given in a request for a checkpoint.
 fn reason(request: &Request) -> Option<&str> {
     match request {
         Request::Checkpoint { reason, .. } | Request::EnsureCheckpoint { reason, .. } => {

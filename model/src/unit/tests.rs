@@ -1,4 +1,4 @@
-//! Which files are units, by name and content.
+//! Tests which files are units, by name and content.
 
 use super::*;
 use pretty_assertions::assert_eq;
@@ -10,11 +10,11 @@ const JOURNAL: &[u8] = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7rest";
 fn found(files: &[(&str, &[u8])]) -> Vec<String> {
     let paths: Paths<'_> =
         files.iter().map(|(path, content)| (path.as_bytes(), Content::Bytes(content))).collect();
-    units(&paths).iter().map(|one| format!("{one:?}")).collect()
+    units(&paths).iter().map(|unit| format!("{unit:?}")).collect()
 }
 
 #[test]
-fn sqlite_is_recognized_by_the_content_of_any_member_where_a_sibling_name_exists() {
+fn units_recognizes_sqlite_by_the_content_of_any_member_if_a_sibling_exists() {
     for files in [
         &[("d/app.db", DATABASE), ("d/app.db-wal", b"")][..],
         &[("d/app.db", DATABASE), ("d/app.db-shm", b"")],
@@ -27,7 +27,7 @@ fn sqlite_is_recognized_by_the_content_of_any_member_where_a_sibling_name_exists
     for files in [
         &[("notes", &b"text"[..]), ("notes-journal", b"text"), ("notes-wal", b"SQLite format 3\0")]
             [..],
-        // Alone it is a file like any other.
+        // Without a sibling it is an ordinary file.
         &[("app.db", DATABASE)],
         &[("app.db", DATABASE), ("d/app.db-wal", b"")],
         &[("app.db", DATABASE), ("app.db-wal2", b"")],
@@ -39,7 +39,7 @@ fn sqlite_is_recognized_by_the_content_of_any_member_where_a_sibling_name_exists
 }
 
 #[test]
-fn a_database_that_is_a_link_is_no_unit() {
+fn units_skips_a_database_that_is_a_link() {
     let mut paths: Paths<'_> = BTreeMap::new();
     paths.insert(b"app.db", Content::NotRegular);
     paths.insert(b"app.db-wal", Content::Bytes(WAL));
@@ -49,7 +49,7 @@ fn a_database_that_is_a_link_is_no_unit() {
 }
 
 #[test]
-fn a_folder_is_leveldb_where_its_current_names_a_manifest_in_it() {
+fn units_recognizes_leveldb_where_current_names_a_manifest_in_the_folder() {
     let manifest = ("level/MANIFEST-000001", &b"x"[..]);
     assert_eq!(found(&[("level/CURRENT", b"MANIFEST-000001\n"), manifest]), ["LevelDB level"]);
     assert_eq!(found(&[("CURRENT", b"MANIFEST-1\n"), ("MANIFEST-1", b"x")]), ["LevelDB "]);
@@ -59,8 +59,8 @@ fn a_folder_is_leveldb_where_its_current_names_a_manifest_in_it() {
 }
 
 #[test]
-fn the_members_of_a_unit_are_known_by_their_names() {
-    let unit = |at: usize, anchor: &str| Unit { kind: &KINDS[at], anchor: anchor.into() };
+fn has_and_role_recognize_the_members_of_a_unit_by_name() {
+    let unit = |index: usize, anchor: &str| Unit { kind: &KINDS[index], anchor: anchor.into() };
     let members = |unit: &Unit, names: &[&str]| -> Vec<String> {
         let has = |name: &&&str| unit.has(name.as_bytes());
         names.iter().filter(has).map(|name| (*name).to_owned()).collect()
@@ -92,14 +92,14 @@ fn the_members_of_a_unit_are_known_by_their_names() {
 }
 
 #[test]
-fn a_tree_holds_a_unit_where_it_holds_what_the_unit_opens_with() {
+fn is_complete_holds_for_a_tree_with_the_files_that_the_unit_opens_with() {
     let tree = |paths: &[(&str, &str)]| -> Tree {
         let entry =
             |content: &str| Entry::File { content: content.as_bytes().into(), executable: false };
         paths.iter().map(|(path, content)| ((*path).into(), entry(content))).collect()
     };
-    let complete = |at: usize, anchor: &str, tree: &Tree| {
-        Unit { kind: &KINDS[at], anchor: anchor.into() }.is_complete(&paths_of_tree(tree))
+    let complete = |index: usize, anchor: &str, tree: &Tree| {
+        Unit { kind: &KINDS[index], anchor: anchor.into() }.is_complete(&paths_of_tree(tree))
     };
     assert!(complete(0, "a", &tree(&[("a", "x")])));
     assert!(!complete(0, "a", &tree(&[("a-wal", "x")])));

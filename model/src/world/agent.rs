@@ -1,7 +1,7 @@
-//! The agent beside its files: what each part of its state is, what it did outside, which events it was
-//! told, and whether a sub-agent makes the requests.
+//! The agent apart from its files: the parts of its state, its external actions, its events, and whether
+//! a sub-agent makes the requests.
 //!
-//! What no rule decides is unknown here, and nothing is judged by it.
+//! What no rule decides is unknown here, and not judged.
 
 use super::{Checkpoint, Slot, World};
 use crate::agent::{Action, AgentEvent, Compensation, MILESTONES, Part};
@@ -12,64 +12,64 @@ use crate::request::{Effect, Request};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a part of the state.
+/// The known value of a part of the state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Held {
-    /// Nothing.
+pub enum PartValue {
+    /// The value is unknown.
     #[default]
     Unknown,
-    /// It was never set.
+    /// The part was never set.
     Unset,
-    /// It is this.
-    Is(Value),
+    /// The value.
+    Known(Value),
 }
 
-impl Held {
-    /// Whether two are the same; none where that is not known.
-    fn same(&self, other: &Held) -> Option<bool> {
-        match (self, other) {
-            (Held::Unset, Held::Unset) => Some(true),
-            (Held::Is(one), Held::Is(other)) => Some(one == other),
+impl PartValue {
+    /// Whether two values are equal; `None` where that is unknown.
+    fn same(&self, right: &PartValue) -> Option<bool> {
+        match (self, right) {
+            (PartValue::Unset, PartValue::Unset) => Some(true),
+            (PartValue::Known(left), PartValue::Known(right)) => Some(left == right),
             _ => None,
         }
     }
 }
 
-/// What a checkpoint carries beside the files.
+/// What a checkpoint holds in addition to the files.
 #[derive(Clone, Debug, Default)]
 pub struct Carried {
-    parts: BTreeMap<Part, Held>,
+    parts: BTreeMap<Part, PartValue>,
     /// Its label.
     pub label: Option<String>,
-    /// Whether no limit may drop it.
+    /// Whether no limit may evict it.
     pub pinned: bool,
-    /// How many external actions happened before it, where that is known.
+    /// How many external actions happened before it; `None` where that is unknown.
     pub(crate) actions: Option<usize>,
 }
 
 impl Carried {
-    /// From now on nobody knows what it has of the agent's state.
+    /// Makes its parts of the agent's state unknown.
     pub(super) fn forget_parts(&mut self) {
         self.parts.clear();
         self.actions = None;
     }
 }
 
-/// By what a part of the state came to be what it must be.
+/// The origin of the expected value of a part of the state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It was set, or seen so.
+    /// It was set, or observed.
     #[default]
     Set,
-    /// A restore was refused since, or was of a single file.
-    Spared,
-    /// A checkpoint was restored, before which it was this.
-    Restored(Held),
+    /// A later restore was refused, or was of a single file.
+    LeftAlone,
+    /// A checkpoint was restored; the part had this value before.
+    Restored(PartValue),
 }
 
-/// Whether something is so.
+/// Whether something holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum Certainty {
     #[default]
     No,
     /// No rule says so.
@@ -77,54 +77,58 @@ pub(crate) enum Known {
     Yes,
 }
 
-/// An external action, and what became of it.
+/// An external action and its state.
 #[derive(Clone, Debug)]
-pub(crate) struct Deed {
+pub(crate) struct ExternalAction {
     pub(crate) action: Action,
-    /// What compensates it; the path of the file is relative to the world's root.
+    /// Its compensation; the path of the file is relative to the world's root.
     pub(crate) compensation: Option<Compensation>,
-    /// Whether that is registered with whoever runs it.
+    /// Whether the subject must have the compensation registered.
     is_registered: bool,
-    left_behind: Known,
-    accepted: Known,
+    left_behind: Certainty,
+    accepted: Certainty,
     has_run: bool,
 }
 
-impl Deed {
-    /// Whether a restore must name it that goes back before it.
+impl ExternalAction {
+    /// Whether a restore of a checkpoint before the action must name it.
     pub(crate) fn is_undecided(&self) -> bool {
-        let is_compensated =
-            self.has_run && !self.compensation.as_ref().is_some_and(|one| one.fails);
-        self.accepted == Known::No && !is_compensated
+        let fails = self.compensation.as_ref().is_some_and(|compensation| compensation.fails);
+        let is_compensated = self.has_run && !fails;
+        self.accepted == Certainty::No && !is_compensated
     }
 
-    /// Whether a restore may name it that does not.
+    /// Whether a restore of a checkpoint after the action may name it.
     pub(crate) fn may_be_pending(&self) -> bool {
-        self.left_behind != Known::No
+        self.left_behind != Certainty::No
     }
 
-    /// Whether its compensation must run, and whether it may.
-    pub(crate) fn runs(&self) -> (bool, bool) {
-        let may = self.compensation.is_some() && !self.has_run && self.accepted != Known::Yes;
-        let left = self.left_behind == Known::Yes && self.accepted == Known::No;
-        (may && left && self.is_registered, may)
+    /// Whether its compensation must run.
+    pub(crate) fn must_compensate(&self) -> bool {
+        let left = self.left_behind == Certainty::Yes && self.accepted == Certainty::No;
+        self.may_compensate() && left && self.is_registered
+    }
+
+    /// Whether its compensation may run.
+    pub(crate) fn may_compensate(&self) -> bool {
+        self.compensation.is_some() && !self.has_run && self.accepted != Certainty::Yes
     }
 }
 
-/// The agent beside its files.
+/// The agent apart from its files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
-    parts: BTreeMap<Part, (Held, Origin)>,
-    pub(crate) deeds: Vec<Deed>,
+    parts: BTreeMap<Part, (PartValue, Origin)>,
+    pub(crate) external_actions: Vec<ExternalAction>,
     /// Events of projects for which a checkpoint was taken.
     answered: BTreeSet<(ByteString, AgentEvent)>,
-    /// The most progress that was told.
+    /// The most progress that was reported.
     progress: u8,
     cards: BTreeSet<String>,
     /// The slots of the agents that wait for a sub-agent.
-    parents: Vec<BTreeMap<ByteString, Slot>>,
-    /// What parts were ever set to, and whether by a sub-agent.
-    was_set: Vec<(Part, Value, bool)>,
+    parent_slots: Vec<BTreeMap<ByteString, Slot>>,
+    /// Every value that a part was ever set to, and whether by a sub-agent.
+    set_values: Vec<(Part, Value, bool)>,
 }
 
 impl World {
@@ -134,95 +138,101 @@ impl World {
         Part::ALL.into_iter().filter(is_there)
     }
 
-    /// What a part must be, and by what.
-    pub(crate) fn part(&self, part: Part) -> (Held, Origin) {
-        self.agent.parts.get(&part).cloned().unwrap_or((Held::Unset, Origin::Set))
+    /// The expected value of a part, and its origin.
+    pub(crate) fn part(&self, part: Part) -> (PartValue, Origin) {
+        self.agent.parts.get(&part).cloned().unwrap_or((PartValue::Unset, Origin::Set))
     }
 
-    /// Whether any part was ever set, as far as that is known.
+    /// Whether any part was set, or may have been.
     pub(crate) fn has_state(&self) -> bool {
-        self.parts().any(|part| self.part(part).0 != Held::Unset)
+        self.parts().any(|part| self.part(part).0 != PartValue::Unset)
     }
 
-    /// Whether anybody set a part to this, or a sub-agent did where only that is asked.
-    pub(crate) fn was_set(&self, part: Part, value: &Value, by_another: bool) -> bool {
-        let is_it = |(one, set, another): &(Part, Value, bool)| {
-            *one == part && set == value && (*another || !by_another)
+    /// Whether a part was ever set to this value; where `by_subagent`, by a sub-agent only.
+    pub(crate) fn was_set(&self, part: Part, value: &Value, by_subagent: bool) -> bool {
+        let is_set = |(set_part, set_value, was_subagent): &(Part, Value, bool)| {
+            *set_part == part && set_value == value && (*was_subagent || !by_subagent)
         };
-        self.agent.was_set.iter().any(is_it)
+        self.agent.set_values.iter().any(is_set)
     }
 
     /// Whether a sub-agent ever set a part.
-    pub(crate) fn is_another(&self, part: Part) -> bool {
-        self.agent.was_set.iter().any(|(one, _, another)| *one == part && *another)
+    pub(crate) fn was_set_by_subagent(&self, part: Part) -> bool {
+        let mut set_values = self.agent.set_values.iter();
+        set_values.any(|(set_part, _, was_subagent)| *set_part == part && *was_subagent)
     }
 
     /// Whether a sub-agent makes the requests.
     pub fn has_parent(&self) -> bool {
-        !self.agent.parents.is_empty()
+        !self.agent.parent_slots.is_empty()
     }
 
-    /// Whether the parts are as a checkpoint has them; none where that is not known. It is not,
-    /// either, whether an action since is a change.
+    /// Whether the parts are as in a checkpoint; `None` where that is unknown. It is also unknown
+    /// whether an external action since is a change.
     pub(crate) fn is_state_of(&self, checkpoint: &Checkpoint) -> Option<bool> {
         let carried = &checkpoint.carried;
         let same = self.parts().map(|part| {
-            let recorded = carried.parts.get(&part).unwrap_or(&Held::Unknown);
+            let recorded = carried.parts.get(&part).unwrap_or(&PartValue::Unknown);
             recorded.same(&self.part(part).0)
         });
-        let all: Vec<Option<bool>> = same.collect();
-        match all {
-            all if all.contains(&Some(false)) => Some(false),
-            all if all.contains(&None) => None,
-            _ if carried.actions.is_some_and(|before| before < self.agent.deeds.len()) => None,
+        let results: Vec<Option<bool>> = same.collect();
+        let actions = self.agent.external_actions.len();
+        match results {
+            results if results.contains(&Some(false)) => Some(false),
+            results if results.contains(&None) => None,
+            _ if carried.actions.is_some_and(|before| before < actions) => None,
             _ => Some(true),
         }
     }
 
-    /// What a checkpoint carries that is taken now.
-    pub(super) fn carries(&self) -> Carried {
+    /// What a checkpoint taken now holds in addition to the files.
+    pub(super) fn carried_now(&self) -> Carried {
         let parts = self.parts().map(|part| (part, self.part(part).0)).collect();
-        Carried { parts, actions: Some(self.agent.deeds.len()), ..Carried::default() }
+        let actions = self.agent.external_actions.len();
+        Carried { parts, actions: Some(actions), ..Carried::default() }
     }
 
-    /// The checkpoint that a request is about, as typed: one that names none means the newest.
+    /// The target of a request, as typed: a request that names no checkpoint means the newest.
     pub(crate) fn target_of(&self, request: &Request) -> Option<ByteString> {
         if let Request::RestoreLatest { dir, .. } = request {
             let newest = self.listed(&self.canonical(dir)?).last();
-            // Whether one that was taken before a restore is meant, no rule says.
+            // No rule says whether a pre-restore checkpoint is meant.
             return newest.filter(|newest| !newest.safety).map(|newest| newest.id.as_str().into());
         }
         request.target().cloned()
     }
 
-    /// The checkpoint that a request is about, where it is known which one that is.
-    pub(crate) fn meant(&self, request: &Request) -> Option<&Checkpoint> {
-        let (place, text) = (self.locate(request.dir()?), self.target_of(request)?);
-        let found = self.find(&place, &text).ok().filter(|_| !self.is_doubtful(&place, &text));
+    /// The checkpoint that a request is about, where it is known for certain.
+    pub(crate) fn target_checkpoint(&self, request: &Request) -> Option<&Checkpoint> {
+        let location = self.locate(request.dir()?);
+        let text = self.target_of(request)?;
+        let found = self.find(&location, &text).ok();
+        let found = found.filter(|_| !self.is_doubtful(&location, &text));
         found.map(|(_, checkpoint)| checkpoint)
     }
 
-    /// The projects of which a request may push something out such that only their lists tell what.
+    /// The projects of which a request may evict checkpoints that only their lists show.
     pub fn may_push_out(&self, request: &Request) -> Vec<ByteString> {
         let stores = request.kind().effect == Effect::Stores;
         let is_unclear = |project: &ByteString| {
             self.is_full(project) && (request.restores() || stores && self.has_pins(project))
         };
-        let all: Vec<ByteString> = match request.dir() {
+        let projects: Vec<ByteString> = match request.dir() {
             Some(dir) => self.canonical(dir).into_iter().collect(),
             None => self.histories().map(|(project, _)| project.clone()).collect(),
         };
-        all.into_iter().filter(is_unclear).collect()
+        projects.into_iter().filter(is_unclear).collect()
     }
 
-    /// Whether an event asks for a checkpoint that nobody can deny.
+    /// Whether an event certainly calls for a checkpoint.
     pub(crate) fn is_event(&self, event: &AgentEvent) -> bool {
         match event {
             AgentEvent::HighRisk { command } => crate::agent::HIGH_RISK.contains(&&command[..]),
             AgentEvent::Milestone { from, to } => {
                 let before = self.agent.progress.max(*from);
-                let is_passed =
-                    |one: &u8| before < *one && (*one < *to || *one == 100 && *to == 100);
+                let is_passed = |milestone: &u8| {
+                    before < *milestone && (*milestone < *to || *milestone == 100 && *to == 100)
+                };
                 MILESTONES.iter().any(is_passed)
             }
             AgentEvent::Card { card, from, to } => {
@@ -233,69 +243,77 @@ impl World {
         }
     }
 
-    /// Whether a checkpoint of a project was taken for the very same event.
+    /// Whether a checkpoint of a project was taken for exactly this event.
     pub(crate) fn was_answered(&self, project: &ByteString, event: &AgentEvent) -> bool {
         self.agent.answered.contains(&(project.clone(), event.clone()))
     }
 
     /// Whether compensations append lines to the file at a path.
-    pub(crate) fn is_log(&self, path: &[u8]) -> bool {
-        self.logs().contains(&ByteString::from(path))
+    pub(crate) fn is_compensation_log(&self, path: &[u8]) -> bool {
+        self.compensation_logs().contains(&ByteString::from(path))
     }
 
     /// The files that compensations append lines to.
-    pub(crate) fn logs(&self) -> BTreeSet<ByteString> {
-        let all = self.agent.deeds.iter().filter_map(|deed| deed.compensation.as_ref());
-        all.map(|one| one.log.clone()).collect()
+    pub(crate) fn compensation_logs(&self) -> BTreeSet<ByteString> {
+        let actions = self.agent.external_actions.iter();
+        let compensations = actions.filter_map(|action| action.compensation.as_ref());
+        compensations.map(|compensation| compensation.log.clone()).collect()
     }
 
-    /// The lines that were appended to such a file; none where something else became of it.
-    pub(crate) fn appended(&self, log: &ByteString, seen: &Observation) -> Option<Vec<String>> {
+    /// The lines that were appended to such a file; `None` where the file changed otherwise.
+    pub(crate) fn appended_lines(
+        &self,
+        log: &ByteString,
+        seen: &Observation,
+    ) -> Option<Vec<String>> {
         let text = |files: &crate::files::Files| match files.get(log) {
             None => Some(Vec::new()),
             Some(crate::files::Node::File { content, .. }) => Some(content.to_vec()),
             Some(_) => None,
         };
-        let (before, after) = (text(&self.files)?, text(&seen.files)?);
+        let before = text(&self.files)?;
+        let after = text(&seen.files)?;
         let added = after.strip_prefix(&before[..])?;
         let added = String::from_utf8_lossy(added);
         Some(added.lines().map(str::to_owned).collect())
     }
 }
 
-/// What the world learns of the agent.
+/// The updates of the agent.
 impl World {
-    /// Takes in what became of the agent by a request about `meant`, which is no more where it was.
-    pub(super) fn learn_agent(&mut self, seen: &Observation, meant: Option<Carried>) {
+    /// Records the effect of a request on the agent. `target` is what the request's target held, which
+    /// may be evicted by now.
+    pub(super) fn learn_agent(&mut self, seen: &Observation, target: Option<Carried>) {
         match (&seen.request, &seen.answer) {
             (Request::SetState { part, value }, Answer::Done) => {
-                self.agent.parts.insert(*part, (Held::Is(value.clone()), Origin::Set));
+                self.agent.parts.insert(*part, (PartValue::Known(value.clone()), Origin::Set));
                 self.agent.answered.clear();
-                self.agent.was_set.push((*part, value.clone(), self.has_parent()));
+                self.agent.set_values.push((*part, value.clone(), self.has_parent()));
             }
             (Request::SetState { part, .. }, _) => self.forget_part(*part),
             (Request::GetState { part }, Answer::State(found)) => {
-                let (held, origin) = self.part(*part);
-                let is_right = held == Held::Is(found.clone());
-                // What was never set has no value to compare others with.
-                if held != Held::Unset {
+                let (expected, origin) = self.part(*part);
+                let is_right = expected == PartValue::Known(found.clone());
+                // A part that was never set has no value for comparison.
+                if expected != PartValue::Unset {
                     let origin = if is_right { origin } else { Origin::Set };
-                    self.agent.parts.insert(*part, (Held::Is(found.clone()), origin));
+                    self.agent.parts.insert(*part, (PartValue::Known(found.clone()), origin));
                 }
             }
             (Request::External { action, compensation }, Answer::Done) => {
-                self.learn_deed(action.clone(), compensation.as_ref());
+                self.learn_external_action(action.clone(), compensation.as_ref());
             }
             (Request::Compensate, answer) => self.learn_compensated(seen, answer),
             (Request::Accept, _) => {
-                for deed in &mut self.agent.deeds {
-                    let is_meant = deed.left_behind == Known::Yes;
-                    let now = if is_meant { Known::Yes } else { Known::Maybe };
-                    deed.accepted = if deed.accepted == Known::Yes { Known::Yes } else { now };
+                for action in &mut self.agent.external_actions {
+                    let is_left_behind = action.left_behind == Certainty::Yes;
+                    let now = if is_left_behind { Certainty::Yes } else { Certainty::Maybe };
+                    let was_accepted = action.accepted == Certainty::Yes;
+                    action.accepted = if was_accepted { Certainty::Yes } else { now };
                 }
             }
             (Request::Spawn, _) => {
-                self.agent.parents.push(self.slots.clone());
+                self.agent.parent_slots.push(self.slots.clone());
                 self.slots.values_mut().for_each(|slot| *slot = unclear_if_used(*slot));
                 self.agent.answered.clear();
             }
@@ -303,120 +321,124 @@ impl World {
             (Request::NewTurn, _) => self.agent.answered.clear(),
             (Request::Reopen, _) => self.learn_reopen(),
             (Request::Clear, _) => {
-                self.agent.deeds.iter_mut().for_each(|deed| {
-                    deed.accepted = deed.accepted.max_maybe();
+                self.agent.external_actions.iter_mut().for_each(|action| {
+                    action.accepted = action.accepted.at_least_maybe();
                 });
                 Part::ALL.into_iter().for_each(|part| self.forget_part(part));
             }
-            (request, answer) if request.restores() => self.learn_rollback(request, answer, meant),
+            (request, answer) if request.restores() => self.learn_restore(request, answer, target),
             _ => {}
         }
     }
 
     fn forget_part(&mut self, part: Part) {
-        self.agent.parts.insert(part, (Held::Unknown, Origin::Set));
+        self.agent.parts.insert(part, (PartValue::Unknown, Origin::Set));
     }
 
-    fn learn_deed(&mut self, action: Action, compensation: Option<&Compensation>) {
-        let inside = |one: &Compensation| {
-            let log = bytes::below(&self.absolute(b""), &one.log).map(ByteString::from)?;
-            Some(Compensation { log, fails: one.fails })
+    fn learn_external_action(&mut self, action: Action, compensation: Option<&Compensation>) {
+        let relative = |compensation: &Compensation| {
+            let log = bytes::below(&self.absolute(b""), &compensation.log).map(ByteString::from)?;
+            Some(Compensation { log, fails: compensation.fails })
         };
-        self.agent.deeds.push(Deed {
+        self.agent.external_actions.push(ExternalAction {
             action,
-            compensation: compensation.and_then(inside),
+            compensation: compensation.and_then(relative),
             is_registered: true,
-            left_behind: Known::No,
-            accepted: Known::No,
+            left_behind: Certainty::No,
+            accepted: Certainty::No,
             has_run: false,
         });
     }
 
-    /// What was run is what the files say.
+    /// Records which compensations ran, as the files show.
     fn learn_compensated(&mut self, seen: &Observation, answer: &Answer) {
         let none = Compensated::default();
-        let said = if let Answer::Compensated(said) = answer { said } else { &none };
-        for log in self.logs() {
-            for line in self.appended(&log, seen).unwrap_or_default() {
-                let is_it = |deed: &&mut Deed| {
-                    let there = deed.compensation.as_ref().is_some_and(|one| one.log == log);
-                    there && !deed.has_run && deed.action.line() == line
+        let reported = if let Answer::Compensated(reported) = answer { reported } else { &none };
+        for log in self.compensation_logs() {
+            for line in self.appended_lines(&log, seen).unwrap_or_default() {
+                let has_line = |action: &&mut ExternalAction| {
+                    let compensation = action.compensation.as_ref();
+                    let has_log = compensation.is_some_and(|compensation| compensation.log == log);
+                    has_log && !action.has_run && action.action.line() == line
                 };
-                let newest = self.agent.deeds.iter_mut().rev().find(is_it);
-                newest.into_iter().for_each(|deed| deed.has_run = true);
+                let newest = self.agent.external_actions.iter_mut().rev().find(has_line);
+                newest.into_iter().for_each(|action| action.has_run = true);
             }
         }
-        // What is said to have run is not asked for again, whether or not it did.
-        let is_named = |deed: &&mut Deed| {
-            said.compensated.contains(&deed.action) || said.failed.contains(&deed.action)
+        // A compensation that is reported to have run is not expected again, whether or not it ran.
+        let is_reported = |action: &&mut ExternalAction| {
+            reported.compensated.contains(&action.action)
+                || reported.failed.contains(&action.action)
         };
-        for deed in self.agent.deeds.iter_mut().filter(is_named) {
-            deed.is_registered = false;
+        for action in self.agent.external_actions.iter_mut().filter(is_reported) {
+            action.is_registered = false;
         }
     }
 
-    /// Whose slot is used by what a sub-agent did no rule says.
+    /// Restores the parent's slots. No rule says whose slot a sub-agent uses.
     fn learn_join(&mut self) {
-        let Some(parent) = self.agent.parents.pop() else { return };
+        let Some(parent) = self.agent.parent_slots.pop() else { return };
         for (project, slot) in std::mem::replace(&mut self.slots, parent) {
-            let own = self.slots.entry(project).or_insert(Slot::Unclear);
-            if unclear_if_used(*own) != slot {
-                *own = Slot::Unclear;
+            let parent_slot = self.slots.entry(project).or_insert(Slot::Unclear);
+            if unclear_if_used(*parent_slot) != slot {
+                *parent_slot = Slot::Unclear;
             }
         }
         self.agent.answered.clear();
     }
 
-    /// Another process knows what is stored; whether that is all of this no rule says.
+    /// Records a new process: it knows what is stored, and no rule says whether that includes the agent.
     fn learn_reopen(&mut self) {
-        self.agent.parents.clear();
+        self.agent.parent_slots.clear();
         self.agent.answered.clear();
-        self.agent.deeds.iter_mut().for_each(|deed| deed.is_registered = false);
+        self.agent.external_actions.iter_mut().for_each(|action| action.is_registered = false);
         for part in Part::ALL {
-            if self.part(part).0 != Held::Unset {
+            if self.part(part).0 != PartValue::Unset {
                 self.forget_part(part);
             }
         }
     }
 
-    fn learn_rollback(&mut self, request: &Request, answer: &Answer, meant: Option<Carried>) {
+    fn learn_restore(&mut self, request: &Request, answer: &Answer, target: Option<Carried>) {
         self.agent.answered.clear();
-        let is_whole = !matches!(request, Request::RestoreFile { .. });
+        let is_complete = !matches!(request, Request::RestoreFile { .. });
         let restored = match answer {
-            Answer::Restored(said) if is_whole => Some(said),
+            Answer::Restored(restored) if is_complete => Some(restored),
             _ => None,
         };
         for part in self.parts().collect::<Vec<_>>() {
             let (before, _) = self.part(part);
-            let recorded = meant.as_ref().and_then(|one| one.parts.get(&part)).cloned();
+            let recorded = target.as_ref().and_then(|carried| carried.parts.get(&part)).cloned();
             let now = match (restored, recorded.unwrap_or_default()) {
-                (None, _) if before == Held::Unset => continue,
-                (None, _) => (before, Origin::Spared),
-                // What the checkpoint does not have may stay, and what failed need not be back.
-                (Some(_), Held::Unset) if before == Held::Unset => continue,
-                (Some(said), held @ Held::Is(_)) if said.failed.is_empty() => {
-                    (held, Origin::Restored(before))
+                (None, _) if before == PartValue::Unset => continue,
+                (None, _) => (before, Origin::LeftAlone),
+                // A part that the checkpoint lacks may stay, and a failed restore need not change it.
+                (Some(_), PartValue::Unset) if before == PartValue::Unset => continue,
+                (Some(restored), value @ PartValue::Known(_)) if restored.failed.is_empty() => {
+                    (value, Origin::Restored(before))
                 }
-                (Some(_), _) => (Held::Unknown, Origin::Set),
+                (Some(_), _) => (PartValue::Unknown, Origin::Set),
             };
             self.agent.parts.insert(part, now);
         }
         if let Answer::Restored(_) = answer {
-            let since = meant.and_then(|one| one.actions);
-            let known = if since.is_some() && is_whole { Known::Yes } else { Known::Maybe };
-            for deed in self.agent.deeds.iter_mut().skip(since.unwrap_or_default()) {
-                deed.left_behind = if deed.left_behind == Known::Yes { Known::Yes } else { known };
+            let since = target.and_then(|carried| carried.actions);
+            let is_known = since.is_some() && is_complete;
+            let certainty = if is_known { Certainty::Yes } else { Certainty::Maybe };
+            for action in self.agent.external_actions.iter_mut().skip(since.unwrap_or_default()) {
+                let was_left_behind = action.left_behind == Certainty::Yes;
+                action.left_behind = if was_left_behind { Certainty::Yes } else { certainty };
             }
-            // Whether what a rollback undid is still left behind once that is undone, no rule says; of one
-            // to an unknown checkpoint nobody knows what it undid.
-            let undone = if is_whole { since.unwrap_or(usize::MAX) } else { 0 };
-            for deed in self.agent.deeds.iter_mut().take(undone) {
-                deed.left_behind = deed.left_behind.min_maybe();
+            // No rule says whether an action is still left behind once the restore is undone; which
+            // actions a restore of an unknown checkpoint undid is unknown.
+            let undone = if is_complete { since.unwrap_or(usize::MAX) } else { 0 };
+            for action in self.agent.external_actions.iter_mut().take(undone) {
+                action.left_behind = action.left_behind.at_most_maybe();
             }
         }
     }
 
-    /// Takes in an event and what was done about it.
+    /// Records an event and the answer to it.
     pub(super) fn learn_event(
         &mut self,
         project: &ByteString,
@@ -426,7 +448,7 @@ impl World {
         let is_clear = self.is_event(event);
         let is_created =
             matches!(answer, Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. });
-        // Whether what an event asks for counts for the turn no rule says.
+        // No rule says whether the checkpoint of an event uses the slot of the turn.
         if !self.uses_slot(project) || *event == AgentEvent::TurnBoundary {
             self.slots.insert(project.clone(), Slot::Unclear);
         }
@@ -442,19 +464,19 @@ impl World {
     }
 }
 
-impl Known {
-    fn max_maybe(self) -> Known {
-        if self == Known::No { Known::Maybe } else { self }
+impl Certainty {
+    fn at_least_maybe(self) -> Certainty {
+        if self == Certainty::No { Certainty::Maybe } else { self }
     }
 
-    fn min_maybe(self) -> Known {
-        if self == Known::Yes { Known::Maybe } else { self }
+    fn at_most_maybe(self) -> Certainty {
+        if self == Certainty::Yes { Certainty::Maybe } else { self }
     }
 }
 
 fn unclear_if_used(slot: Slot) -> Slot {
     match slot {
         Slot::Taken | Slot::NothingToSave => Slot::Unclear,
-        other => other,
+        slot => slot,
     }
 }

@@ -1,8 +1,8 @@
-//! Learning from an operation that did not do as it must.
+//! Updates the world after an operation that violated a rule.
 //!
-//! What was believed of the checkpoints may be wrong then. Where the store can be read, it says what
-//! each of them holds; else what was taken or restored by that operation is unknown, and nothing is
-//! judged by it until somebody sees it.
+//! What the world recorded of the checkpoints may be wrong then. Where the store can be read, it shows
+//! the content of each; otherwise the checkpoints that the operation took or restored are unknown, and
+//! not judged until they are observed.
 
 use super::history::History;
 use super::{Checkpoint, World};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl World {
-    /// Takes in what was seen around a request that broke a rule.
+    /// Records the observation of a request that broke a rule.
     pub fn learn_amiss(&mut self, seen: &Observation) {
         let mut projects: Vec<ByteString> = seen.protected().map(|(dir, _)| dir.clone()).collect();
         projects.extend(seen.request.dir().cloned());
@@ -25,7 +25,9 @@ impl World {
             None => {
                 for project in projects {
                     let history = self.histories.get_mut(&project);
-                    for checkpoint in history.into_iter().flat_map(|history| &mut history.all) {
+                    let checkpoints =
+                        history.into_iter().flat_map(|history| &mut history.checkpoints);
+                    for checkpoint in checkpoints {
                         if touched.contains(&checkpoint.id) {
                             checkpoint.captured = None;
                         }
@@ -39,28 +41,29 @@ impl World {
     fn touched_by(&self, seen: &Observation) -> BTreeSet<String> {
         let target = seen.request.dir().zip(self.target_of(&seen.request));
         let target = target.and_then(|(dir, text)| {
-            self.find(&self.locate(dir), &text).ok().map(|(_, one)| one.id.clone())
+            self.find(&self.locate(dir), &text).ok().map(|(_, checkpoint)| checkpoint.id.clone())
         });
         let protected = seen.protected().filter_map(|(_, id)| id.cloned());
         seen.taken().cloned().into_iter().chain(protected).chain(target).collect()
     }
 
-    /// The checkpoints of each project are those that are stored, with what they hold there.
+    /// Records that the checkpoints of each project are those that are stored, with their stored content.
     fn learn_stored(&mut self, stored: &Histories) {
         let projects: BTreeSet<ByteString> =
-            self.histories.keys().chain(&self.known).cloned().collect();
+            self.histories.keys().chain(&self.known_directories).cloned().collect();
         for project in projects {
             let ids = stored.visible.get(&self.hash(&project)).map_or(&[][..], Vec::as_slice);
-            let known = self.histories.remove(&project).unwrap_or_default();
-            let (dropped, known) = (known.out_of_sight(self.settings.max_snapshots), known.all);
-            let is_dropped = |one: &&Checkpoint| !ids.contains(&one.id);
+            let history = self.histories.remove(&project).unwrap_or_default();
+            let evicted_count = history.evicted_count(self.settings.max_snapshots);
+            let recorded = history.checkpoints;
+            let is_invisible = |checkpoint: &&Checkpoint| !ids.contains(&checkpoint.id);
             let as_stored = |id: &String| {
-                let believed = known.iter().find(|one| one.id == *id);
-                stored.commits.get(id).map(|commit| checkpoint_of(id, commit, believed))
+                let recorded = recorded.iter().find(|checkpoint| checkpoint.id == *id);
+                stored.commits.get(id).map(|commit| checkpoint_of(id, commit, recorded))
             };
             let visible: Vec<Checkpoint> = ids.iter().rev().filter_map(as_stored).collect();
             let gone: Vec<Checkpoint> =
-                known[..dropped].iter().filter(is_dropped).cloned().collect();
+                recorded[..evicted_count].iter().filter(is_invisible).cloned().collect();
             if !gone.is_empty() || !visible.is_empty() {
                 self.histories.insert(project, History::of(gone, visible));
             }
@@ -68,21 +71,22 @@ impl World {
     }
 }
 
-/// A checkpoint as it is stored, and as it was believed to be where that is no contradiction.
-fn checkpoint_of(id: &str, commit: &Commit, believed: Option<&Checkpoint>) -> Checkpoint {
+/// A checkpoint as it is stored, and as the world recorded it where that is consistent.
+fn checkpoint_of(id: &str, commit: &Commit, recorded: Option<&Checkpoint>) -> Checkpoint {
     let as_stored = |captured: Arc<Captured>| match captured.tree == *commit.tree {
         true => captured,
         false => Arc::new(Captured { tree: (*commit.tree).clone(), ..(*captured).clone() }),
     };
-    // What it left out no tree shows: of whom nobody knew what it holds, nobody knows it now.
-    let captured = believed.map_or_else(|| Some(Arc::default()), |one| one.captured.clone());
+    // A tree does not show what was left out: a checkpoint with unknown content stays unknown.
+    let captured =
+        recorded.map_or_else(|| Some(Arc::default()), |checkpoint| checkpoint.captured.clone());
     let time = commit.seconds.parse().unwrap_or_default();
     Checkpoint {
         id: id.to_owned(),
         captured: captured.map(as_stored),
-        reason: believed.and_then(|one| one.reason.clone()),
+        reason: recorded.and_then(|checkpoint| checkpoint.reason.clone()),
         time,
-        safety: believed.is_some_and(|one| one.safety),
-        carried: believed.map(|one| one.carried.clone()).unwrap_or_default(),
+        safety: recorded.is_some_and(|checkpoint| checkpoint.safety),
+        carried: recorded.map(|checkpoint| checkpoint.carried.clone()).unwrap_or_default(),
     }
 }

@@ -1,8 +1,7 @@
-//! What the operations of a history took so far, as far as it was measured.
+//! The measured costs of the operations of a history.
 //!
-//! A figure means something only beside another figure of the same operation and of another size, so
-//! each is kept with the size that it may depend on. What they come to is decided in
-//! [`crate::operations`].
+//! A cost is meaningful only in comparison with the cost of the same operation at another size, so each
+//! is kept with the size that it may depend on. [`crate::operations`] judges them.
 
 use super::World;
 use crate::answer::{Answer, CheckpointOutcome};
@@ -13,7 +12,7 @@ use crate::request::Request;
 use crate::verdict::word;
 use std::collections::BTreeMap;
 
-/// What one operation took, in bytes.
+/// The cost of one operation, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Figure {
     /// The size that the cost may depend on.
@@ -25,32 +24,37 @@ pub(crate) struct Figure {
 /// The figures of a history.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
-    /// The memory that each operation took, by its name and outcome; by the largest file.
+    /// The memory that each operation used, by its name and outcome; the size is that of the largest
+    /// file.
     pub memory: BTreeMap<String, Vec<Figure>>,
-    /// The bytes that checkpoints read where nothing had changed, by all bytes of the project.
+    /// The bytes that checkpoints of unchanged files read; the size is that of the project.
     pub reading: Vec<Figure>,
-    /// The project whose files were last changed well before the newest checkpoint, so that their times
-    /// can be trusted.
+    /// The project whose files last changed well before the newest checkpoint, so that their times are
+    /// reliable.
     pub settled: Option<ByteString>,
 }
 
 impl World {
-    /// The memory that an operation on a project took, if that was measured, with its name.
+    /// The memory that an operation on a project used, if it was measured, with the operation's name.
     pub(crate) fn memory_of(&self, seen: &Observation) -> Option<(String, Figure)> {
-        let (project, measured) = (self.canonical(seen.request.dir()?)?, seen.measured?);
+        let project = self.canonical(seen.request.dir()?)?;
+        let measured = seen.measured?;
         let is_done = !matches!(seen.answer, Answer::Refused { .. } | Answer::Crashed(_));
         let operation = format!("{} ({})", seen.request.kind().name, word(&seen.answer));
-        let target = self.meant(&seen.request).and_then(|checkpoint| checkpoint.captured.clone());
+        let target = self
+            .target_checkpoint(&seen.request)
+            .and_then(|checkpoint| checkpoint.captured.clone());
         let size =
             largest(&self.capture(&project)).max(target.map_or(0, |target| largest(&target)));
         (is_done && self.files.is_directory(&project))
             .then_some((operation, Figure { size, cost: measured.memory }))
     }
 
-    /// The bytes that a checkpoint read which found nothing changed, if that was measured and the times
-    /// of the files said so.
+    /// The bytes that a checkpoint of unchanged files read, if they were measured and the times of the
+    /// files are reliable.
     pub(crate) fn reading_of(&self, seen: &Observation) -> Option<Figure> {
-        let (project, measured) = (self.canonical(seen.request.dir()?)?, seen.measured?);
+        let project = self.canonical(seen.request.dir()?)?;
+        let measured = seen.measured?;
         let is_unchanged =
             matches!(seen.answer, Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. });
         let is_settled = self.costs.settled.as_ref() == Some(&project);
@@ -63,7 +67,7 @@ impl World {
         self.costs.settled.is_some()
     }
 
-    /// Takes in what an operation took. A checkpoint that is measured is taken of files that settled.
+    /// Records the cost of an operation. A measured checkpoint is taken of settled files.
     pub(super) fn learn_cost(&mut self, seen: &Observation) {
         if let Some((operation, figure)) = self.memory_of(seen) {
             self.costs.memory.entry(operation).or_default().push(figure);

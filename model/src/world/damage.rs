@@ -1,11 +1,10 @@
-//! What the world knows of damage to what is stored: which objects are lost, and whom that leaves in
-//! doubt.
+//! Damage to the store: which objects are lost, and which histories that affects.
 //!
-//! What is lost is what the store shows, so that nothing is believed to be whole because it should be.
-//! A damaged checkpoint may be missing from a list until one shows it, and then it stays. A project of
-//! which one was damaged is *disturbed*: what a subject makes of its history is its own affair, as long
-//! as everything that is whole is there. One whose newest checkpoint nothing names any more is
-//! *adrift*: nothing is known of it until it is listed.
+//! The lost objects are observed in the store, never assumed. A damaged checkpoint may be missing from
+//! a list until one shows it, and then it stays. A project with a damaged checkpoint is *partially
+//! corrupted*: the subject may treat its history as it likes, as long as every intact checkpoint is
+//! listed. A project whose newest checkpoint has no ref any more has an *unknown* history until it is
+//! listed.
 
 use super::{Checkpoint, World};
 use crate::answer::Answer;
@@ -15,52 +14,54 @@ use crate::observation::Observation;
 use crate::request::Request;
 use std::collections::BTreeSet;
 
-/// What is known of damage.
+/// The known damage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Damages {
     lost: BTreeSet<Object>,
-    disturbed: BTreeSet<ByteString>,
-    adrift: BTreeSet<ByteString>,
-    /// Whether nothing says any more where histories end.
-    is_endless: bool,
+    partially_corrupted: BTreeSet<ByteString>,
+    unknown_histories: BTreeSet<ByteString>,
+    /// Whether the file of the commits at which histories end is damaged.
+    has_unknown_ends: bool,
     /// Checkpoints that were listed although they are damaged.
     shown: BTreeSet<String>,
-    /// Those that a list left out.
+    /// Checkpoints that were missing from a list.
     hidden: BTreeSet<String>,
 }
 
 impl World {
-    /// The objects that are not stored whole.
+    /// The objects that are lost or damaged in the store.
     pub fn lost(&self) -> &BTreeSet<Object> {
         &self.damages.lost
     }
 
-    /// Everything that a checkpoint needs of which it is known what it holds.
+    /// All objects that the checkpoints with known content need.
     pub fn objects(&self) -> BTreeSet<Object> {
-        let all = self.histories.values().flat_map(|history| &history.all);
-        let held = all.filter_map(|one| Some((&one.id, &one.captured.as_ref()?.tree)));
-        held.flat_map(|(id, tree)| Object::all_of(id, tree)).collect()
+        let checkpoints = self.histories.values().flat_map(|history| &history.checkpoints);
+        let trees = checkpoints
+            .filter_map(|checkpoint| Some((&checkpoint.id, &checkpoint.captured.as_ref()?.tree)));
+        trees.flat_map(|(id, tree)| Object::needed_by(id, tree)).collect()
     }
 
-    /// Takes in that a history damaged the store: these objects are not whole, and nothing names the
-    /// newest checkpoints of these projects.
-    pub fn lose(&mut self, lost: BTreeSet<Object>, mut adrift: BTreeSet<ByteString>) {
+    /// Records that a history damaged the store: these objects are lost, and the newest checkpoints of
+    /// the projects `unknown` have no ref.
+    pub fn lose(&mut self, lost: BTreeSet<Object>, mut unknown: BTreeSet<ByteString>) {
         self.damages.lost = lost;
-        // What came before a checkpoint is known from that and from what is noted of the project, which
-        // may have been written anew without it.
-        let unknown = self.damaged().iter().chain(self.healed()).filter(|project| {
+        // The history before a checkpoint is known from the checkpoint and from the project's metadata,
+        // which may have been rewritten without it.
+        let without_metadata = self.damaged().iter().chain(self.healed()).filter(|project| {
             self.history(project).iter().any(|checkpoint| !self.is_recorded(checkpoint))
         });
-        adrift.extend(unknown.cloned());
-        let disturbed = self.histories.iter().filter(|(_, history)| {
-            history.all.iter().any(|checkpoint| self.is_damaged(checkpoint))
+        unknown.extend(without_metadata.cloned());
+        let corrupted = self.histories.iter().filter(|(_, history)| {
+            history.checkpoints.iter().any(|checkpoint| self.is_damaged(checkpoint))
         });
-        let disturbed: Vec<_> = disturbed.map(|(project, _)| project.clone()).collect();
-        self.damages.disturbed.extend(disturbed.into_iter().chain(adrift.iter().cloned()));
-        self.damages.adrift.extend(adrift);
+        let corrupted: Vec<_> = corrupted.map(|(project, _)| project.clone()).collect();
+        let corrupted = corrupted.into_iter().chain(unknown.iter().cloned());
+        self.damages.partially_corrupted.extend(corrupted);
+        self.damages.unknown_histories.extend(unknown);
     }
 
-    /// Whether a checkpoint needs what is lost, or may.
+    /// Whether a checkpoint needs a lost object, or may.
     pub fn is_damaged(&self, checkpoint: &Checkpoint) -> bool {
         let is_lost =
             |tree| self.damages.lost.iter().any(|object| object.is_needed_by(&checkpoint.id, tree));
@@ -70,108 +71,110 @@ impl World {
         }
     }
 
-    /// The paths of a checkpoint that cannot be brought back.
+    /// The paths of a checkpoint that cannot be restored.
     pub(crate) fn lost_paths(&self, checkpoint: &Checkpoint) -> BTreeSet<ByteString> {
         let Some(captured) = &checkpoint.captured else { return BTreeSet::new() };
         let lost = self.damages.lost.iter();
         lost.flat_map(|object| object.paths_in(&checkpoint.id, &captured.tree)).collect()
     }
 
-    /// Whether a checkpoint is stored itself, whatever became of what it holds.
+    /// Whether the commit of a checkpoint is stored, whether or not its content is.
     fn is_recorded(&self, checkpoint: &Checkpoint) -> bool {
         !self.damages.lost.contains(&Object::Checkpoint(checkpoint.id.clone()))
     }
 
-    /// Whether a list may leave a checkpoint out that it would show if nothing were damaged.
+    /// Whether a list may leave out a checkpoint because of damage.
     pub(crate) fn may_be_hidden(&self, checkpoint: &Checkpoint) -> bool {
         let was_shown = self.damages.shown.contains(&checkpoint.id);
         self.is_damaged(checkpoint) && !(was_shown && self.is_recorded(checkpoint))
     }
 
     /// Whether a checkpoint of the project was damaged.
-    pub fn is_disturbed(&self, project: &[u8]) -> bool {
-        self.damages.is_endless || self.damages.disturbed.contains(&ByteString::from(project))
+    pub fn is_partially_corrupted(&self, project: &[u8]) -> bool {
+        let corrupted = &self.damages.partially_corrupted;
+        self.damages.has_unknown_ends || corrupted.contains(&ByteString::from(project))
     }
 
-    /// Whether one of any project was.
+    /// Whether a checkpoint of any project was damaged.
     pub fn is_any_disturbed(&self) -> bool {
-        self.damages.is_endless || !self.damages.disturbed.is_empty()
+        self.damages.has_unknown_ends || !self.damages.partially_corrupted.is_empty()
     }
 
-    /// Whether nothing names the newest checkpoint of the project.
-    pub(crate) fn is_adrift(&self, project: &[u8]) -> bool {
-        self.damages.adrift.contains(&ByteString::from(project))
+    /// Whether the newest checkpoint of the project has no ref.
+    pub(crate) fn is_history_unknown(&self, project: &[u8]) -> bool {
+        self.damages.unknown_histories.contains(&ByteString::from(project))
     }
 
-    /// Whether a number may mean another checkpoint than it would if nothing were damaged.
+    /// Whether a number may name another checkpoint than without the damage.
     pub(crate) fn is_renumbered(&self, project: &[u8]) -> bool {
         let hides = |checkpoint: &Checkpoint| self.may_be_hidden(checkpoint);
-        self.is_disturbed(project) && self.history(project).iter().any(hides)
+        self.is_partially_corrupted(project) && self.history(project).iter().any(hides)
     }
 
-    /// How many checkpoints of the project a list left out, or may have: of a damaged pre-rollback one that
-    /// is not listed nobody knows whether it made room or cannot be read.
+    /// How many checkpoints of the project a list left out, or may have: a damaged pre-restore checkpoint
+    /// that is not listed may be evicted or unreadable.
     pub(crate) fn hidden(&self, project: &[u8]) -> usize {
         let listed = self.listed(project);
-        let is_out_of_sight = |one: &Checkpoint| listed.iter().all(|other| other.id != one.id);
-        let is_hidden = |one: &&Checkpoint| {
-            self.damages.hidden.contains(&one.id)
-                || one.safety && self.is_damaged(one) && is_out_of_sight(one)
+        let is_unlisted =
+            |checkpoint: &Checkpoint| listed.iter().all(|listed| listed.id != checkpoint.id);
+        let is_hidden = |checkpoint: &&Checkpoint| {
+            self.damages.hidden.contains(&checkpoint.id)
+                || checkpoint.safety && self.is_damaged(checkpoint) && is_unlisted(checkpoint)
         };
         self.history(project).iter().filter(is_hidden).count()
     }
 
-    /// Takes in that these checkpoints of a project were to be listed and are not.
+    /// Records that these checkpoints of a project should have been listed and were not.
     pub(super) fn hide(&mut self, ids: impl Iterator<Item = String>) {
         self.damages.hidden.extend(ids);
     }
 
-    /// Takes in which objects are whole again, and what became of doubts.
+    /// Records which objects are lost now, and which histories are known again.
     pub(super) fn learn_damage(&mut self, seen: &Observation) {
         if let Some(lost) = &seen.lost {
             self.damages.lost.clone_from(lost);
         }
-        // Who looks after a store may do away with what is damaged.
+        // Maintenance may remove damaged checkpoints.
         use Request::{Clear, Prune, PruneAsConfigured, Sweep};
         if matches!(seen.request, Prune { .. } | PruneAsConfigured | Sweep | Clear) {
             self.damages.shown.clear();
         }
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         if let (Answer::Listed(listed), Some(project)) = (&seen.answer, project) {
-            self.damages.adrift.remove(&project);
-            let all = self.history(&project);
-            let damaged: BTreeSet<String> = all
+            self.damages.unknown_histories.remove(&project);
+            let damaged: BTreeSet<String> = self
+                .history(&project)
                 .iter()
                 .filter(|checkpoint| self.is_damaged(checkpoint))
                 .map(|checkpoint| checkpoint.id.clone())
                 .collect();
-            // Of what is not listed at all nobody knows whether it will be.
+            // Where the list is empty, it is unknown whether checkpoints will be listed again.
             if damaged.is_empty() && !listed.is_empty() {
-                self.damages.disturbed.remove(&project);
+                self.damages.partially_corrupted.remove(&project);
             }
-            let is_listed = |id: &String| listed.iter().any(|one| one.id == *id);
+            let is_listed = |id: &String| listed.iter().any(|entry| entry.id == *id);
             self.damages.hidden.retain(|id| !is_listed(id));
             self.damages.shown.extend(damaged.into_iter().filter(is_listed));
         }
     }
 
-    /// Takes in that nothing says any more where histories end.
+    /// Records that the file of the commits at which histories end is damaged.
     pub(super) fn lose_ends(&mut self) {
-        self.damages.is_endless = true;
+        self.damages.has_unknown_ends = true;
     }
 
-    /// Whether evicted checkpoints may be listed again, with what is left of them.
-    pub(crate) fn is_endless(&self) -> bool {
-        self.damages.is_endless
+    /// Whether evicted checkpoints may be listed again, as far as they are still stored.
+    pub(crate) fn has_unknown_ends(&self) -> bool {
+        self.damages.has_unknown_ends
     }
 
-    pub(super) fn set_adrift(&mut self, project: ByteString) {
-        self.damages.disturbed.insert(project.clone());
-        self.damages.adrift.insert(project);
+    pub(super) fn mark_history_unknown(&mut self, project: ByteString) {
+        self.damages.partially_corrupted.insert(project.clone());
+        self.damages.unknown_histories.insert(project);
     }
 
     pub(super) fn forget_damage(&mut self, project: &ByteString) {
-        self.damages.disturbed.remove(project);
-        self.damages.adrift.remove(project);
+        self.damages.partially_corrupted.remove(project);
+        self.damages.unknown_histories.remove(project);
     }
 }

@@ -1,8 +1,7 @@
-//! Whose hand changed a file: what an agent told of its tools, and all that happened to files
-//! otherwise, in its order.
+//! Attribution: what an agent reported about its tools, and all other events on files, in order.
 //!
-//! Who is told can only see what stands at a path when it is told. So whose hand it was is a range:
-//! what must be noticed shows there, and what may be noticed happened.
+//! A subject sees the file at a path only when the agent reports. So attribution has two bounds: an
+//! external edit must be noticed where it shows then, and may be noticed where it happened.
 
 use super::World;
 use crate::bytes::{self, ByteString};
@@ -13,40 +12,40 @@ use crate::request::Request;
 use crate::tree::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What stands at a path, as far as a checkpoint could hold it; none where that cannot be read.
-type Standing = Option<Option<Entry>>;
+/// The entry at a path that a checkpoint could hold, if any; `None` where the file cannot be read.
+type ObservedEntry = Option<Option<Entry>>;
 
-/// One thing that happened to a path, which is relative to the world's root.
+/// An event on a path, which is relative to the world's root.
 #[derive(Clone, Debug)]
-enum Happened {
-    /// The agent told this project that one of its tools is about to write there.
-    Begins(ByteString),
-    /// The tool has written.
-    Ends(ByteString),
-    /// It changed: by a restore of that project, or else by whoever edits files.
-    Changed { from: Standing, to: Standing, restored: Option<ByteString> },
+enum FileEvent {
+    /// The agent reported for this project that one of its tools is about to write the file.
+    ToolBegins(ByteString),
+    /// The agent reported for this project that the tool has written.
+    ToolEnds(ByteString),
+    /// The file changed: by a restore of the project `restored`, or else by an edit.
+    Changed { from: ObservedEntry, to: ObservedEntry, restored: Option<ByteString> },
 }
 
-/// All that happened to files, and when checkpoints were taken.
+/// All events on files, and when checkpoints were taken.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hands {
-    log: Vec<(ByteString, Happened)>,
-    /// How much of the log was before each checkpoint, by its id.
-    taken: BTreeMap<String, usize>,
+pub(super) struct Attribution {
+    log: Vec<(ByteString, FileEvent)>,
+    /// The length of the log when each checkpoint was taken, by the checkpoint's id.
+    log_lengths: BTreeMap<String, usize>,
 }
 
-/// Whether another hand than the agent's changed a path since a checkpoint.
+/// Whether an external edit, not by the agent, changed a path since a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Another {
-    /// It did, and that shows.
-    Did,
-    /// It may have.
+pub(crate) enum ExternalEdit {
+    /// It was changed, and the change shows.
+    Yes,
+    /// It may have been changed.
     Unclear,
-    /// It did not.
-    DidNot,
+    /// It was not changed.
+    No,
 }
 
-fn standing(files: &Files, path: &[u8]) -> Standing {
+fn entry_at(files: &Files, path: &[u8]) -> ObservedEntry {
     match files.get(path) {
         Some(Node::File { readable: false, .. }) => None,
         Some(Node::File { content, executable, .. }) => {
@@ -57,63 +56,69 @@ fn standing(files: &Files, path: &[u8]) -> Standing {
     }
 }
 
-fn differ(one: &Standing, other: &Standing) -> bool {
-    matches!((one, other), (Some(one), Some(other)) if one != other)
+fn differ(left: &ObservedEntry, right: &ObservedEntry) -> bool {
+    matches!((left, right), (Some(left), Some(right)) if left != right)
 }
 
-impl Hands {
-    /// Takes in what differs between two sets of files, the second of which came after the first.
-    pub(super) fn changed(&mut self, before: &Files, after: &Files, restored: Option<&ByteString>) {
+impl Attribution {
+    /// Records the changes between the files before and after an edit or a restore.
+    pub(super) fn record_changes(
+        &mut self,
+        before: &Files,
+        after: &Files,
+        restored: Option<&ByteString>,
+    ) {
         let paths: BTreeSet<_> = before.iter().chain(after.iter()).map(|(path, _)| path).collect();
         let changes = paths.into_iter().filter(|path| before.get(path) != after.get(path));
         self.log.extend(changes.map(|path| {
-            let (from, to) = (standing(before, path), standing(after, path));
-            (path.clone(), Happened::Changed { from, to, restored: restored.cloned() })
+            let from = entry_at(before, path);
+            let to = entry_at(after, path);
+            (path.clone(), FileEvent::Changed { from, to, restored: restored.cloned() })
         }));
     }
 
-    /// Nothing of what was told a project is remembered any more: it was removed with its history.
+    /// Forgets the reports for a project, which was removed with its history.
     pub(super) fn forget(&mut self, project: &ByteString) {
-        for (_, happened) in &mut self.log {
-            if let Happened::Begins(told) | Happened::Ends(told) = happened
-                && told == project
+        for (_, event) in &mut self.log {
+            if let FileEvent::ToolBegins(reported) | FileEvent::ToolEnds(reported) = event
+                && reported == project
             {
-                *told = ByteString::default();
+                *reported = ByteString::default();
             }
         }
     }
 }
 
 impl World {
-    /// Whether it is asked whose hand changed a file.
-    fn knows_hands(&self) -> bool {
+    /// Whether external edits are judged.
+    fn judges_attribution(&self) -> bool {
         self.has("restore.others")
     }
 
-    /// The files that an edit can change, where it will be asked who changed them: those at its paths,
-    /// on the way to them and below them. A world may have many others.
-    pub(super) fn around(&self, edit: &Edit) -> Files {
-        if !self.knows_hands() {
+    /// The files that an edit can change, where attribution is judged: those at its paths, above them
+    /// and below them. A world may have many others.
+    pub(super) fn files_around(&self, edit: &Edit) -> Files {
+        if !self.judges_attribution() {
             return Files::default();
         }
-        let at = |path: &[u8]| Some((ByteString::from(path), self.files.get(path)?.clone()));
+        let node_at = |path: &[u8]| Some((ByteString::from(path), self.files.get(path)?.clone()));
         let mut around = Files::default();
         for path in edit.paths() {
-            let to = bytes::ancestors(path).chain([&path[..]]).filter_map(at);
+            let above = bytes::ancestors(path).chain([&path[..]]).filter_map(node_at);
             let below = self.files.below(path).map(|(path, node)| (path.clone(), node.clone()));
-            to.chain(below).for_each(|(path, node)| around.insert(&path, node));
+            above.chain(below).for_each(|(path, node)| around.insert(&path, node));
         }
         around
     }
 
-    /// Takes in what was told, taken and restored.
-    pub(super) fn learn_hands(&mut self, seen: &Observation) {
-        if !self.knows_hands() {
+    /// Records the agent's reports, the new checkpoints and the changes of a restore.
+    pub(super) fn learn_attribution(&mut self, seen: &Observation) {
+        if !self.judges_attribution() {
             return;
         }
         let before_tools = seen.protected().filter_map(|(_, id)| id);
         for id in seen.taken().into_iter().chain(before_tools) {
-            self.hands.taken.insert(id.clone(), self.hands.log.len());
+            self.attribution.log_lengths.insert(id.clone(), self.attribution.log.len());
         }
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let Some(project) = project else { return };
@@ -123,140 +128,149 @@ impl World {
                 // Before the first checkpoint there is nothing to compare with.
                 if self.settings.enabled && !self.listed(&project).is_empty() {
                     let full = ByteString::from(&bytes::join(&project, path)[..]);
-                    let told = if begins { Happened::Begins } else { Happened::Ends };
-                    self.hands.log.push((full, told(project)));
+                    let event = if begins { FileEvent::ToolBegins } else { FileEvent::ToolEnds };
+                    self.attribution.log.push((full, event(project)));
                 }
             }
             request if request.restores() => {
-                self.hands.changed(&self.files, &seen.files, Some(&project));
+                self.attribution.record_changes(&self.files, &seen.files, Some(&project));
             }
             _ => {}
         }
     }
 
-    /// Whether the agent told a project anything since a checkpoint; none where it is not known when
-    /// that was taken.
-    pub(crate) fn is_told_since(&self, project: &ByteString, id: &str) -> Option<bool> {
-        let first = *self.hands.taken.get(id)?;
-        Some(self.hands.log[first..].iter().any(|(_, happened)| is_told(happened, project)))
+    /// Whether the agent reported anything for a project since a checkpoint; `None` where it is unknown
+    /// when the checkpoint was taken.
+    pub(crate) fn has_reports_since(&self, project: &ByteString, id: &str) -> Option<bool> {
+        let first = *self.attribution.log_lengths.get(id)?;
+        Some(self.attribution.log[first..].iter().any(|(_, event)| is_report_for(event, project)))
     }
 
-    /// Whether another hand changed a path of a project since a checkpoint that holds this there.
-    pub(crate) fn another(
+    /// Whether an external edit changed a path of a project since the checkpoint `id`, which recorded
+    /// this entry at the path.
+    pub(crate) fn external_edit(
         &self,
         project: &ByteString,
         path: &[u8],
-        (id, recorded): (&str, Option<&Entry>),
-    ) -> Another {
-        let Some(first) = self.hands.taken.get(id).copied() else { return Another::Unclear };
+        id: &str,
+        recorded: Option<&Entry>,
+    ) -> ExternalEdit {
+        let first = self.attribution.log_lengths.get(id).copied();
+        let Some(first) = first else { return ExternalEdit::Unclear };
         let full = ByteString::from(&bytes::join(project, path)[..]);
-        let mut was_told = self.hands.log[..first].iter().any(|(_, one)| is_told(one, project));
-        let mut search = Search::default();
-        for (at, happened) in &self.hands.log[first..] {
-            if *at == full {
-                search.take_in(happened, project, was_told, recorded);
+        let mut has_reports =
+            self.attribution.log[..first].iter().any(|(_, event)| is_report_for(event, project));
+        let mut search = EditSearch::default();
+        for (event_path, event) in &self.attribution.log[first..] {
+            if *event_path == full {
+                search.apply(event, project, has_reports, recorded);
             }
-            was_told |= is_told(happened, project);
+            has_reports |= is_report_for(event, project);
         }
-        // What did not change since, and is not held, stood there and was not captured.
-        if recorded.is_none() && search.left.is_none() { Another::Unclear } else { search.end() }
+        // What did not change since, and is not recorded, existed and was not captured.
+        if recorded.is_none() && search.baseline.is_none() {
+            ExternalEdit::Unclear
+        } else {
+            search.finish()
+        }
     }
 }
 
-fn is_told(happened: &Happened, project: &ByteString) -> bool {
-    matches!(happened, Happened::Begins(told) | Happened::Ends(told) if told == project)
+fn is_report_for(event: &FileEvent, project: &ByteString) -> bool {
+    matches!(event, FileEvent::ToolBegins(reported) | FileEvent::ToolEnds(reported)
+        if reported == project)
 }
 
-/// What is found on the way through all that happened to one path.
+/// A search through all events on one path.
 #[derive(Default)]
-struct Search {
-    /// What stood there when the agent or a restore left it, or the checkpoint was taken.
-    left: Option<Standing>,
-    /// What stands there.
-    now: Option<Standing>,
-    /// Whether a tool of the agent writes there.
-    is_open: bool,
-    /// Changes that are the agent's if it tells that it has written.
+struct EditSearch {
+    /// The entry when the agent or a restore last left the path, or the checkpoint was taken.
+    baseline: Option<ObservedEntry>,
+    /// The entry after the last event.
+    current: Option<ObservedEntry>,
+    /// Whether a tool of the agent is writing the path.
+    is_tool_open: bool,
+    /// Whether there are changes that are the agent's if it reports that it has written.
     pending: bool,
-    /// Another hand changed it since it was left.
+    /// Whether an external edit changed the path since the baseline.
     is_changed: bool,
-    /// Something happened since that nobody can tell apart.
+    /// Whether a change since cannot be attributed.
     is_unclear: bool,
     may: bool,
     must: bool,
 }
 
-impl Search {
-    fn take_in(
+impl EditSearch {
+    fn apply(
         &mut self,
-        happened: &Happened,
+        event: &FileEvent,
         project: &ByteString,
-        was_told: bool,
+        has_reports: bool,
         recorded: Option<&Entry>,
     ) {
-        match happened {
-            Happened::Begins(told) if told == project && !self.is_open => {
-                self.look();
-                self.is_open = true;
+        match event {
+            FileEvent::ToolBegins(reported) if reported == project && !self.is_tool_open => {
+                self.check();
+                self.is_tool_open = true;
             }
-            Happened::Ends(told) if told == project => {
-                if !self.is_open {
-                    // What stood there before is not known: it may all have been the tool.
+            FileEvent::ToolEnds(reported) if reported == project => {
+                if !self.is_tool_open {
+                    // The entry before the tool is unknown: the tool may have made all changes.
                     self.is_changed = false;
                 }
-                (self.is_open, self.pending) = (false, false);
-                self.leave();
+                (self.is_tool_open, self.pending) = (false, false);
+                self.set_baseline();
             }
-            Happened::Begins(_) | Happened::Ends(_) => {}
-            Happened::Changed { from, to, restored } => {
+            FileEvent::ToolBegins(_) | FileEvent::ToolEnds(_) => {}
+            FileEvent::Changed { from, to, restored } => {
                 self.start(from, recorded);
                 match restored {
-                    Some(restored) if restored == project && was_told && !self.is_open => {
-                        self.look();
-                        self.now = Some(to.clone());
-                        self.leave();
+                    Some(restored) if restored == project && has_reports && !self.is_tool_open => {
+                        self.check();
+                        self.current = Some(to.clone());
+                        self.set_baseline();
                     }
                     Some(_) => self.is_unclear = true,
-                    None if self.is_open => self.pending = true,
+                    None if self.is_tool_open => self.pending = true,
                     None => (self.is_changed, self.may) = (true, true),
                 }
-                self.now = Some(to.clone());
+                self.current = Some(to.clone());
             }
         }
     }
 
-    /// What the checkpoint holds stood there first. What it does not hold was not there, or was not
-    /// captured: then nobody knows whether it was the same that the agent found there.
-    fn start(&mut self, from: &Standing, recorded: Option<&Entry>) {
-        if self.left.is_none() {
+    /// Starts with the entry of the checkpoint. A path without an entry did not exist, or was not
+    /// captured: then it is unknown whether it is what the agent found.
+    fn start(&mut self, from: &ObservedEntry, recorded: Option<&Entry>) {
+        if self.baseline.is_none() {
             let is_known = recorded.is_some() || *from == Some(None);
-            self.left = Some(if is_known { Some(recorded.cloned()) } else { None });
+            self.baseline = Some(if is_known { Some(recorded.cloned()) } else { None });
             self.may |= !is_known;
         }
     }
 
-    /// Somebody looks at what stands there.
-    fn look(&mut self) {
-        let ends = self.left.as_ref().zip(self.now.as_ref());
-        let shows = ends.is_some_and(|(left, now)| differ(left, now));
+    /// Compares the current entry with the baseline, as a subject can when the agent reports.
+    fn check(&mut self) {
+        let entries = self.baseline.as_ref().zip(self.current.as_ref());
+        let shows = entries.is_some_and(|(baseline, current)| differ(baseline, current));
         self.must |= self.is_changed && !self.is_unclear && shows;
         self.may |= self.is_unclear;
     }
 
-    /// It is as the agent or a restore left it.
-    fn leave(&mut self) {
-        self.left = self.now.clone().or(self.left.take());
+    /// Makes the current entry the baseline: the agent or a restore left it so.
+    fn set_baseline(&mut self) {
+        self.baseline = self.current.clone().or(self.baseline.take());
         self.may |= self.is_unclear;
         (self.is_changed, self.is_unclear) = (false, false);
     }
 
-    fn end(mut self) -> Another {
+    fn finish(mut self) -> ExternalEdit {
         self.is_unclear |= self.pending;
-        self.look();
+        self.check();
         match (self.must, self.may) {
-            (true, _) => Another::Did,
-            (false, true) => Another::Unclear,
-            (false, false) => Another::DidNot,
+            (true, _) => ExternalEdit::Yes,
+            (false, true) => ExternalEdit::Unclear,
+            (false, false) => ExternalEdit::No,
         }
     }
 }
@@ -267,7 +281,7 @@ mod tests {
     use crate::world::{Layout, Settings};
     use pretty_assertions::assert_eq;
 
-    /// Edits of a world with `a/b/f`, `a/g`, `a0` and a link `c`, in which much gives way.
+    /// Edits of files with `a/b/f`, `a/g`, `a0` and a link `c`, many of which remove an obstacle.
     fn edits() -> Vec<Edit> {
         let write = |path: &str| Edit::Write {
             path: path.into(),
@@ -293,9 +307,9 @@ mod tests {
     }
 
     #[test]
-    fn all_that_an_edit_changes_is_at_its_paths_on_the_way_to_them_or_below_them() {
-        let place = || ByteString::from("home");
-        let layout = Layout { root: "/".into(), home: place(), current: place(), base: place() };
+    fn files_around_an_edit_include_every_path_that_the_edit_changes() {
+        let home = || ByteString::from("home");
+        let layout = Layout { root: "/".into(), home: home(), current: home(), base: home() };
         let has = ["restore.others"].into_iter().collect();
         let mut world = World::new(Files::default(), layout, Settings::default(), has, 0);
         for path in ["a/b/f", "a/g", "a0"] {
@@ -304,12 +318,13 @@ mod tests {
         world.edit(&Edit::Link { path: "c".into(), target: "a".into() });
         let mut changed = 0;
         for edit in edits() {
-            let (mut edited, mut whole) = (world.clone(), Hands::default());
+            let mut edited = world.clone();
+            let mut complete = Attribution::default();
             edited.edit(&edit);
-            whole.changed(&world.files, &edited.files, None);
-            let noted = &edited.hands.log[world.hands.log.len()..];
-            assert_eq!(format!("{noted:?}"), format!("{:?}", whole.log), "{edit:?}");
-            changed += whole.log.len();
+            complete.record_changes(&world.files, &edited.files, None);
+            let recorded = &edited.attribution.log[world.attribution.log.len()..];
+            assert_eq!(format!("{recorded:?}"), format!("{:?}", complete.log), "{edit:?}");
+            changed += complete.log.len();
         }
         assert!(changed > 20, "{changed}");
     }

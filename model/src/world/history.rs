@@ -1,134 +1,144 @@
-//! The checkpoints of one project: which are listed, and which made room for others.
+//! The checkpoints of one project: which are listed, and which were evicted.
 
 use super::Checkpoint;
 
 /// All checkpoints that were ever taken of one project.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    /// Those that were dropped, and after them those that are not, oldest first.
-    pub(super) all: Vec<Checkpoint>,
-    /// How many of them were dropped at least.
-    pub(super) dropped: usize,
-    /// What is listed where some made room and which ones is not known.
-    choice: Option<Choice>,
-    /// Whether all that should be listed were seen to be, since the last one that was not taken
-    /// before a restore.
-    pub(super) is_whole: bool,
-    /// Whether any was pinned since anything was known of them: from then on what goes is looked up,
-    /// since it need not be the oldest.
+    /// The evicted checkpoints, and after them the others, oldest first.
+    pub(super) checkpoints: Vec<Checkpoint>,
+    /// How many of them were evicted at least.
+    pub(super) evicted: usize,
+    /// The undecided eviction, where it is unknown which checkpoints were evicted.
+    choice: Option<EvictionChoice>,
+    /// Whether all checkpoints that should be listed were seen to be, since the last one that is not a
+    /// pre-restore checkpoint.
+    pub(super) is_complete: bool,
+    /// Whether any was pinned since the history is known: from then on evictions are looked up, since
+    /// the evicted checkpoint need not be the oldest.
     has_pins: bool,
 }
 
-/// Which pre-rollback checkpoints made room, which is for the implementation to choose.
+/// An eviction of pre-restore checkpoints of which the implementation chooses the evicted ones.
 #[derive(Clone, Debug)]
-struct Choice {
-    /// What would be listed if none had, oldest first.
-    all: Vec<Checkpoint>,
-    /// The ids of those that may have.
-    spare: Vec<String>,
+struct EvictionChoice {
+    /// The list without the eviction, oldest first.
+    candidates: Vec<Checkpoint>,
+    /// The ids of the checkpoints that may be evicted.
+    evictable: Vec<String>,
     /// How many of these may be left.
     left: usize,
 }
 
-fn intersection(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
-    ids.retain(|id| others.contains(id));
+fn intersection(mut ids: Vec<String>, allowed: &[String]) -> Vec<String> {
+    ids.retain(|id| allowed.contains(id));
     ids
 }
 
 impl History {
-    /// All of which these are not dropped, oldest first; `dropped` come before them.
-    pub(super) fn of(dropped: Vec<Checkpoint>, listed: Vec<Checkpoint>) -> Self {
-        let count = dropped.len();
-        let has_pins = listed.iter().any(|one| one.carried.pinned);
-        let all = [dropped, listed].concat();
-        History { all, dropped: count, choice: None, is_whole: true, has_pins }
+    /// A history with these listed checkpoints, oldest first, after the `evicted` ones.
+    pub(super) fn of(evicted: Vec<Checkpoint>, listed: Vec<Checkpoint>) -> Self {
+        let count = evicted.len();
+        let has_pins = listed.iter().any(|checkpoint| checkpoint.carried.pinned);
+        let checkpoints = [evicted, listed].concat();
+        History { checkpoints, evicted: count, choice: None, is_complete: true, has_pins }
     }
 
-    /// How many are out of sight where `limit` may stay: those that a restore took stay beyond it
-    /// until something else is taken.
+    /// How many checkpoints are evicted at this limit: pre-restore checkpoints stay beyond the limit
+    /// until another checkpoint is taken.
     ///
     /// Implements [`crate::rules::LIST_AT_MOST`] and [`crate::rules::RESTORE_KEEPS_HISTORY`].
-    pub(super) fn out_of_sight(&self, limit: usize) -> usize {
+    pub(super) fn evicted_count(&self, limit: usize) -> usize {
         if self.has_pins {
-            return self.dropped;
+            return self.evicted;
         }
-        let safety = self.all.iter().rev().take_while(|one| one.safety).count();
-        let most = limit.saturating_add(safety);
-        self.all.len().saturating_sub(most).max(self.dropped)
+        let pre_restore_count =
+            self.checkpoints.iter().rev().take_while(|checkpoint| checkpoint.safety).count();
+        let most = limit.saturating_add(pre_restore_count);
+        self.checkpoints.len().saturating_sub(most).max(self.evicted)
     }
 
-    /// Takes one in that the newest `limit` remain beside.
+    /// Adds a checkpoint; the newest `limit` remain.
     ///
     /// Implements [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub(super) fn take(&mut self, checkpoint: Checkpoint, limit: usize) {
-        self.is_whole = false;
+        self.is_complete = false;
         self.leave_out(&checkpoint.id);
         if self.has_pins {
-            self.take_beside_pins(checkpoint, limit);
+            self.take_with_pins(checkpoint, limit);
             return;
         }
-        self.all.push(checkpoint);
-        self.dropped = self.out_of_sight(limit);
+        self.checkpoints.push(checkpoint);
+        self.evicted = self.evicted_count(limit);
         self.choice = None;
     }
 
-    /// The same where some are pinned: whether these count towards the limit is for the
-    /// implementation to choose, and so is which of the others go.
+    /// The same where some are pinned: the implementation chooses whether these count towards the limit,
+    /// and which of the others are evicted.
     ///
     /// Implements [`crate::rules::AGENT_PINNED`].
-    fn take_beside_pins(&mut self, checkpoint: Checkpoint, limit: usize) {
+    fn take_with_pins(&mut self, checkpoint: Checkpoint, limit: usize) {
         let newest = checkpoint.id.clone();
-        let all = [&self.all[self.dropped..], &[checkpoint]].concat();
-        let spare: Vec<String> = all
+        let candidates = [&self.checkpoints[self.evicted..], &[checkpoint]].concat();
+        let evictable: Vec<String> = candidates
             .iter()
-            .filter(|one| !one.carried.pinned && one.id != newest)
-            .map(|one| one.id.clone())
+            .filter(|candidate| !candidate.carried.pinned && candidate.id != newest)
+            .map(|candidate| candidate.id.clone())
             .collect();
-        let left = limit.saturating_sub(1).min(spare.len());
-        let gone = spare[..spare.len() - left].to_vec();
-        let is_open = all.len() > limit && !spare.is_empty();
-        // One that could go before may still, if it must not now.
-        let earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.spare);
-        let spare = if is_open { spare } else { intersection(spare, &earlier) };
-        let left = if is_open { left } else { spare.len() };
-        self.choice = (!spare.is_empty()).then(|| Choice { all: all.clone(), spare, left });
-        self.all.truncate(self.dropped);
-        self.list(all, &gone);
+        let left = limit.saturating_sub(1).min(evictable.len());
+        let gone = evictable[..evictable.len() - left].to_vec();
+        let is_undecided = candidates.len() > limit && !evictable.is_empty();
+        // A checkpoint that was evictable before may still be evicted, even if none must be now.
+        let earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.evictable);
+        let evictable = if is_undecided { evictable } else { intersection(evictable, &earlier) };
+        let left = if is_undecided { left } else { evictable.len() };
+        self.choice = (!evictable.is_empty()).then(|| EvictionChoice {
+            candidates: candidates.clone(),
+            evictable,
+            left,
+        });
+        self.checkpoints.truncate(self.evicted);
+        self.list(candidates, &gone);
     }
 
     /// Labels a checkpoint.
     pub(super) fn label(&mut self, id: &str, label: &str) {
-        self.change(id, |one| one.carried.label = Some(label.to_owned()));
+        self.change(id, |checkpoint| checkpoint.carried.label = Some(label.to_owned()));
     }
 
-    /// Pins a checkpoint, or lets limits drop it again, at once or later.
+    /// Pins or unpins a checkpoint. An unpinned checkpoint may be evicted at once or later.
     ///
     /// Implements [`crate::rules::AGENT_PINNED`].
     pub(super) fn pin(&mut self, id: &str, pinned: bool, limit: usize) {
-        self.dropped = self.out_of_sight(limit);
+        self.evicted = self.evicted_count(limit);
         self.has_pins |= pinned;
-        self.change(id, |one| one.carried.pinned = pinned);
+        self.change(id, |checkpoint| checkpoint.carried.pinned = pinned);
         if let Some(choice) = self.choice.as_mut().filter(|_| pinned) {
-            choice.spare.retain(|spare| spare != id);
-            choice.left = choice.left.min(choice.spare.len());
+            choice.evictable.retain(|evictable| evictable != id);
+            choice.left = choice.left.min(choice.evictable.len());
         }
-        let listed = &self.all[self.dropped..];
-        let newest = listed.last().map(|one| one.id.clone());
-        let is_spare = |one: &&Checkpoint| !one.carried.pinned && Some(&one.id) != newest.as_ref();
-        // Where some went, one that only its pin kept may go after them.
-        let may_go =
-            |one: &&Checkpoint| listed.len() > limit || !pinned && self.dropped > 0 && one.id == id;
-        let spare = listed.iter().filter(is_spare).filter(may_go);
-        let spare: Vec<String> = spare.map(|one| one.id.clone()).collect();
-        let (all, left) = (listed.to_vec(), spare.len());
+        let listed = &self.checkpoints[self.evicted..];
+        let newest = listed.last().map(|checkpoint| checkpoint.id.clone());
+        let is_unpinned = |checkpoint: &&Checkpoint| {
+            !checkpoint.carried.pinned && Some(&checkpoint.id) != newest.as_ref()
+        };
+        // If some were evicted, a checkpoint that only its pin kept may be evicted, too.
+        let may_go = |checkpoint: &&Checkpoint| {
+            listed.len() > limit || !pinned && self.evicted > 0 && checkpoint.id == id
+        };
+        let evictable = listed.iter().filter(is_unpinned).filter(may_go);
+        let evictable: Vec<String> = evictable.map(|checkpoint| checkpoint.id.clone()).collect();
+        let candidates = listed.to_vec();
+        let left = evictable.len();
         if self.has_pins && self.choice.is_none() && left > 0 {
-            self.choice = Some(Choice { all, spare, left });
+            self.choice = Some(EvictionChoice { candidates, evictable, left });
         }
     }
 
     fn change(&mut self, id: &str, change: impl Fn(&mut Checkpoint)) {
-        let open = self.choice.iter_mut().flat_map(|choice| &mut choice.all);
-        self.all.iter_mut().chain(open).filter(|one| one.id == id).for_each(change);
+        let candidates = self.choice.iter_mut().flat_map(|choice| &mut choice.candidates);
+        let checkpoints = self.checkpoints.iter_mut().chain(candidates);
+        checkpoints.filter(|checkpoint| checkpoint.id == id).for_each(change);
     }
 
     /// Whether any is or was pinned.
@@ -136,24 +146,25 @@ impl History {
         self.has_pins
     }
 
-    /// Drops all that are listed but these.
+    /// Evicts all listed checkpoints except these.
     pub(super) fn retain(&mut self, ids: &[String]) {
-        let all = self.all.split_off(self.dropped);
-        let gone = all.iter().filter(|one| !ids.contains(&one.id)).map(|one| one.id.clone());
-        let gone: Vec<String> = gone.collect();
+        let listed = self.checkpoints.split_off(self.evicted);
+        let gone = listed.iter().filter(|checkpoint| !ids.contains(&checkpoint.id));
+        let gone: Vec<String> = gone.map(|checkpoint| checkpoint.id.clone()).collect();
         self.choice = None;
-        self.list(all, &gone);
+        self.list(listed, &gone);
     }
 
-    /// Whether a checkpoint may have made room for others.
-    pub(super) fn may_be_gone(&self, id: &str) -> bool {
-        self.choice.as_ref().is_some_and(|one| one.spare.iter().any(|spare| spare == id))
+    /// Whether a checkpoint may have been evicted.
+    pub(super) fn may_be_evicted(&self, id: &str) -> bool {
+        self.choice
+            .as_ref()
+            .is_some_and(|choice| choice.evictable.iter().any(|evictable| evictable == id))
     }
 
-    /// Takes one in that was taken before `target` was restored: older ones of its kind make room.
-    /// Those must that no other checkpoint came after, and the others may; the oldest are taken for
-    /// those that did, until it is seen which. Where it is not known which one was restored, none
-    /// must.
+    /// Adds a checkpoint that was taken before `target` was restored; it evicts older pre-restore
+    /// checkpoints. Those after the last other checkpoint must be evicted, the others may be; the oldest
+    /// are assumed to be, until the evicted ones are observed. Where the target is unknown, none must be.
     ///
     /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
     pub(super) fn take_safety(
@@ -163,65 +174,79 @@ impl History {
         limit: usize,
     ) {
         self.leave_out(&checkpoint.id);
-        self.dropped = self.out_of_sight(limit);
-        let listed = &self.all[self.dropped..];
-        let may_go =
-            |one: &&Checkpoint| one.safety && !one.carried.pinned && Some(&*one.id) != target;
-        let spare: Vec<String> = listed.iter().filter(may_go).map(|one| one.id.clone()).collect();
-        let newest = listed.iter().rev().take_while(|one| one.safety).filter(may_go).count();
+        self.evicted = self.evicted_count(limit);
+        let listed = &self.checkpoints[self.evicted..];
+        let may_go = |candidate: &&Checkpoint| {
+            candidate.safety && !candidate.carried.pinned && Some(&*candidate.id) != target
+        };
+        let evictable: Vec<String> =
+            listed.iter().filter(may_go).map(|candidate| candidate.id.clone()).collect();
+        let newest =
+            listed.iter().rev().take_while(|candidate| candidate.safety).filter(may_go).count();
         let excess = (listed.len() + 1).saturating_sub(limit);
-        // Those that are pinned need not count.
-        let pinned = listed.iter().filter(|one| one.carried.pinned).count();
+        // Pinned checkpoints need not count.
+        let pinned = listed.iter().filter(|candidate| candidate.carried.pinned).count();
         let must_go = if target.is_some() { excess.saturating_sub(pinned) } else { 0 };
-        let left = spare.len() - must_go.min(newest);
-        let all = [listed, &[checkpoint]].concat();
-        let gone = spare[..excess.min(spare.len())].to_vec();
-        let (spare, left) = if excess > 0 && left > 0 { (spare, left) } else { (Vec::new(), 0) };
-        // One that could go before may still.
-        let mut earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.spare);
-        earlier.retain(|id| !spare.contains(id) && listed.iter().any(|one| one.id == *id));
-        let (left, spare) = (left + earlier.len(), [earlier, spare].concat());
-        self.choice = (!spare.is_empty()).then(|| Choice { all: all.clone(), spare, left });
-        self.all.truncate(self.dropped);
-        self.list(all, &gone);
+        let left = evictable.len() - must_go.min(newest);
+        let candidates = [listed, &[checkpoint]].concat();
+        let gone = evictable[..excess.min(evictable.len())].to_vec();
+        let (evictable, left) =
+            if excess > 0 && left > 0 { (evictable, left) } else { (Vec::new(), 0) };
+        // A checkpoint that was evictable before may still be evicted.
+        let mut earlier = self.choice.take().map_or_else(Vec::new, |choice| choice.evictable);
+        earlier.retain(|id| {
+            !evictable.contains(id) && listed.iter().any(|checkpoint| checkpoint.id == *id)
+        });
+        let left = left + earlier.len();
+        let evictable = [earlier, evictable].concat();
+        self.choice = (!evictable.is_empty()).then(|| EvictionChoice {
+            candidates: candidates.clone(),
+            evictable,
+            left,
+        });
+        self.checkpoints.truncate(self.evicted);
+        self.list(candidates, &gone);
     }
 
-    /// Leaves out the one of that id: it was damaged, and is taken again as the same one.
+    /// Removes the listed checkpoint of that id: it was damaged, and is taken again with the same id.
     fn leave_out(&mut self, id: &str) {
-        let same = self.all[self.dropped..].iter().position(|one| one.id == id);
-        if let Some(at) = same {
-            self.all.remove(self.dropped + at);
+        let index =
+            self.checkpoints[self.evicted..].iter().position(|checkpoint| checkpoint.id == id);
+        if let Some(index) = index {
+            self.checkpoints.remove(self.evicted + index);
         }
     }
 
-    /// Lists these without those that are `gone`.
-    fn list(&mut self, all: Vec<Checkpoint>, gone: &[String]) {
-        let (dropped, listed): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|one| gone.contains(&one.id));
-        self.all.extend(dropped);
-        self.dropped = self.all.len();
-        self.all.extend(listed);
+    /// Lists these checkpoints, except those that are `gone`, which are evicted.
+    fn list(&mut self, checkpoints: Vec<Checkpoint>, gone: &[String]) {
+        let (evicted, listed): (Vec<_>, Vec<_>) =
+            checkpoints.into_iter().partition(|checkpoint| gone.contains(&checkpoint.id));
+        self.checkpoints.extend(evicted);
+        self.evicted = self.checkpoints.len();
+        self.checkpoints.extend(listed);
     }
 
-    /// Whether it is not known which of the pre-rollback checkpoints are left.
-    pub(super) fn is_open(&self) -> bool {
+    /// Whether it is unknown which of the pre-restore checkpoints were evicted.
+    pub(super) fn is_eviction_undecided(&self) -> bool {
         self.choice.is_some()
     }
 
-    /// Takes in which checkpoints are left, newest first. What is missing beside pre-rollback ones
-    /// that may be stays due.
+    /// Records which checkpoints are left, newest first. A missing checkpoint that is not evictable is
+    /// still expected.
     pub(super) fn settle(&mut self, ids: &[&String], limit: usize) {
-        if let Some(Choice { all, spare, left }) = self.choice.clone() {
+        if let Some(EvictionChoice { candidates, evictable, left }) = self.choice.clone() {
             let is_gone = |id: &&String| !ids.contains(id);
-            let gone: Vec<String> = spare.iter().filter(is_gone).cloned().collect();
-            if spare.len() - gone.len() <= left {
+            let gone: Vec<String> = evictable.iter().filter(is_gone).cloned().collect();
+            if evictable.len() - gone.len() <= left {
                 self.choice = None;
-                let listed = |one: &Checkpoint| all.iter().any(|other| other.id == one.id);
-                self.all.retain(|one| !listed(one));
-                self.list(all, &gone);
+                let is_candidate = |checkpoint: &Checkpoint| {
+                    candidates.iter().any(|candidate| candidate.id == checkpoint.id)
+                };
+                self.checkpoints.retain(|checkpoint| !is_candidate(checkpoint));
+                self.list(candidates, &gone);
             }
         }
-        let due = self.all[self.out_of_sight(limit)..].iter().rev();
-        self.is_whole |= due.map(|one| &one.id).eq(ids.iter().copied());
+        let expected = self.checkpoints[self.evicted_count(limit)..].iter().rev();
+        self.is_complete |= expected.map(|checkpoint| &checkpoint.id).eq(ids.iter().copied());
     }
 }

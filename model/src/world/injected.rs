@@ -1,5 +1,5 @@
-//! What is known once something was made to happen during a request: of one that ended or was refused,
-//! whether it took effect is for the lists after it to say, and nobody says how far it came.
+//! Updates the world after an injection: only the lists afterwards show whether a request that ended or
+//! was refused took effect, and its progress stays unknown.
 
 use super::{Checkpoint, Marker, Slot, World};
 use crate::answer::{Answer, CheckpointOutcome, Listed, Restored};
@@ -13,23 +13,23 @@ use std::sync::Arc;
 pub const BOUND_MET_MAX: u64 = 2 << 20;
 
 impl World {
-    /// Takes in a request during which something was made to happen.
+    /// Records the observation of a request with an injection.
     pub fn learn_injected(&mut self, seen: &Observation, injected: Injected, after: &Aftermath) {
         let lists = &after.lists;
         let is_answered = !injected.ends_process() && is_success(&seen.answer);
         if is_answered {
             self.learn_success(seen, after);
-            self.forget_state(seen);
+            self.forget_agent_state(seen);
             self.doubt_upkeep();
             return;
         }
-        let seen = self.with_what_took_effect(seen, lists);
+        let seen = self.with_effective_answer(seen, lists);
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let is_automatic = matches!(seen.request, Request::EnsureCheckpoint { .. });
         self.learn(&seen);
         self.doubt_upkeep();
         if injected == Injected::CallFailed {
-            self.forget_state(&seen);
+            self.forget_agent_state(&seen);
         }
         match (&seen.request, project) {
             (Request::Sweep | Request::Prune { .. }, _) => {
@@ -37,11 +37,11 @@ impl World {
             }
             (request, Some(project)) if !request.only_looks() => {
                 if request.restores() {
-                    self.undos.doubt();
-                    self.hands.forget(&project);
+                    self.pre_restore.doubt();
+                    self.attribution.forget(&project);
                 }
                 if seen.taken().is_none() {
-                    self.learn_room(&project, lists);
+                    self.learn_eviction(&project, lists);
                 } else if is_automatic {
                     self.slots.insert(project, Slot::Unclear);
                 }
@@ -49,7 +49,7 @@ impl World {
             _ => {}
         }
         if (1..=BOUND_MET_MAX).contains(&self.size_bound(&seen.request)) {
-            self.learn_kept(lists);
+            self.learn_size_eviction(lists);
         }
         if injected.ends_process() {
             let files = seen.files.clone();
@@ -57,43 +57,48 @@ impl World {
         }
     }
 
-    /// Takes in what a request left beside which somebody made these files of the project's: whether they
-    /// came before or after a checkpoint of it, nobody knows. Where a folder came or went, or something was
-    /// left out, so is all that it holds.
+    /// Records the observation of a request during which a user edited the project to these files. Whether
+    /// the edits are in its checkpoint is unknown; where a folder was added, moved or removed, or a file
+    /// was left out, the complete content of the checkpoint is.
     pub fn learn_beside(&mut self, seen: &Observation, edited: &World, lists: &Lists) {
         let leaves_out =
             matches!(&seen.answer, Answer::Taken { skipped, .. } if !skipped.is_empty());
         let is_new_known = !leaves_out && !self.moves_folder(&seen.request, &edited.files);
         let before = std::mem::replace(self, edited.clone()).files;
         self.doubt_upkeep();
-        self.learn_amiss(&self.with_what_took_effect(seen, lists));
-        self.hands.changed(&before, &edited.files, Some(&ByteString::default()));
-        let then: Vec<&Checkpoint> =
-            edited.histories.values().flat_map(|history| &history.all).collect();
-        for one in self.histories.values_mut().flat_map(|history| &mut history.all) {
-            let then = then.iter().find(|then| then.id == one.id);
-            if !then.map_or(is_new_known, |then| then.captured.is_some()) {
-                one.captured = None;
+        self.learn_amiss(&self.with_effective_answer(seen, lists));
+        self.attribution.record_changes(&before, &edited.files, Some(&ByteString::default()));
+        let earlier: Vec<&Checkpoint> =
+            edited.histories.values().flat_map(|history| &history.checkpoints).collect();
+        let checkpoints = self.histories.values_mut().flat_map(|history| &mut history.checkpoints);
+        for checkpoint in checkpoints {
+            let earlier = earlier.iter().find(|earlier| earlier.id == checkpoint.id);
+            if !earlier.map_or(is_new_known, |earlier| earlier.captured.is_some()) {
+                checkpoint.captured = None;
             }
         }
-        let listed = self.histories.values().flat_map(|history| &history.all);
-        for undo in self.undos.checkpoints() {
-            if let Some(same) = listed.clone().find(|one| one.id == undo.id) {
-                undo.captured.clone_from(&same.captured);
+        let listed = self.histories.values().flat_map(|history| &history.checkpoints);
+        for pre_restore in self.pre_restore.checkpoints() {
+            let same = listed.clone().find(|checkpoint| checkpoint.id == pre_restore.id);
+            if let Some(same) = same {
+                pre_restore.captured.clone_from(&same.captured);
             }
         }
     }
 
-    /// What could not be read of the agent's state the checkpoint that was taken has not: no answer says so.
-    fn forget_state(&mut self, seen: &Observation) {
+    /// Records that the new checkpoint lacks parts of the agent's state that could not be read: an answer
+    /// does not report that.
+    fn forget_agent_state(&mut self, seen: &Observation) {
         let id = seen.taken();
-        let all = self.histories.values_mut().flat_map(|history| &mut history.all);
-        all.filter(|one| Some(&one.id) == id).for_each(|one| one.carried.forget_parts());
+        let checkpoints = self.histories.values_mut().flat_map(|history| &mut history.checkpoints);
+        checkpoints
+            .filter(|checkpoint| Some(&checkpoint.id) == id)
+            .for_each(|checkpoint| checkpoint.carried.forget_parts());
     }
 
-    /// What could not be read is left out, where that is said.
+    /// Records a success; files that could not be read are left out, where that is reported.
     fn learn_success(&mut self, seen: &Observation, after: &Aftermath) {
-        let extra = &after.unread;
+        let unread = &after.unread;
         self.learn(seen);
         let Answer::Taken { outcome: CheckpointOutcome::Created { id }, .. } = &seen.answer else {
             if let (Answer::Swept { .. }, true) = (&seen.answer, !self.is_any_disturbed()) {
@@ -103,29 +108,31 @@ impl World {
         };
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         let history = project.and_then(|project| self.histories.get_mut(&project));
-        let taken = history.and_then(|history| history.all.iter_mut().find(|one| one.id == *id));
+        let taken = history.and_then(|history| {
+            history.checkpoints.iter_mut().find(|checkpoint| checkpoint.id == *id)
+        });
         let captured = taken.and_then(|taken| taken.captured.as_mut());
-        if let (Some(captured), false) = (captured, extra.is_empty()) {
+        if let (Some(captured), false) = (captured, unread.is_empty()) {
             let is_left_out = |path: &ByteString| {
-                extra.iter().any(|one| one == path || below(one, path).is_some())
+                unread.iter().any(|unread| unread == path || below(unread, path).is_some())
             };
             Arc::make_mut(captured).tree.retain(|path, _| !is_left_out(path));
         }
     }
 
-    /// The one checkpoint of a project that a list has and nobody knew.
-    fn new_of(&self, project: &ByteString, lists: &Lists) -> Option<String> {
-        let known = self.history(project);
-        let is_known = |one: &&Listed| known.iter().any(|known| known.id == one.id);
+    /// The id of the newest listed checkpoint of a project, if it is new.
+    fn new_checkpoint_id(&self, project: &ByteString, lists: &Lists) -> Option<String> {
+        let history = self.history(project);
+        let is_known = |entry: &&Listed| history.iter().any(|checkpoint| checkpoint.id == entry.id);
         let newest = lists.get(project)?.first()?;
-        Some(newest).filter(|one| !is_known(one)).map(|one| one.id.clone())
+        Some(newest).filter(|entry| !is_known(entry)).map(|entry| entry.id.clone())
     }
 
-    /// The same with the answer that the request would have had where a new checkpoint is listed: it is
-    /// that of the request, and of all that was there.
-    fn with_what_took_effect(&self, seen: &Observation, lists: &Lists) -> Observation {
+    /// The observation, with the answer of a successful request where a new checkpoint is listed: that
+    /// checkpoint is the request's, and complete.
+    fn with_effective_answer(&self, seen: &Observation, lists: &Lists) -> Observation {
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
-        let new = project.and_then(|project| self.new_of(&project, lists));
+        let new = project.and_then(|project| self.new_checkpoint_id(&project, lists));
         let answer = match (&seen.request, new) {
             (Request::Checkpoint { .. } | Request::EnsureCheckpoint { .. }, Some(id)) => {
                 let outcome = CheckpointOutcome::Created { id };
@@ -139,35 +146,38 @@ impl World {
         Observation { answer, ..seen.clone() }
     }
 
-    /// Who makes room before anything is stored may have made it.
-    fn learn_room(&mut self, project: &ByteString, lists: &Lists) {
-        let (Some(listed), known) = (lists.get(project), self.listed(project)) else { return };
-        let missing = known.len().saturating_sub(listed.len());
-        let kept = known[missing.min(known.len())..].iter().rev().map(|one| &one.id);
-        let is_oldest = kept.eq(listed.iter().map(|one| &one.id));
+    /// Records the eviction by an implementation that evicts before it stores the new checkpoint.
+    fn learn_eviction(&mut self, project: &ByteString, lists: &Lists) {
+        let Some(listed) = lists.get(project) else { return };
+        let expected = self.listed(project);
+        let missing = expected.len().saturating_sub(listed.len());
+        let kept = expected[missing.min(expected.len())..].iter().rev();
+        let is_oldest =
+            kept.map(|checkpoint| &checkpoint.id).eq(listed.iter().map(|entry| &entry.id));
         if self.is_full(project) && missing == 1 && is_oldest {
             self.learn_list(project, listed);
         }
     }
 
-    /// A bound on the total size may have cost the oldest of any project; the newest stays.
-    fn learn_kept(&mut self, lists: &Lists) {
+    /// Records that the size limit may have evicted the oldest checkpoints of any project, but not the
+    /// newest.
+    fn learn_size_eviction(&mut self, lists: &Lists) {
         for (project, listed) in lists.iter().filter(|(_, listed)| !listed.is_empty()) {
-            let known = self.listed(project).iter().rev().map(|one| &one.id);
-            if known.take(listed.len()).eq(listed.iter().map(|one| &one.id)) {
+            let expected = self.listed(project).iter().rev().map(|checkpoint| &checkpoint.id);
+            if expected.take(listed.len()).eq(listed.iter().map(|entry| &entry.id)) {
                 self.learn_list(project, listed);
             }
         }
     }
 
-    /// What a sweep may remove it may have removed.
+    /// Records that a sweep may have removed these projects.
     pub(crate) fn learn_unanswered_sweep(&mut self, may_be_gone: &[ByteString]) {
         self.maintenance.marker = Marker::Unknown;
-        may_be_gone.iter().for_each(|project| self.set_adrift(project.clone()));
+        may_be_gone.iter().for_each(|project| self.mark_history_unknown(project.clone()));
     }
 }
 
-/// Whether that is what was asked for, not a refusal.
+/// Whether the request succeeded.
 fn is_success(answer: &Answer) -> bool {
     !matches!(answer, Answer::Refused { .. } | Answer::Crashed(_))
 }

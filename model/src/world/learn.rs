@@ -1,7 +1,7 @@
-//! The only place where the world changes by what a subject did.
+//! Updates the world by what a subject did; no other module does.
 //!
-//! It is total: whatever was really seen is taken in, allowed or not, so that what comes next is
-//! held against what is there. What nobody saw stays unknown.
+//! It is total: every observation is recorded, allowed or not, so that the next one is compared with the
+//! real state. What was not observed stays unknown.
 
 use super::history::History;
 use super::maintenance::Marker;
@@ -14,11 +14,12 @@ use crate::request::Request;
 use std::sync::Arc;
 
 impl World {
-    /// Takes in what was seen around one request.
+    /// Records the observation of one request.
     pub fn learn(&mut self, seen: &Observation) {
-        let meant = self.meant(&seen.request).map(|one| one.carried.clone());
+        let target = self.target_checkpoint(&seen.request);
+        let target = target.map(|checkpoint| checkpoint.carried.clone());
         self.learn_cost(seen);
-        self.learn_hands(seen);
+        self.learn_attribution(seen);
         self.learn_answer(seen);
         self.learn_pressure(&seen.request);
         if let Some(stored) = seen.readable_histories() {
@@ -30,12 +31,12 @@ impl World {
         }
         self.learn_damage(seen);
         let swept = matches!(seen.answer, Answer::Swept { outcome: SweepOutcome::Done, .. });
-        self.maintenance.uncounted &= !swept;
+        self.maintenance.is_size_uncertain &= !swept;
         if let Some(contents) = &seen.contents {
             self.learn_contents(contents, self.size_bound(&seen.request) > 0);
         }
         if let Some(base) = &seen.base {
-            // Where nothing was cleared, what should be stored and is not is for the end to say.
+            // Where nothing was cleared, a missing checkpoint is reported at the end of the history.
             if seen.request == Request::Clear && !base.store_stands {
                 for project in self.histories.keys().cloned().collect::<Vec<_>>() {
                     self.forget(&project);
@@ -43,25 +44,25 @@ impl World {
             }
             self.learn_base(base);
         }
-        self.learn_agent(seen, meant);
+        self.learn_agent(seen, target);
         self.files.clone_from(&seen.files);
     }
 
-    /// Takes in what was done: which checkpoint was taken, and what became of the turn.
+    /// Records what the answer reports: the new checkpoint, and the state of the turn.
     ///
     /// Implements [`crate::rules::TURN_RESET`].
     pub(crate) fn learn_answer(&mut self, seen: &Observation) {
         let project = seen.request.dir().and_then(|dir| self.canonical(dir));
         if let Some(project) = &project {
             if self.files.is_directory(project) {
-                self.known.insert(project.clone());
+                self.known_directories.insert(project.clone());
             }
-            self.maintenance.mention(project.clone(), self.seconds);
+            self.maintenance.record_mention(project.clone(), self.seconds);
         }
         match (&seen.request, project) {
             (Request::NewTurn | Request::Reopen, _) => {
                 self.slots.values_mut().for_each(|slot| *slot = Slot::Renewed);
-                self.rolled_back.clear();
+                self.restored_in_turn.clear();
             }
             (Request::SetClock { seconds }, _) => self.seconds = *seconds,
             (Request::EnsureCheckpoint { reason, .. }, project) => {
@@ -85,8 +86,8 @@ impl World {
             }
             (request, Some(project)) if request.restores() => self.learn_safety(&project, seen),
             (Request::BeforeTool { .. }, _) => {
-                if let Answer::Protected(all) = &seen.answer {
-                    all.iter().for_each(|one| self.learn_protected(one));
+                if let Answer::Protected(projects) = &seen.answer {
+                    projects.iter().for_each(|protected| self.learn_protected(protected));
                 }
             }
             (Request::Prune { .. } | Request::PruneAsConfigured, _) => {
@@ -101,15 +102,15 @@ impl World {
         }
     }
 
-    /// What was done before a tool ran is an automatic checkpoint of each project. No rule says how
-    /// its reason is worded.
-    fn learn_protected(&mut self, one: &Protected) {
-        let Some(project) = self.canonical(&one.project) else { return };
+    /// Records the automatic checkpoint of a project before a tool ran. No rule defines the wording of
+    /// its reason.
+    fn learn_protected(&mut self, protected: &Protected) {
+        let Some(project) = self.canonical(&protected.project) else { return };
         if self.files.is_directory(&project) {
-            self.known.insert(project.clone());
+            self.known_directories.insert(project.clone());
         }
-        self.maintenance.mention(project.clone(), self.seconds);
-        let answer = match &one.taken {
+        self.maintenance.record_mention(project.clone(), self.seconds);
+        let answer = match &protected.taken {
             Some(Taken { outcome, skipped }) => {
                 Answer::Taken { outcome: outcome.clone(), skipped: skipped.clone() }
             }
@@ -125,7 +126,7 @@ impl World {
         let slot = match answer {
             Answer::Taken { outcome: CheckpointOutcome::Created { .. }, .. } => Slot::Taken,
             Answer::Taken { outcome: CheckpointOutcome::Unchanged, .. } => Slot::NothingToSave,
-            // Who declines without a look leaves the slot as it was.
+            // A request that is declined without capturing leaves the slot as it was.
             Answer::Taken { .. } => return,
             _ if self.uses_slot(project) || !self.settings.enabled => return,
             _ => Slot::AttemptFailed,
@@ -137,25 +138,26 @@ impl World {
         let Answer::Taken { outcome, skipped } = answer else { return };
         match outcome {
             CheckpointOutcome::Created { id } => {
-                let checkpoint = self.taken(project, (id, skipped), reason.cloned());
+                let checkpoint = self.new_checkpoint(project, id, skipped, reason.cloned());
                 let limit = self.settings.max_snapshots;
                 let history = self.histories.entry(project.clone()).or_default();
                 history.take(checkpoint, limit);
                 self.maintenance.over_limit.remove(project);
             }
             CheckpointOutcome::Unchanged if !self.history(project).is_empty() => {
-                self.maintenance.touch(project, self.seconds);
+                self.maintenance.record_capture(project, self.seconds);
             }
             _ => {}
         }
     }
 
-    /// The label names the checkpoint that was taken, or the newest where none was.
+    /// Labels the new checkpoint, or the newest where none was taken.
     ///
     /// Implements [`crate::rules::AGENT_PINNED`].
     fn learn_label(&mut self, project: &ByteString, answer: &Answer, label: &str) {
         let Answer::Taken { outcome, .. } = answer else { return };
-        let Some(newest) = self.history(project).last().map(|one| one.id.clone()) else { return };
+        let newest = self.history(project).last().map(|checkpoint| checkpoint.id.clone());
+        let Some(newest) = newest else { return };
         if matches!(outcome, CheckpointOutcome::Created { .. } | CheckpointOutcome::Unchanged) {
             let limit = self.settings.max_snapshots;
             if let Some(history) = self.histories.get_mut(project) {
@@ -166,42 +168,44 @@ impl World {
     }
 
     fn learn_pin(&mut self, project: &ByteString, seen: &Observation, pinned: bool) {
-        let Some(id) = self.meant(&seen.request).map(|one| one.id.clone()) else { return };
+        let target = self.target_checkpoint(&seen.request);
+        let Some(id) = target.map(|checkpoint| checkpoint.id.clone()) else { return };
         let limit = self.settings.max_snapshots;
         if let (Answer::Done, Some(history)) = (&seen.answer, self.histories.get_mut(project)) {
             history.pin(&id, pinned, limit);
         }
     }
 
-    /// The pre-rollback checkpoint holds what was there before the restore.
+    /// Records the pre-restore checkpoint, which holds the state before the restore.
     fn learn_safety(&mut self, project: &ByteString, seen: &Observation) {
         let Answer::Restored(restored) = &seen.answer else { return };
         if let Some(id) = &restored.safety {
             let found = seen.request.dir().zip(self.target_of(&seen.request));
             let found = found.and_then(|(dir, text)| self.find(&self.locate(dir), &text).ok());
-            // Where one is damaged, whether any makes room is for the subject to say.
-            let target = found.filter(|_| !self.is_disturbed(project));
-            let target = target.map(|(_, one)| one.id.clone());
-            let taken = self.taken(project, (id, &[]), None);
-            // The answer to a restore does not say what that left out.
-            let captured = taken.captured.filter(|one| !self.may_lack_units(project, one, seen));
+            // Where one is damaged, the subject chooses whether any is evicted.
+            let target = found.filter(|_| !self.is_partially_corrupted(project));
+            let target = target.map(|(_, checkpoint)| checkpoint.id.clone());
+            let taken = self.new_checkpoint(project, id, &[], None);
+            // The answer to a restore does not report what its pre-restore checkpoint left out.
+            let captured =
+                taken.captured.filter(|captured| !self.may_lack_units(project, captured, seen));
             let checkpoint = Checkpoint { safety: true, captured, ..taken };
             let limit = self.settings.max_snapshots;
-            self.undos.take(project, checkpoint.clone());
+            self.pre_restore.take(project, checkpoint.clone());
             let history = self.histories.entry(project.clone()).or_default();
             history.take_safety(checkpoint, target.as_deref(), limit);
-            self.rolled_back.insert(project.clone());
+            self.restored_in_turn.insert(project.clone());
             return;
         }
-        // Who looks whether there is anything to take notes that the project was used.
+        // An implementation that checks for changes to save records that the project was used.
         let looked = self.has("restore.safety") && !restored.forced_past;
         if looked && self.files.is_directory(project) && !self.history(project).is_empty() {
-            self.maintenance.touch(project, self.seconds);
+            self.maintenance.record_capture(project, self.seconds);
         }
     }
 
-    /// Whether a pre-rollback checkpoint may have left out units that were in use: nobody can read what
-    /// it holds, and the restore left them alone.
+    /// Whether a pre-restore checkpoint may have left out units that were in use: its content cannot be
+    /// read, and the restore did not change the units.
     fn may_lack_units(&self, project: &[u8], captured: &Captured, seen: &Observation) -> bool {
         let is_left_alone = |path: &ByteString| {
             let path = join(project, path);
@@ -211,74 +215,83 @@ impl World {
         !self.has("layout") && units.any(|unit| unit.members.keys().all(is_left_alone))
     }
 
-    /// A checkpoint of what is there now, but for the units that are said to be left out.
-    fn taken(
+    /// A new checkpoint of the current state, without the units that are reported as left out.
+    fn new_checkpoint(
         &mut self,
         project: &ByteString,
-        (id, skipped): (&str, &[Remark]),
+        id: &str,
+        skipped: &[Remark],
         reason: Option<String>,
     ) -> Checkpoint {
-        self.maintenance.touch(project, self.seconds);
-        let named = skipped.iter().map(|remark| &remark.path).collect();
-        let captured = Some(Arc::new(self.capture(project).without_units(&named)));
-        let (time, carried) = (self.seconds, self.carries());
+        self.maintenance.record_capture(project, self.seconds);
+        let reported = skipped.iter().map(|remark| &remark.path).collect();
+        let captured = Some(Arc::new(self.capture(project).without_units(&reported)));
+        let time = self.seconds;
+        let carried = self.carried_now();
         Checkpoint { id: id.to_owned(), captured, reason, time, safety: false, carried }
     }
 
-    /// The checkpoints of a project are those that are listed. Of one that nobody saw taken only
-    /// that it is there is known.
+    /// Records that the checkpoints of a project are the listed ones. Where the capture of one was not
+    /// observed, its content stays unknown.
     pub(super) fn learn_list(&mut self, project: &ByteString, listed: &[Listed]) {
-        self.settle(project, &listed.iter().map(|one| &one.id).collect::<Vec<_>>());
-        let known = self.listed(project);
-        if known.iter().rev().map(|one| &one.id).eq(listed.iter().map(|one| &one.id)) {
+        self.settle(project, &listed.iter().map(|entry| &entry.id).collect::<Vec<_>>());
+        let expected = self.listed(project);
+        let expected_ids = expected.iter().rev().map(|checkpoint| &checkpoint.id);
+        if expected_ids.eq(listed.iter().map(|entry| &entry.id)) {
             return;
         }
-        let all = self.history(project);
-        let as_listed = |one: &Listed| {
-            let known = all.iter().find(|known| known.id == one.id).cloned();
-            known.unwrap_or_else(|| Checkpoint {
-                id: one.id.clone(),
+        let history = self.history(project);
+        let as_listed = |entry: &Listed| {
+            let checkpoint = history.iter().find(|checkpoint| checkpoint.id == entry.id).cloned();
+            checkpoint.unwrap_or_else(|| Checkpoint {
+                id: entry.id.clone(),
                 captured: None,
-                reason: Some(one.reason.clone()),
-                time: one.time,
+                reason: Some(entry.reason.clone()),
+                time: entry.time,
                 safety: false,
                 carried: Carried::default(),
             })
         };
         let visible: Vec<Checkpoint> = listed.iter().rev().map(as_listed).collect();
-        // What is damaged may be seen again once it is whole.
-        let disturbed = self.is_disturbed(project);
-        let dropped = all[..if disturbed { all.len() } else { all.len() - known.len() }].iter();
-        let gone = |one: &&Checkpoint| !visible.iter().any(|other| other.id == one.id);
-        let missing: Vec<String> = known.iter().filter(gone).map(|one| one.id.clone()).collect();
-        let history = History::of(dropped.filter(gone).cloned().collect(), visible.clone());
-        if disturbed {
+        // A damaged checkpoint may be listed again once it is repaired.
+        let is_corrupted = self.is_partially_corrupted(project);
+        let evicted_count =
+            if is_corrupted { history.len() } else { history.len() - expected.len() };
+        let evicted = history[..evicted_count].iter();
+        let is_gone =
+            |checkpoint: &&Checkpoint| !visible.iter().any(|visible| visible.id == checkpoint.id);
+        let missing = expected.iter().filter(is_gone);
+        let missing: Vec<String> = missing.map(|checkpoint| checkpoint.id.clone()).collect();
+        let history = History::of(evicted.filter(is_gone).cloned().collect(), visible.clone());
+        if is_corrupted {
             self.hide(missing.into_iter());
         }
         self.histories.insert(project.clone(), history);
-        self.histories.retain(|_, history| !history.all.is_empty());
+        self.histories.retain(|_, history| !history.checkpoints.is_empty());
     }
 
-    /// What the store holds of each project is what is left of it.
+    /// Records that the checkpoints in the store are those that are left of each project.
     fn learn_contents(&mut self, contents: &Contents, bounded: bool) {
         self.settle_all(&contents.visible);
         for project in self.histories.keys().cloned().collect::<Vec<_>>() {
             let ids = contents.visible.get(&self.hash(&project));
             match ids.map(Vec::len) {
-                // What nothing names is not seen, whether or not it is there.
-                None | Some(0) if self.is_adrift(&project) => {}
-                // It is named, and nothing of it can be read.
-                Some(0) if self.is_disturbed(&project) => {}
-                // Who could not remove all of it may find it again.
+                // Without a ref the checkpoints are not visible, whether or not they exist.
+                None | Some(0) if self.is_history_unknown(&project) => {}
+                // There is a ref, and none of the checkpoints can be read.
+                Some(0) if self.is_partially_corrupted(&project) => {}
+                // A project that could not be removed completely may be found again.
                 None | Some(0) if self.maintenance.blocked.contains(&project) => {
-                    self.set_adrift(project);
+                    self.mark_history_unknown(project);
                 }
                 None | Some(0) => self.forget(&project),
-                // Here not only the oldest may be missing; which, and why, is for the list to say.
-                Some(_) if self.is_disturbed(&project) => {
-                    let is_left = |one: &Checkpoint| ids.is_some_and(|ids| ids.contains(&one.id));
-                    let all = self.history(&project).iter().cloned();
-                    let (left, gone) = all.partition(is_left);
+                // Others than the oldest may be missing here; which and why, the list decides.
+                Some(_) if self.is_partially_corrupted(&project) => {
+                    let is_left = |checkpoint: &Checkpoint| {
+                        ids.is_some_and(|ids| ids.contains(&checkpoint.id))
+                    };
+                    let history = self.history(&project).iter().cloned();
+                    let (left, gone) = history.partition(is_left);
                     if bounded {
                         self.histories.insert(project, History::of(gone, left));
                     }
@@ -299,8 +312,8 @@ impl World {
 
     fn forget(&mut self, project: &ByteString) {
         self.histories.remove(project);
-        self.undos.forget(project);
-        self.hands.forget(project);
+        self.pre_restore.forget(project);
+        self.attribution.forget(project);
         self.maintenance.uses.remove(project);
         if !self.maintenance.blocked.contains(project) {
             self.maintenance.damaged.remove(project);
@@ -310,7 +323,8 @@ impl World {
     }
 
     fn learn_base(&mut self, base: &Base) {
-        let (now, maintenance) = (self.seconds, &mut self.maintenance);
+        let now = self.seconds;
+        let maintenance = &mut self.maintenance;
         if !base.marker {
             maintenance.marker = Marker::Nothing;
             maintenance.pruned = None;
@@ -319,10 +333,10 @@ impl World {
         maintenance.strays.retain(|name| base.strays.contains(name));
         maintenance.lookalikes.retain(|name| base.lookalikes.contains(name));
         maintenance.repositories.retain(|name, repository| {
-            let places = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
-            let place = places.iter().find(|place| place.whole).or(places.first());
-            let Some(place) = place else { return false };
-            if let Some(archive) = &place.archive {
+            let locations = base.repositories.get(name).map_or(&[][..], Vec::as_slice);
+            let location = locations.iter().find(|location| location.whole).or(locations.first());
+            let Some(location) = location else { return false };
+            if let Some(archive) = &location.archive {
                 maintenance.archives.entry(archive.clone()).or_insert(now);
                 repository.archive = Some(archive.clone());
             }

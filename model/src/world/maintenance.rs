@@ -1,5 +1,5 @@
-//! What the world knows of the base beside the checkpoints, and what a history does to it behind
-//! everybody's back.
+//! The state of the base apart from the checkpoints, and the changes that a history makes to it without
+//! a request.
 
 use super::World;
 use crate::bytes::ByteString;
@@ -7,12 +7,12 @@ use crate::object::Piece;
 use crate::store_edit::{Damage, StoreEdit, StoreFile};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When a project was used, as far as any implementation may have noted it.
+/// When a project was used, as far as an implementation may have recorded it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
-    /// When a checkpoint was last asked for, taken or not.
+    /// When a checkpoint was last requested, taken or not.
     pub(crate) touched: i64,
-    /// The latest time at which anything was asked about it.
+    /// When the project was last named in a request.
     pub(crate) latest: i64,
 }
 
@@ -21,45 +21,45 @@ pub(crate) struct Use {
 pub struct Repository {
     /// The directory it keeps.
     pub project: ByteString,
-    /// When it changed last.
+    /// When it last changed.
     pub changed: i64,
     /// Whether the first use of the store must archive it.
     pub due: bool,
-    /// The archive it is in, once it is.
+    /// The archive it is in, if it is archived.
     pub archive: Option<String>,
 }
 
-/// What the mark of the last sweep says.
+/// The content of the marker of the last sweep.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Marker {
-    /// Nothing, or nothing that is a time.
+    /// There is no marker, or it does not hold a time.
     #[default]
     Nothing,
     /// A time.
     At(i64),
-    /// Nobody knows: a sweep was begun, and its end not seen.
+    /// Unknown: a sweep was begun, and its end was not observed.
     Unknown,
 }
 
-/// What is known of the base beside the checkpoints.
+/// The state of the base apart from the checkpoints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maintenance {
     pub(crate) uses: BTreeMap<ByteString, Use>,
     /// Projects whose metadata was damaged and not written since.
     pub(crate) damaged: BTreeSet<ByteString>,
-    /// Those of which a folder stands in the place of a file, which no file can replace and nobody need
+    /// Projects with a folder in place of a file, which a file cannot replace and no implementation must
     /// remove.
     pub(crate) blocked: BTreeSet<ByteString>,
-    /// Whether that was damaged by which git knows a repository, or finds what is in a pack.
-    pub(crate) hindered: bool,
-    /// Projects whose metadata was damaged and must be whole again.
+    /// Whether a file by which git recognizes a repository, or an index of a pack, was damaged.
+    pub(crate) has_damaged_git_files: bool,
+    /// Projects whose metadata was damaged and must be complete again.
     pub(crate) healed: BTreeSet<ByteString>,
     pub(crate) marker: Marker,
-    /// Whether something was made to happen while the store changed, and nobody looked after it since.
-    pub(crate) uncounted: bool,
-    /// Projects without a new checkpoint since then. Only a checkpoint drops what exceeds the limit.
+    /// Whether an injection interrupted a change of the store, and no sweep was made since.
+    pub(crate) is_size_uncertain: bool,
+    /// Projects without a new checkpoint since then. Only a checkpoint evicts what exceeds the limit.
     pub(crate) over_limit: BTreeSet<ByteString>,
-    /// When a person last asked for a prune, which may count as a sweep.
+    /// When a person last requested a prune, which may count as a sweep.
     pub(crate) pruned: Option<i64>,
     pub(crate) repositories: BTreeMap<String, Repository>,
     pub(crate) archives: BTreeMap<String, i64>,
@@ -68,14 +68,14 @@ pub(crate) struct Maintenance {
 }
 
 impl Maintenance {
-    pub(super) fn mention(&mut self, project: ByteString, now: i64) {
+    pub(super) fn record_mention(&mut self, project: ByteString, now: i64) {
         let entry = self.uses.entry(project).or_insert(Use { touched: now, latest: now });
         entry.latest = entry.latest.max(now);
     }
 
-    /// A project with checkpoints was captured: whatever is noted of it is noted anew.
-    pub(super) fn touch(&mut self, project: &ByteString, now: i64) {
-        self.mention(project.clone(), now);
+    /// Records that a project with checkpoints was captured, which rewrites its metadata.
+    pub(super) fn record_capture(&mut self, project: &ByteString, now: i64) {
+        self.record_mention(project.clone(), now);
         if let Some(entry) = self.uses.get_mut(project) {
             entry.touched = now;
         }
@@ -86,13 +86,13 @@ impl Maintenance {
 }
 
 impl World {
-    /// Takes in a change of the base that no request made.
-    pub fn edit_store(&mut self, edit: &StoreEdit, there_is_a_store: bool) {
-        self.undos.doubt();
+    /// Records a change of the base that no request made.
+    pub fn edit_store(&mut self, edit: &StoreEdit, store_exists: bool) {
+        self.pre_restore.doubt();
         let maintenance = &mut self.maintenance;
         match edit.clone() {
             StoreEdit::Repository { name, project, changed } => {
-                let due = !there_is_a_store;
+                let due = !store_exists;
                 let repository = Repository { project, changed, due, archive: None };
                 maintenance.repositories.insert(name, repository);
             }
@@ -112,20 +112,22 @@ impl World {
                 maintenance.healed.remove(&project);
                 maintenance.damaged.insert(project);
             }
-            // An index only saves time.
+            // An index is only a cache.
             StoreEdit::Index { project, damage } => {
                 if damage == Damage::Folder {
                     maintenance.blocked.insert(project);
                 }
             }
-            StoreEdit::Stored { piece: Piece::PackIndex, .. } => maintenance.hindered = true,
+            StoreEdit::Stored { piece: Piece::PackIndex, .. } => {
+                maintenance.has_damaged_git_files = true;
+            }
             StoreEdit::File { file, .. } => {
-                maintenance.hindered = true;
+                maintenance.has_damaged_git_files = true;
                 if file == StoreFile::Shallow {
                     self.lose_ends();
                 }
             }
-            // What these cost, the store shows; git keeps all that is named.
+            // The effect of damage is observed in the store; `git gc` keeps everything that has a ref.
             StoreEdit::Stored { .. } | StoreEdit::Ref { .. } | StoreEdit::Collected => {}
             StoreEdit::Marker { says } => {
                 maintenance.marker = says.map_or(Marker::Nothing, Marker::At);
@@ -133,7 +135,7 @@ impl World {
         }
     }
 
-    /// Repositories of the v1, by name.
+    /// v1 repositories, by name.
     pub fn repositories(&self) -> &BTreeMap<String, Repository> {
         &self.maintenance.repositories
     }
@@ -143,40 +145,42 @@ impl World {
         &self.maintenance.archives
     }
 
-    /// What else stands in the base.
+    /// Other files in the base.
     pub fn strays(&self) -> &BTreeSet<String> {
         &self.maintenance.strays
     }
 
-    /// Folders that only look like something of the store.
+    /// Unrelated folders that look like a part of the store.
     pub fn lookalikes(&self) -> &BTreeSet<String> {
         &self.maintenance.lookalikes
     }
 
-    /// Projects whose metadata is damaged, and nothing was asked since that heals it.
+    /// Projects whose metadata is damaged, and was not rewritten by a request since.
     pub fn damaged(&self) -> &BTreeSet<ByteString> {
         &self.maintenance.damaged
     }
 
-    /// Whether something is damaged that nobody who looks after the store need get past.
-    pub(crate) fn may_upkeep_fail(&self) -> bool {
-        self.is_any_disturbed() || self.is_hindered() || !self.maintenance.blocked.is_empty()
+    /// Whether damage may make maintenance fail.
+    pub(crate) fn may_maintenance_fail(&self) -> bool {
+        self.is_any_disturbed()
+            || self.has_damaged_git_files()
+            || !self.maintenance.blocked.is_empty()
     }
 
-    /// Whether that is damaged by which git knows the repository, or finds what is in a pack.
-    pub(crate) fn is_hindered(&self) -> bool {
-        self.maintenance.hindered
+    /// Whether a file by which git recognizes the repository, or an index of a pack, is damaged.
+    pub(crate) fn has_damaged_git_files(&self) -> bool {
+        self.maintenance.has_damaged_git_files
     }
 
-    /// After an injection, space may be miscounted and limits may be exceeded.
+    /// Records that, after an injection, space may be miscounted and limits may be exceeded.
     pub(crate) fn doubt_upkeep(&mut self) {
-        self.maintenance.uncounted = true;
+        self.maintenance.is_size_uncertain = true;
         self.maintenance.over_limit = self.histories.keys().cloned().collect();
     }
 
-    /// Whether what is noted of the size of the store may be too little.
-    pub(crate) fn is_uncounted(&self) -> bool {
-        self.maintenance.uncounted
+    /// Whether the recorded size of the store may be too small.
+    pub(crate) fn is_size_uncertain(&self) -> bool {
+        self.maintenance.is_size_uncertain
     }
 
     /// Whether the project may have more checkpoints than its limit.
@@ -184,7 +188,7 @@ impl World {
         self.maintenance.over_limit.contains(&ByteString::from(project))
     }
 
-    /// Projects whose metadata was damaged and healed since.
+    /// Projects whose metadata was damaged and rewritten since.
     pub fn healed(&self) -> &BTreeSet<ByteString> {
         &self.maintenance.healed
     }

@@ -1,7 +1,7 @@
 //! The state of the world: everything a checkpoint system can see, and all it should have stored.
 //!
-//! Here it is held and asked. What a request may come to is decided in [`crate::operations`]; the
-//! world changes in [`World::learn`] alone, by what was really seen, and by the edits of a history.
+//! This module holds the state and its queries. [`crate::operations`] decides what a request may do;
+//! the world changes only in [`World::learn`], by observations, and by the edits of a history.
 
 mod agent;
 mod amiss;
@@ -16,9 +16,9 @@ mod scope;
 mod undos;
 
 pub use agent::Carried;
-pub(crate) use agent::{Deed, Held, Origin};
+pub(crate) use agent::{ExternalAction, Origin, PartValue};
 pub(crate) use costs::Figure;
-pub(crate) use hands::Another;
+pub(crate) use hands::ExternalEdit;
 pub use injected::BOUND_MET_MAX;
 pub(crate) use maintenance::Marker;
 pub use maintenance::Repository;
@@ -44,7 +44,7 @@ use crate::files::{Files, Node};
 use agent::Agent;
 use costs::Costs;
 use damage::Damages;
-use hands::Hands;
+use hands::Attribution;
 use history::History;
 use maintenance::Maintenance;
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use undos::Undos;
+use undos::PreRestoreCheckpoints;
 
 /// What a subject is configured with for one history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,14 +94,14 @@ impl Default for Settings {
     }
 }
 
-/// Where the fixed points of the world are; paths are relative to its root.
+/// The fixed paths of the world, relative to its root.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The world's root as an absolute path.
     pub root: ByteString,
     /// The home directory.
     pub home: ByteString,
-    /// The directory that relative paths start from.
+    /// The working directory, from which relative paths are resolved.
     pub current: ByteString,
     /// The checkpoint base.
     pub base: ByteString,
@@ -112,19 +112,19 @@ pub struct Layout {
 pub struct Checkpoint {
     /// Its full id.
     pub id: String,
-    /// What it holds, and what was left out; none where nobody saw it taken.
+    /// Its content, and what was left out; `None` where its capture was not observed.
     pub captured: Option<Arc<Captured>>,
-    /// Why it was taken, as it must be listed; none while no rule says how it is worded.
+    /// Why it was taken, as it must be listed; `None` where no rule defines the wording.
     pub reason: Option<String>,
-    /// When, in seconds since the epoch.
+    /// When it was taken, in seconds since the epoch.
     pub time: i64,
-    /// Whether it was taken to undo a restore.
+    /// Whether it is a pre-restore checkpoint.
     pub safety: bool,
-    /// What it carries beside the files.
+    /// What it holds in addition to the files.
     pub carried: Carried,
 }
 
-/// Whether a project's slot of the turn is free, and what happened to it last.
+/// The state of a project's slot for the automatic checkpoint of the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// Free again since a new turn or process began.
@@ -139,7 +139,7 @@ pub(crate) enum Slot {
     Unclear,
 }
 
-/// What is asked of an implementation beyond what every one does.
+/// The optional capabilities that an implementation claims.
 pub type Capabilities = BTreeSet<&'static str>;
 
 /// Everything a checkpoint system can see, and all it should have stored.
@@ -153,14 +153,14 @@ pub struct World {
     layout: Layout,
     seconds: i64,
     slots: BTreeMap<ByteString, Slot>,
-    /// Projects that had a pre-rollback checkpoint since the turn began.
-    rolled_back: BTreeSet<ByteString>,
+    /// Projects with a pre-restore checkpoint since the turn began.
+    restored_in_turn: BTreeSet<ByteString>,
     histories: BTreeMap<ByteString, History>,
-    undos: Undos,
-    /// Directories that were there when something was asked about them.
-    known: BTreeSet<ByteString>,
-    hands: Hands,
-    /// Files that were rewritten with their time kept.
+    pre_restore: PreRestoreCheckpoints,
+    /// Directories that existed when a request named them.
+    known_directories: BTreeSet<ByteString>,
+    attribution: Attribution,
+    /// Files that were rewritten in place with their modification time kept.
     rewritten: BTreeSet<ByteString>,
     pub(crate) agent: Agent,
     damages: Damages,
@@ -170,7 +170,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world with these files and nothing stored, for an implementation that can do this.
+    /// A world with these files and nothing stored, for an implementation with these capabilities.
     pub fn new(
         files: Files,
         layout: Layout,
@@ -184,11 +184,11 @@ impl World {
             layout,
             seconds,
             slots: BTreeMap::new(),
-            rolled_back: BTreeSet::new(),
+            restored_in_turn: BTreeSet::new(),
             histories: BTreeMap::new(),
-            undos: Undos::default(),
-            known: BTreeSet::new(),
-            hands: Hands::default(),
+            pre_restore: PreRestoreCheckpoints::default(),
+            known_directories: BTreeSet::new(),
+            attribution: Attribution::default(),
             rewritten: BTreeSet::new(),
             agent: Agent::default(),
             damages: Damages::default(),
@@ -199,17 +199,17 @@ impl World {
         }
     }
 
-    /// Whether the implementation says that it can do this.
+    /// Whether the implementation claims this capability.
     pub fn has(&self, capability: &str) -> bool {
         self.capabilities.contains(capability)
     }
 
-    /// Applies an edit and answers what it takes on a disk.
+    /// Applies an edit and returns the changes to make on a disk.
     pub fn edit(&mut self, edit: &Edit) -> Vec<Change> {
-        let before = self.around(edit);
+        let before = self.files_around(edit);
         let changes = edit.apply(&mut self.files);
-        let after = self.around(edit);
-        self.hands.changed(&before, &after, None);
+        let after = self.files_around(edit);
+        self.attribution.record_changes(&before, &after, None);
         self.costs.settled = None;
         let rewritten = changes.iter().filter_map(|change| match change {
             Change::Rewrite(path, _) => Some(path.clone()),
@@ -219,7 +219,8 @@ impl World {
         changes
     }
 
-    /// Whether a file was ever rewritten with its time kept: who looks at times may have missed that.
+    /// Whether a file was ever rewritten with its modification time kept: an implementation that compares
+    /// times may have missed the change.
     pub(crate) fn was_rewritten(&self, path: &[u8]) -> bool {
         self.rewritten.contains(&ByteString::from(path))
     }
@@ -231,12 +232,13 @@ impl World {
 
     /// All checkpoints ever taken of `project`, oldest first.
     pub fn history(&self, project: &[u8]) -> &[Checkpoint] {
-        self.histories.get(&ByteString::from(project)).map_or(&[], |one| &one.all)
+        let history = self.histories.get(&ByteString::from(project));
+        history.map_or(&[], |history| &history.checkpoints)
     }
 
     /// Every project that has checkpoints, with all of them, oldest first.
     pub fn histories(&self) -> impl Iterator<Item = (&ByteString, &[Checkpoint])> {
-        self.histories.iter().map(|(project, one)| (project, &one.all[..]))
+        self.histories.iter().map(|(project, history)| (project, &history.checkpoints[..]))
     }
 
     /// The checkpoints of `project` that can be listed and restored, oldest first.
@@ -244,38 +246,39 @@ impl World {
     /// Implements [`crate::rules::LIST_AT_MOST`] and [`crate::rules::LIMIT_NEWEST_REMAIN`].
     pub fn listed(&self, project: &[u8]) -> &[Checkpoint] {
         let history = self.histories.get(&ByteString::from(project));
-        history.map_or(&[], |one| &one.all[one.out_of_sight(self.settings.max_snapshots)..])
+        history.map_or(&[], |history| {
+            &history.checkpoints[history.evicted_count(self.settings.max_snapshots)..]
+        })
     }
 
-    /// The newest checkpoint of `project`; one that a list left out is none.
+    /// The newest listed checkpoint of `project`.
     pub fn newest(&self, project: &[u8]) -> Option<&Checkpoint> {
         self.listed(project).last()
     }
 
-    /// Whether as many checkpoints of `project` are listed as may be, so that one more pushes out
-    /// the oldest or another one.
+    /// Whether the list of `project` is full, so that a new checkpoint evicts the oldest or another one.
     pub fn is_full(&self, project: &[u8]) -> bool {
         self.listed(project).len() >= self.settings.max_snapshots
     }
 
-    /// Whether it is not known which pre-rollback checkpoints of `project` made room for others.
-    pub fn is_open(&self, project: &[u8]) -> bool {
-        self.histories.get(&ByteString::from(project)).is_some_and(History::is_open)
+    /// Whether it is unknown which pre-restore checkpoints of `project` were evicted.
+    pub fn is_eviction_undecided(&self, project: &[u8]) -> bool {
+        self.histories.get(&ByteString::from(project)).is_some_and(History::is_eviction_undecided)
     }
 
-    /// Whether any checkpoint of a project is or was pinned, so that what goes need not be the oldest.
+    /// Whether any checkpoint of a project is or was pinned, so that others than the oldest may be evicted.
     pub fn has_pins(&self, project: &[u8]) -> bool {
         self.histories.get(&ByteString::from(project)).is_some_and(History::has_pins)
     }
 
-    /// Whether a checkpoint of a project may have made room for others.
-    pub(crate) fn may_be_gone(&self, project: &[u8], id: &str) -> bool {
+    /// Whether a checkpoint of a project may have been evicted.
+    pub(crate) fn may_be_evicted(&self, project: &[u8], id: &str) -> bool {
         let history = self.histories.get(&ByteString::from(project));
-        history.is_some_and(|history| history.may_be_gone(id))
+        history.is_some_and(|history| history.may_be_evicted(id))
     }
 
-    /// Takes in which checkpoints of a project are left, newest first: which pre-rollback ones made
-    /// room, where that was to be chosen, and whether all that should be there are.
+    /// Records which checkpoints of a project are left, newest first: which pre-restore checkpoints the
+    /// implementation chose to evict, and whether all expected checkpoints are left.
     ///
     /// Implements [`crate::rules::RESTORE_KEEPS_HISTORY`].
     pub fn settle(&mut self, project: &[u8], ids: &[&String]) {
@@ -285,12 +288,13 @@ impl World {
         }
     }
 
-    /// Whether all checkpoints of `project` were there before it was restored.
-    pub(crate) fn was_whole(&self, project: &[u8]) -> bool {
-        self.histories.get(&ByteString::from(project)).is_some_and(|one| one.is_whole)
+    /// Whether all expected checkpoints of `project` were left before it was restored.
+    pub(crate) fn was_complete(&self, project: &[u8]) -> bool {
+        let history = self.histories.get(&ByteString::from(project));
+        history.is_some_and(|history| history.is_complete)
     }
 
-    /// The same of every project, by the ids that are stored of each, newest first.
+    /// Settles every project by the ids that are stored for it, newest first.
     pub(crate) fn settle_all(&mut self, visible: &BTreeMap<String, Vec<String>>) {
         for project in self.histories.keys().cloned().collect::<Vec<_>>() {
             let ids = visible.get(&self.hash(&project)).map_or(&[][..], Vec::as_slice);
@@ -298,13 +302,12 @@ impl World {
         }
     }
 
-    /// Every directory that a subject may know of: those that were there when something was asked
-    /// about them.
+    /// Every directory that a subject may know: those that existed when a request named them.
     pub fn known_directories(&self) -> &BTreeSet<ByteString> {
-        &self.known
+        &self.known_directories
     }
 
-    /// What happened to the slot of a project in this turn, if anything.
+    /// The state of a project's slot in this turn, if anything happened to it.
     pub(crate) fn slot(&self, project: &[u8]) -> Option<Slot> {
         self.slots.get(&ByteString::from(project)).copied()
     }
@@ -319,9 +322,9 @@ impl World {
         self.slots.keys().any(|project| self.uses_slot(project))
     }
 
-    /// Whether the project had a pre-rollback checkpoint since the turn began.
-    pub(crate) fn was_rolled_back(&self, project: &ByteString) -> bool {
-        self.rolled_back.contains(project)
+    /// Whether the project had a pre-restore checkpoint since the turn began.
+    pub(crate) fn was_restored_in_turn(&self, project: &ByteString) -> bool {
+        self.restored_in_turn.contains(project)
     }
 
     /// The absolute form of a path that is relative to the world's root.
@@ -332,7 +335,7 @@ impl World {
         ByteString(bytes::join(&self.layout.root, path))
     }
 
-    /// What the configuration file says, which is beside the base; `None` where that is not known.
+    /// The configuration in the file next to the base; `None` where no rule defines its meaning.
     pub fn configuration(&self) -> Option<Configuration> {
         let file = bytes::join(bytes::parent(&self.layout.base), b"config.yaml");
         match self.files.get(&file) {
@@ -344,7 +347,7 @@ impl World {
         }
     }
 
-    /// The hash that stands for a project.
+    /// The hash that identifies a project in the store.
     ///
     /// Implements [`crate::rules::SCOPE_HASH`].
     pub fn hash(&self, project: &[u8]) -> String {
@@ -359,7 +362,7 @@ impl World {
     }
 }
 
-/// The hash that stands for the project at an absolute path.
+/// The hash that identifies the project at an absolute path.
 pub fn hash_of(absolute: &[u8]) -> String {
     let digest = Sha256::digest(absolute);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

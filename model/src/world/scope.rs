@@ -1,23 +1,23 @@
-//! From the path that somebody types to a project, and which place is never one.
+//! Resolves the path that a person types to a project, and refuses the paths that are never projects.
 
 use super::World;
 use crate::answer::Code;
 use crate::bytes::{self, ByteString};
-use crate::place::{self, Place, Standing};
+use crate::place::{self, Location, PathKind};
 use crate::refusal::Refusal;
 use crate::rules::{self, RuleRef};
 
 impl World {
-    /// The canonical path a typed one means, relative to the world's root, if it is inside.
+    /// The canonical form of a typed path, relative to the world's root, if it is inside the world.
     pub fn canonical(&self, typed: &[u8]) -> Option<ByteString> {
         match self.locate(typed) {
-            Place::Inside(path, _) => Some(path),
-            Place::FileSystemRoot | Place::Elsewhere(_) => None,
+            Location::Inside(path, _) => Some(path),
+            Location::FileSystemRoot | Location::Elsewhere(_) => None,
         }
     }
 
     /// Implements [`rules::SCOPE_IDENTITY`].
-    pub(crate) fn locate(&self, typed: &[u8]) -> Place {
+    pub(crate) fn locate(&self, typed: &[u8]) -> Location {
         if typed == b"~" || typed.starts_with(b"~/") {
             return self.follow(&[&self.layout.home[..], &typed[1..]].concat());
         }
@@ -25,53 +25,53 @@ impl World {
             return self.follow(&bytes::join(&self.layout.current, typed));
         }
         if typed.iter().all(|byte| *byte == b'/') {
-            return Place::FileSystemRoot;
+            return Location::FileSystemRoot;
         }
         let inside = typed
             .strip_prefix(&self.layout.root[..])
             .filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
         match inside {
             Some(path) => self.follow(path),
-            None => Place::Elsewhere(ByteString::from(typed)),
+            None => Location::Elsewhere(ByteString::from(typed)),
         }
     }
 
-    /// Where a path leads that is relative to the world's root.
-    pub(crate) fn follow(&self, path: &[u8]) -> Place {
+    /// Resolves a path that is relative to the world's root.
+    pub(crate) fn follow(&self, path: &[u8]) -> Location {
         place::resolve(&self.files, &self.layout.root, path)
     }
 
-    /// Why no checkpoint may be taken of this place, whatever it holds.
+    /// The refusal of every checkpoint of this location, whatever it contains.
     ///
     /// Implements [`rules::SCOPE_NEVER_ROOT`], [`rules::SCOPE_NEVER_HOME`],
     /// [`rules::SCOPE_NO_DIRECTORY`] and the half of [`rules::SCOPE_BASE_NOT_CAPTURED`] that is
     /// about the base itself.
-    pub(crate) fn out_of_scope(&self, place: &Place) -> Option<Refusal> {
-        let (codes, rule): (&'static [Code], RuleRef) = match place {
-            Place::FileSystemRoot => (&[Code::ScopeRoot], &rules::SCOPE_NEVER_ROOT),
-            Place::Inside(path, _) if *path == self.layout.home => {
+    pub(crate) fn out_of_scope(&self, location: &Location) -> Option<Refusal> {
+        let (codes, rule): (&'static [Code], RuleRef) = match location {
+            Location::FileSystemRoot => (&[Code::ScopeRoot], &rules::SCOPE_NEVER_ROOT),
+            Location::Inside(path, _) if *path == self.layout.home => {
                 (&[Code::ScopeHome], &rules::SCOPE_NEVER_HOME)
             }
-            Place::Inside(path, _) if self.in_base(path) => (
+            Location::Inside(path, _) if self.in_base(path) => (
                 &[Code::ScopeBase, Code::MissingDirectory, Code::NotADirectory],
                 &rules::SCOPE_BASE_NOT_CAPTURED,
             ),
-            Place::Elsewhere(_) => {
+            Location::Elsewhere(_) => {
                 (&[Code::MissingDirectory, Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
             }
-            Place::Inside(_, Standing::Nothing) => {
+            Location::Inside(_, PathKind::Missing) => {
                 (&[Code::MissingDirectory], &rules::SCOPE_NO_DIRECTORY)
             }
-            Place::Inside(_, Standing::NoDirectory) => {
+            Location::Inside(_, PathKind::NotADirectory) => {
                 (&[Code::NotADirectory], &rules::SCOPE_NO_DIRECTORY)
             }
-            Place::Inside(_, Standing::Directory) => return None,
+            Location::Inside(_, PathKind::Directory) => return None,
         };
         Some(Refusal { codes, rule })
     }
 
-    /// Whether the rules leave it open that this place, relative to the world's root, is a project:
-    /// it is not the home directory, and it neither is, holds nor lies in the base.
+    /// Whether the rules allow that this path, relative to the world's root, is a project: it is not the
+    /// home directory, and it is not the base, above it or below it.
     pub fn may_be_project(&self, path: &[u8]) -> bool {
         let holds_base = bytes::below(path, &self.layout.base).is_some();
         *path != *self.layout.home && !self.in_base(path) && !holds_base
